@@ -72,13 +72,15 @@ inline constexpr size_t kRunKeyBytesMax = 255;
 // ignored. Errors as for BeginRun; a refused run stores nothing, also no key.
 struct AcceptRunRequest {
   BeginRunRequest begin;
-  std::string request;  // what a worker needs to execute it; opaque to the state
+  std::string request;          // what a worker needs to execute it; opaque to the state
   int64_t deadline_micros = 0;  // over all attempts, since the Unix epoch; 0: none
+  // A run whose worker is lost after this time is not continued; 0: it never is.
+  int64_t continued_until_micros = 0;
   std::optional<RunKey> key = {};
 };
 template <pack::SameAs<AcceptRunRequest> T>
 auto Fields(T& s) {
-  return std::tie(s.begin, s.request, s.deadline_micros, s.key);
+  return std::tie(s.begin, s.request, s.deadline_micros, s.continued_until_micros, s.key);
 }
 
 struct AcceptRunReply {

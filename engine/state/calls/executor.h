@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "state/calls/operations.h"
 #include "state/pack/fields.h"
+#include "state/runs.h"
 
 namespace agent_graph::state {
 
@@ -40,6 +41,7 @@ struct ClientHello {
   uint64_t process_start = 0;     // 0: unknown
   std::vector<std::string> runs;  // runs held, or requested by a BeginRun that is resent
   bool answers_pings = false;     // older clients ignore pings
+  bool takes_runs = false;        // executes accepted runs that are granted to it
 };
 
 // Messages from the executor to a client.
@@ -78,7 +80,8 @@ auto Fields(T& s) {
 }
 // Asks a client that holds leases whether its process still runs; see Executor::Hear.
 struct Ping {};
-using ClientMessage = std::variant<Welcome, Reply, Queued, CancelRun, ThreadDeleted, Ping>;
+using ClientMessage =
+    std::variant<Welcome, Reply, Queued, CancelRun, ThreadDeleted, Ping, GrantedRun>;
 
 // A connected client, as the executor sees it. Thread-safe; no call blocks.
 class ClientConnection {
@@ -123,6 +126,8 @@ class Executor {
   virtual void Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
   // The client disconnects for good: its runs end and its replies are dropped.
   virtual void Leave(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
+  // The client takes no further accepted runs, because its process will end.
+  virtual void RefuseGrants(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
   // The client has answered a ping.
   virtual void Hear(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
   virtual void Execute(Request request) = 0;

@@ -38,11 +38,14 @@ bool Session::OnFrame(const std::shared_ptr<Connection>& connection, std::string
     case wire::FrameType::kRequest:
       return OnRequest(connection, std::move(payload));
     case wire::FrameType::kBye:
+    case wire::FrameType::kRefuseGrants:
     case wire::FrameType::kPong: {
       const std::string* client = ClientOf(*connection);
       if (client == nullptr) return false;
       if (type == wire::FrameType::kBye) {
         executor_.Leave(connection, *client);
+      } else if (type == wire::FrameType::kRefuseGrants) {
+        executor_.RefuseGrants(connection, *client);
       } else {
         executor_.Hear(connection, *client);
       }
@@ -84,7 +87,7 @@ bool Session::OnHello(const std::shared_ptr<Connection>& connection, pack::Unpac
   // The kernel knows the process of a local client; its own claim is not needed.
   const int64_t process = connection->process() != 0 ? connection->process() : hello.process;
   executor_.Connect(connection, {std::move(hello.client), process, hello.process_start,
-                                 std::move(hello.runs), hello.answers_pings});
+                                 std::move(hello.runs), hello.answers_pings, hello.takes_runs});
   return true;
 }
 

@@ -18,6 +18,10 @@ struct ClientEntry {
   uint64_t connection = 0;     // 0: not connected
   MonotonicClock::time_point disconnected;
   bool answers_pings = false;
+  bool takes_runs = false;      // executes accepted runs that are granted to it
+  bool connected_here = false;  // to this executor, at least once
+  size_t runs_granted = 0;      // accepted runs that it holds, and those of them that are suspects
+  size_t suspects_granted = 0;
   unsigned pings_unanswered = 0;
   // True if the process exists but does not respond, or has not reconnected. It may be stopped or
   // swapped out.

@@ -17,6 +17,8 @@ constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 // Maximum time between two background sweeps, even if writes never pause.
 constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
+// Accuracy of the waits of FollowRun.
+constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
 constexpr int kMemoryThreads = 2;
 constexpr int kIndexNiceness = 10;
 
@@ -92,6 +94,12 @@ void LevelDbExecutor::Leave(std::shared_ptr<ClientConnection> connection, std::s
       {WriteItem::Kind::kLeave, {std::move(connection), std::move(client), {}, {}, 0}, {}});
 }
 
+void LevelDbExecutor::RefuseGrants(std::shared_ptr<ClientConnection> connection,
+                                   std::string client) {
+  writes_.Push(
+      {WriteItem::Kind::kRefuseGrants, {std::move(connection), std::move(client), {}, {}, 0}, {}});
+}
+
 void LevelDbExecutor::Hear(std::shared_ptr<ClientConnection> connection, std::string client) {
   writes_.Push({WriteItem::Kind::kPong, {std::move(connection), std::move(client), {}, {}, 0}, {}});
 }
@@ -101,7 +109,7 @@ void LevelDbExecutor::Execute(Request request) {
     return writes_.Push({WriteItem::Kind::kRequest, std::move(request), {}});
   }
   WorkQueue<ReadItem>& queue = QueueOf(Reader::CostOf(request.header.operation, request.body()));
-  queue.Push({std::move(request), {}});
+  queue.Push({std::move(request), {}, {}});
 }
 
 WorkQueue<LevelDbExecutor::ReadItem>& LevelDbExecutor::QueueOf(Reader::Cost cost) {
@@ -121,7 +129,7 @@ WorkQueue<LevelDbExecutor::ReadItem>& LevelDbExecutor::QueueOf(Reader::Cost cost
 void LevelDbExecutor::Write() {
   auto next_sweep = MonotonicClock::now();
   while (!writes_.stopped()) {
-    const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : store_.next_tick();
+    const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : NextTick();
     std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
     size_t executed = 0;
     for (WriteItem& item : items) {
@@ -132,6 +140,7 @@ void LevelDbExecutor::Write() {
       }
     }
     store_.Tick(MonotonicClock::now());
+    if (!followers_.empty()) ResumeFollowers(followers_.TakeOverdue(MonotonicClock::now()));
     if (store_.wants_sweep() && (items.empty() || MonotonicClock::now() >= next_sweep)) {
       store_.Sweep();
       next_sweep = MonotonicClock::now() + kSweepInterval;
@@ -145,6 +154,11 @@ void LevelDbExecutor::Write() {
       item.request.connection->Executed(item.request.bytes.size());
     }
   }
+}
+
+Deadline LevelDbExecutor::NextTick() const {
+  if (followers_.empty()) return store_.next_tick();
+  return std::min(store_.next_tick(), DeadlineAfter(kFollowerCheckInterval));
 }
 
 void LevelDbExecutor::RefuseWrite(uint64_t connection, uint64_t sequence) {
@@ -202,6 +216,8 @@ bool LevelDbExecutor::Commit() {
   // Before the replies are sent, so that a client that received one finds what it stored.
   heads_.CommitEnds(store_.TakeChangedThreads());
   memories_.Changed(store_.TakeChangedMemories());
+  const std::vector<std::string> changed_runs = store_.TakeChangedRuns();
+  if (!followers_.empty()) ResumeFollowers(followers_.TakeChanged(changed_runs));
   for (const Store::Report& report : store_.TakeReports()) {
     Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
         "state of " + options_.state.directory + ": " + report.text);
@@ -233,6 +249,9 @@ void LevelDbExecutor::ExecuteWrite(WriteItem& item) {
     case WriteItem::Kind::kPong:
       store_.Hear(request.client);
       break;
+    case WriteItem::Kind::kRefuseGrants:
+      store_.RefuseGrants(request.client);
+      break;
     case WriteItem::Kind::kRequest: {
       pack::Unpacker body = request.body();
       store_.Apply({request.client, request.connection->id(), request.header.sequence},
@@ -255,7 +274,7 @@ void LevelDbExecutor::SendReplies(std::vector<StoreReply> replies) {
       Request request;
       request.connection = connection->second;
       request.header.sequence = sequence;
-      reads_.Push({std::move(request), std::move(reply.reply)});
+      reads_.Push({std::move(request), std::move(reply.reply), {}});
     } else {
       messages[connection->first].emplace_back(
           Reply{sequence, std::move(reply.status), std::move(reply.reply.body)});
@@ -277,6 +296,10 @@ void LevelDbExecutor::ExecuteRead(ReadItem& item) {
   try {
     if (is_load) {
       body = reader_.Load(item.load);
+    } else if (request.header.operation == Operation::kFollowRun) {
+      std::optional<Result<std::string>> reply = ExecuteFollow(item);
+      if (!reply) return;
+      body = *std::move(reply);
     } else {
       pack::Unpacker unpacker = request.body();
       body = reader_.Execute(request.header.operation, unpacker);
@@ -289,7 +312,56 @@ void LevelDbExecutor::ExecuteRead(ReadItem& item) {
   const uint64_t sequence = request.header.sequence;
   request.connection->Send(body.ok() ? Reply{sequence, Status::Ok(), std::move(*body)}
                                      : Reply{sequence, body.status(), {}});
-  if (!is_load) request.connection->Executed(request.bytes.size());
+  if (!is_load && !item.parked_until) request.connection->Executed(request.bytes.size());
+}
+
+std::optional<Result<std::string>> LevelDbExecutor::ExecuteFollow(ReadItem& item) {
+  FollowRunRequest follow;
+  pack::Unpacker unpacker = item.request.body();
+  if (!pack::TryUnpack(unpacker, follow)) {
+    return Status(StatusCode::kInvalidArgument, "malformed state operation");
+  }
+  const auto wait =
+      std::chrono::milliseconds(std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
+  const Deadline until = item.parked_until.value_or(DeadlineAfter(wait));
+  for (;;) {
+    const uint64_t version = followers_.Begin(follow.thread_id);
+    Result<FollowRunReply> reply = reader_.Follow(follow);
+    const bool waits = reply.ok() && reply->entries.empty() && !reply->complete &&
+                       MonotonicClock::now() < until && !stopping_;
+    if (!waits) {
+      followers_.End(follow.thread_id);
+      if (!reply.ok()) return reply.status();
+      return pack::ToBytes(*reply);
+    }
+    // What is needed after the request has been parked, when another thread may take it.
+    const std::shared_ptr<ClientConnection> connection = item.request.connection;
+    const uint64_t sequence = item.request.header.sequence;
+    const size_t bytes = item.request.bytes.size();
+    const bool first_time = !item.parked_until;
+    // Before the request is parked, so that it does not arrive after the reply.
+    if (first_time) connection->Send(Queued{sequence});
+    Followers::Parked parked{std::move(item.request), until};
+    const Followers::Outcome outcome = followers_.Park(follow.thread_id, version, parked);
+    followers_.End(follow.thread_id);
+    if (outcome == Followers::Outcome::kParked) {
+      if (first_time) connection->Executed(bytes);
+      return std::nullopt;
+    }
+    item.request = std::move(parked.request);
+    if (outcome == Followers::Outcome::kFull) {
+      return Status(StatusCode::kResourceExhausted, "too many clients follow runs");
+    }
+  }
+}
+
+void LevelDbExecutor::ResumeFollowers(std::vector<Followers::Parked> parked) {
+  for (Followers::Parked& one : parked) {
+    ReadItem item;
+    item.request = std::move(one.request);
+    item.parked_until = one.deadline;
+    reads_.Push(std::move(item));
+  }
 }
 
 }  // namespace agent_graph::state

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 #include "base/status.h"
 #include "state/calls/executor.h"
 #include "state/leveldb/database/database.h"
+#include "state/leveldb/followers.h"
 #include "state/leveldb/listing_heads.h"
 #include "state/leveldb/memory_rows.h"
 #include "state/leveldb/reader.h"
@@ -53,6 +55,7 @@ class LevelDbExecutor : public Executor {
   void Connect(std::shared_ptr<ClientConnection> connection, ClientHello hello) override;
   void Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) override;
   void Leave(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void RefuseGrants(std::shared_ptr<ClientConnection> connection, std::string client) override;
   void Hear(std::shared_ptr<ClientConnection> connection, std::string client) override;
   void Execute(Request request) override;
 
@@ -60,7 +63,7 @@ class LevelDbExecutor : public Executor {
 
  private:
   struct WriteItem {
-    enum class Kind { kConnect, kRequest, kPong, kDisconnect, kLeave };
+    enum class Kind { kConnect, kRequest, kPong, kRefuseGrants, kDisconnect, kLeave };
     Kind kind = Kind::kRequest;
     Request request;    // only `connection` and `client`, except for kRequest
     ClientHello hello;  // for kConnect
@@ -68,10 +71,13 @@ class LevelDbExecutor : public Executor {
   struct ReadItem {
     Request request;
     ReplyRow load;  // what to read for the reply to a mutating request, which has no bytes here
+    // Set for a FollowRun that was parked: when its wait ends.
+    std::optional<Deadline> parked_until = {};
   };
 
   Status AddThread(const std::string& name, std::function<void()> body);
   void Write();
+  Deadline NextTick() const;
   // Called after a Commit that failed. `items` are the latest requests, of which the first
   // `executed` have been executed.
   void RefuseWrites(std::vector<WriteItem> items, size_t executed);
@@ -83,6 +89,9 @@ class LevelDbExecutor : public Executor {
   void SendReplies(std::vector<StoreReply> replies);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
+  // Parks the request, or returns its reply.
+  std::optional<Result<std::string>> ExecuteFollow(ReadItem& item);
+  void ResumeFollowers(std::vector<Followers::Parked> parked);
   WorkQueue<ReadItem>& QueueOf(Reader::Cost cost);
   void SetFailure(const Status& failure);
   Status failure();
@@ -100,6 +109,7 @@ class LevelDbExecutor : public Executor {
   std::unordered_map<uint64_t, std::shared_ptr<ClientConnection>> connections_;
 
   std::atomic<bool> stopping_{false};
+  Followers followers_;
   WorkQueue<WriteItem> writes_;
   WorkQueue<ReadItem> reads_;
   WorkQueue<ReadItem> searches_;

@@ -4,6 +4,7 @@
 
 #include "state/leveldb/listing.h"
 #include "state/leveldb/memories.h"
+#include "state/leveldb/run_read.h"
 #include "state/leveldb/thread_read.h"
 #include "state/leveldb/waiting_thread.h"
 #include "state/requests.h"
@@ -111,6 +112,10 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
       return Run(ReadLog, snapshot, unpacker);
     case Operation::kReadRuns:
       return Run(ReadTraces, snapshot, unpacker);
+    case Operation::kGetRun:
+      return Run(ReadRun, snapshot, unpacker);
+    case Operation::kListRuns:
+      return Run(ReadRunPage, snapshot, unpacker);
     case Operation::kGetRemoteTools:
       return Run(GetRemoteTools, snapshot, unpacker);
     case Operation::kFindWaitingThread:
@@ -124,6 +129,10 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
   }
+}
+
+Result<FollowRunReply> Reader::Follow(const FollowRunRequest& follow) const {
+  return ReadRunEntries(DatabaseSnapshot(database_), follow);
 }
 
 Result<ThreadPage> Reader::ListThreads(const ListThreadsRequest& body) const {
@@ -155,8 +164,14 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
   AG_RETURN_IF_ERROR(thread.status());
   AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, *thread));
   if (!begins) return pack::ToBytes(state);
-  BeginRunReply begun{reply.created, reply.lease_epoch, std::move(state),
-                      reply.remote_tools_version};
+  AG_ASSIGN_OR_RETURN(const std::optional<CountersRow> counters,
+                      ReadRow<CountersRow>(snapshot, keys::Counters(thread->key())));
+  BeginRunReply begun{.created = reply.created,
+                      .lease_epoch = reply.lease_epoch,
+                      .state = std::move(state),
+                      .remote_tools_version = reply.remote_tools_version,
+                      .thread_number = thread->number,
+                      .log_index = counters ? counters->next_log_index : 0};
   std::string bytes = pack::ToBytes(begun);
   if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
   begun.state = {};

@@ -12,6 +12,7 @@
 #include "state/leveldb/listing_heads.h"
 #include "state/leveldb/maintenance/maintenance.h"
 #include "state/leveldb/rows/rows.h"
+#include "state/runs.h"
 #include "state/search/memory_index.h"
 #include "state/types.h"
 
@@ -30,6 +31,8 @@ class Reader {
 
   // Executes the read operation whose body is at `unpacker`; returns the packed reply body.
   Result<std::string> Execute(Operation operation, pack::Unpacker& unpacker) const;
+  // Reads without waiting for entries.
+  Result<FollowRunReply> Follow(const FollowRunRequest& follow) const;
   // Reads the thread state for the reply to a mutating operation; returns the packed reply body.
   Result<std::string> Load(const ReplyRow& reply) const;
 

@@ -13,6 +13,7 @@ bool NeedsSpace(Operation operation) {
   switch (operation) {
     case Operation::kFinishRun:
     case Operation::kReleaseRun:
+    case Operation::kHandOverRun:
     case Operation::kRequestStop:
     case Operation::kClearState:
     case Operation::kDeleteThread:
@@ -42,12 +43,14 @@ Store::Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl
 
 Status Store::Load() {
   AG_RETURN_IF_ERROR(LoadLeases());
+  AG_RETURN_IF_ERROR(LoadAcceptedRuns());
   AG_RETURN_IF_ERROR(LoadReplies());
   AG_RETURN_IF_ERROR(LoadRemoteTools());
   const auto now = MonotonicClock::now();
   for (auto& [id, entry] : clients_) entry.disconnected = now;
   if (!clients_.empty()) next_client_check_ = now;
   wants_sweep_ = true;
+  next_key_expiry_ = now;
   if (thread_ttl_.count() > 0) next_expiry_ = now;
   if (!leases_.empty()) next_ping_ = now + kPingInterval;
   return Status::Ok();
@@ -69,9 +72,11 @@ Status Store::LoadLeases() {
           lease.row.queued_runs.clear();  // waiting clients resend their Begin
           transaction_.PutRow(std::string(key), lease.row);
         }
-        ClientEntry& client = clients_[lease.row.client];
-        client.process = lease.row.process;
-        client.process_start = lease.row.process_start;
+        if (!lease.row.client.empty()) {
+          ClientEntry& client = clients_[lease.row.client];
+          client.process = lease.row.process;
+          client.process_start = lease.row.process_start;
+        }
         lease.has_effects = true;
         damage = LoadOutsideChange(lease);
         if (!damage.ok()) return false;
@@ -114,14 +119,21 @@ void Store::Connect(const ClientHello& hello, uint64_t connection) {
   entry.process_start = hello.process_start;
   entry.connection = connection;
   entry.answers_pings = hello.answers_pings;
+  entry.takes_runs = hello.takes_runs;
+  entry.connected_here = true;
   SetHeard(entry);
   DropWaitersOf(hello.client);
-  LoseLeasesOf(hello.client, hello.runs);
+  LoseLeasesOf(hello.client, hello.runs, /*crashed=*/false);
   // Messages sent on the previous connection may have been lost.
   for (const auto& [thread_id, lease] : leases_) {
     if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
   }
   AdmitWaiters();
+  const auto now = MonotonicClock::now();
+  if (hello.takes_runs) {
+    for (auto& [thread_id, not_before] : ungranted_) not_before = now;
+  }
+  GrantRuns(now);
 }
 
 void Store::Disconnect(const std::string& client, uint64_t connection) {
@@ -137,10 +149,16 @@ void Store::Leave(const std::string& client) {
   auto found = clients_.find(client);
   if (found == clients_.end()) return;
   DropWaitersOf(client);
-  LoseLeasesOf(client, {});
   ForgetReplies(client, found->second);
   clients_.erase(found);
+  LoseLeasesOf(client, {}, /*crashed=*/false);
   AdmitWaiters();
+  GrantRuns(MonotonicClock::now());
+}
+
+void Store::RefuseGrants(const std::string& client) {
+  auto found = clients_.find(client);
+  if (found != clients_.end()) found->second.takes_runs = false;
 }
 
 void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::Unpacker& body) {
@@ -156,8 +174,7 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
   if (header.operation == Operation::kBeginRun) {
     Result<BeginRunRequest> run = Decode<BeginRunRequest>(body);
     if (!run.ok()) return Refuse(from, run.status());
-    const uint32_t queue_max = run->queue_max;
-    return BeginRun({std::move(*run), from, header.micros, kNoDeadline, 0}, queue_max);
+    return BeginRun({std::move(*run), from, header.micros, kNoDeadline});
   }
   bool sync = true;
   Result<ReplyRow> reply = Execute(from, header, body, sync);
@@ -192,6 +209,14 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
       AG_ASSIGN_OR_RETURN(StopRequest stop, Decode<StopRequest>(unpacker));
       sync = false;
       return RequestStop(stop);
+    }
+    case Operation::kAcceptRun: {
+      AG_ASSIGN_OR_RETURN(AcceptRunRequest accept, Decode<AcceptRunRequest>(unpacker));
+      return AcceptRun(from, accept, header.micros);
+    }
+    case Operation::kHandOverRun: {
+      AG_ASSIGN_OR_RETURN(HandOverRunRequest run, Decode<HandOverRunRequest>(unpacker));
+      return HandOverRun(from, run);
     }
     case Operation::kPutState: {
       AG_ASSIGN_OR_RETURN(PutStateRequest put, Decode<PutStateRequest>(unpacker));
@@ -252,7 +277,9 @@ void Store::Tick(MonotonicClock::time_point now) {
   if (now >= next_client_check_) CheckClients(now);
   if (now >= next_ping_) PingHolders(now);
   if (now >= next_expiry_) ExpireThreads(now);
+  if (now >= next_key_expiry_) ExpireKeys(now);
   AdmitWaiters();
+  GrantRuns(now);
 }
 
 void Store::Sweep() {
@@ -277,12 +304,13 @@ Result<std::vector<StoreReply>> Store::Commit() {
 std::vector<ReplyAddress> Store::Abandon() {
   std::vector<ReplyAddress> unanswered;
   for (StoreReply& reply : replies_) unanswered.push_back(std::move(reply.to));
-  for (auto& [thread_id, lease] : leases_) {
-    for (Waiter& waiter : lease.waiters) unanswered.push_back(std::move(waiter.from));
-  }
-  for (auto& waiters : admissions_) {
-    for (Waiter& waiter : waiters) unanswered.push_back(std::move(waiter.from));
-  }
+  const auto take = [&](std::deque<Waiter>& waiters) {
+    for (Waiter& waiter : waiters) {
+      if (!waiter.accepted) unanswered.push_back(std::move(waiter.from));
+    }
+  };
+  for (auto& [thread_id, lease] : leases_) take(lease.waiters);
+  for (auto& waiters : admissions_) take(waiters);
   return unanswered;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@
 #include "state/options.h"
 #include "state/requests.h"
 #include "state/rules/fold.h"
+#include "state/runs.h"
 
 namespace agent_graph::state {
 
@@ -63,6 +65,8 @@ class Store {
   static constexpr std::chrono::seconds kReplyRetention{100};
   // Maximum number of runs that wait for busy threads, over all threads.
   static constexpr size_t kWaitersMax = 65'536;
+  // `current_node` of a run before its first append.
+  static constexpr char kStartNode[] = "START";
 
   // Threads that have not changed for `thread_ttl` are deleted; zero: never.
   Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl);
@@ -75,6 +79,8 @@ class Store {
   void Disconnect(const std::string& client, uint64_t connection);
   // The client disconnects for good: its runs end and its replies are dropped.
   void Leave(const std::string& client);
+  // The client takes no further accepted runs.
+  void RefuseGrants(const std::string& client);
   // The client has answered a ping.
   void Hear(const std::string& client);
 
@@ -86,7 +92,8 @@ class Store {
   void Tick(MonotonicClock::time_point now);
   // Time of the next call of Tick.
   Deadline next_tick() const {
-    return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_});
+    return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_, next_grant_,
+                     next_key_expiry_});
   }
   // Deletes a portion of the rows of deleted threads and of cut logs.
   void Sweep();
@@ -108,6 +115,8 @@ class Store {
   std::vector<Report> TakeReports() { return std::exchange(reports_, {}); }
   // The memories that the last Commit stored, changed or deleted.
   std::vector<MemoryKey> TakeChangedMemories() { return std::exchange(changed_memories_, {}); }
+  // The threads whose logs, or whose runs, the last Commit has changed. May repeat a thread.
+  std::vector<std::string> TakeChangedRuns() { return std::exchange(changed_runs_, {}); }
   // The threads whose records the last Commit wrote or deleted, in order.
   std::vector<ThreadChange> TakeChangedThreads() { return transaction_.TakeNoted(); }
   // See Transaction.
@@ -128,6 +137,7 @@ class Store {
     int64_t micros = 0;
     Deadline deadline;
     int64_t run_deadline_micros = 0;  // see LeaseRow
+    bool accepted = false;            // nobody waits for a reply; `from` is empty
   };
   struct Lease {
     LeaseRow row;
@@ -139,6 +149,10 @@ class Store {
     // False: no entry of the run has changed the state. Unknown after a takeover; then true.
     bool has_effects = false;
     uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
+    // The run was accepted: it goes on in another worker if it loses its own. Without a worker,
+    // row.client is empty.
+    bool accepted = false;
+    bool suspect = false;  // see RunRow
   };
 
   Status LoadLeases();
@@ -155,6 +169,9 @@ class Store {
                              int64_t micros);
   Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release);
   Result<ReplyRow> RequestStop(const StopRequest& stop);
+  Result<ReplyRow> AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
+                             int64_t micros);
+  Result<ReplyRow> HandOverRun(const ReplyAddress& from, const HandOverRunRequest& run);
   Result<ReplyRow> PutState(const PutStateRequest& put, int64_t micros);
   Result<ReplyRow> AppendMessages(const AppendMessagesRequest& append, int64_t micros);
   Result<ReplyRow> ClearState(const ThreadRequest& clear, int64_t micros);
@@ -179,7 +196,9 @@ class Store {
   void DropMemory(const Memory& memory);
 
   // Leases (store_runs.cc).
-  void BeginRun(Waiter begin, uint32_t queue_max);
+  void BeginRun(Waiter begin);
+  // Returns Ok if the run may wait for the thread's lease.
+  Status CheckQueue(const Lease& lease, const BeginRunRequest& run) const;
   void Start(const Waiter& begin);
   Result<ReplyRow> Grant(const Waiter& begin);
   Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRunRequest& append);
@@ -187,6 +206,56 @@ class Store {
                      int64_t micros);
   Status AddRunMessages(Lease& lease, ThreadEditor& editor,
                         const std::vector<StoredMessage>& messages);
+
+  // Accepted runs (store_accepted.cc).
+  Status LoadAcceptedRuns();
+  Waiter WaiterOf(const AcceptRunRequest& accept);
+  Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,
+                                                     int64_t micros) const;
+  void StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros);
+  // Gives the thread's lease to a run that no worker executes yet. Fails without a change.
+  Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run);
+  // Grants the run of a reserved lease to a client; `preferred` if that takes runs. Without a
+  // client it waits for one.
+  void GrantReserved(const std::string& thread_id, const std::string& preferred);
+  Status StageGrant(Lease& lease, const std::string& client);
+  const std::string* ChooseClient(const Lease& lease, const std::string& preferred) const;
+  // Counts the run for the lease's client, or no longer.
+  void CountGrant(const Lease& lease, bool granted);
+  bool TakesRuns() const;
+  void GrantRuns(MonotonicClock::time_point now);
+  void WaitForGrant(const std::string& thread_id, Deadline not_before);
+  // Why a worker no longer executes a run.
+  enum class Loss : uint8_t {
+    kCrash,         // its process has ended, and no other run of it was suspected
+    kCrashOfOther,  // its process has ended; another run was suspected as well
+    kLeft,          // it has given the run back, or has left
+  };
+  // Keeps the lease for the next attempt. Returns the reason if there is none; empty: there is.
+  Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
+  void ForgetAttempt(Lease& lease);
+  // Ends an accepted run that no worker executes.
+  Status StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
+                               RunState run_state, const std::string& reason);
+  // For a run that waited for the thread's lease, which has ended.
+  void StartAccepted(const Waiter& waiter);
+  void EndReserved(const std::string& thread_id, RunState run_state, const std::string& reason);
+  void EndQueued(const Lease& lease, const Waiter& waiter, RunState run_state,
+                 const std::string& reason);
+  void ExpireKeys(MonotonicClock::time_point now);
+
+  // Records of runs (store_records.cc).
+  struct RunEnd {
+    RunState run_state = RunState::kDone;
+    std::string reason;
+    std::string usage_json = "{}";
+    int64_t micros = 0;
+  };
+  // Writes the record of a run that ends. `previous_run`: the thread's run before it.
+  Status StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
+                     const RunEnd& end);
+  // Deletes records of old runs; call when the log was cut.
+  Status TrimRecords(const keys::ThreadKey& thread, int64_t micros);
 
   // Changes from outside (store_outside.cc): the end of a run in flight must not undo what others
   // have changed meanwhile. Call it as the last step of an operation: its effect in memory is not
@@ -223,8 +292,8 @@ class Store {
   void SaveQueue(Lease& lease);
   // Removes the lease; the next waiter is admitted when the operation is accepted.
   void EndLease(const std::string& thread_id);
-  void LoseLease(const std::string& thread_id);
-  Status StageLostRun(const Lease& lease, const char* reason);
+  void LoseLease(const std::string& thread_id, Loss loss);
+  Status StageLostRun(const Lease& lease, const std::string& reason);
   Status StageReleased(const Lease& lease);
   // Adds a notice for the next Commit.
   template <typename Message>
@@ -235,7 +304,8 @@ class Store {
   }
   void NoticeCancel(const LeaseRow& lease);
   void NoticeDeleted(const std::string& thread_id);  // to every client
-  void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
+  void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs,
+                    bool crashed);
   void AdmitWaiters();
   // Cancels the waiters of `run_id`; empty: all.
   void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});
@@ -275,8 +345,13 @@ class Store {
   Deadline next_client_check_ = kNoDeadline;
   Deadline next_expiry_ = kNoDeadline;
   Deadline next_ping_ = kNoDeadline;
+  Deadline next_grant_ = kNoDeadline;
+  Deadline next_key_expiry_ = kNoDeadline;
   std::string expired_until_;  // key of a listing; everything behind it has been examined
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
+  // Threads whose run waits for a worker, and when it may be granted again.
+  std::map<std::string, Deadline> ungranted_;
+  std::vector<std::string> changed_runs_;
   ClientTable clients_;
   std::vector<StoreReply> replies_;
   std::vector<Notice> notices_;

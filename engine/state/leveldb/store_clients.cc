@@ -29,7 +29,7 @@ void Store::CheckClients(MonotonicClock::time_point now) {
       continue;
     }
     const bool gone = entry.ProcessGone();
-    if (gone) LoseLeasesOf(id, {});
+    if (gone) LoseLeasesOf(id, {}, /*crashed=*/entry.connected_here);
     const auto absent = now - entry.disconnected;
     const bool retained = absent < kReplyRetention;
     if (!retained) ForgetReplies(id, entry);
@@ -111,7 +111,7 @@ void Store::EndOverdueLeases(MonotonicClock::time_point now) {
                                    " of a process that does not answer has "
                                    "reached its deadline: its thread is free"});
     NoticeCancel(lease);
-    LoseLease(thread_id);
+    LoseLease(thread_id, Loss::kLeft);
   }
 }
 

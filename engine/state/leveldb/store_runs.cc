@@ -8,6 +8,7 @@
 #include "state/leveldb/thread_read.h"
 #include "state/requests.h"
 #include "state/rules/lost_run.h"
+#include "state/rules/run_state.h"
 #include "state/rules/scope.h"
 #include "state/rules/stored_json.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int64_t kWaitMsMax = 3'600'000;
 constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
-constexpr char kStartNode[] = "START";
 
 Status SameRunId() {
   return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
@@ -58,6 +58,7 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
   answer.remote_tools_version = remote_tools_version;
   answer.state.record = thread.Record(lease.thread_id);
   answer.state.in_flight = RunInFlight{lease.run_id, lease.current_node, lease.step, false};
+  answer.thread_number = thread.number;
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
   return reply;
@@ -79,7 +80,22 @@ ReplyRow AnswerOfAppend(const LeaseRow& lease) {
 
 }  // namespace
 
-void Store::BeginRun(Waiter begin, uint32_t queue_max) {
+Status Store::CheckQueue(const Lease& lease, const BeginRunRequest& run) const {
+  if (run.new_thread_only) return ThreadExists();
+  if (!InScope(run.scope, lease.thread.owner)) {
+    return Status(StatusCode::kPermissionDenied, "the thread belongs to another user");
+  }
+  if (lease.row.run_id == run.run_id || IsQueued(lease, run.run_id)) return SameRunId();
+  if (!run.enqueue_if_busy || lease.waiters.size() >= run.queue_max) {
+    return Status(StatusCode::kBusy, "the thread has a run in flight");
+  }
+  if (waiters_ >= kWaitersMax) {
+    return Status(StatusCode::kResourceExhausted, "too many runs wait for busy threads");
+  }
+  return Status::Ok();
+}
+
+void Store::BeginRun(Waiter begin) {
   if (begin.run.run_ms_max > 0) {
     begin.run_deadline_micros =
         MonotonicMicros(MonotonicClock::now()) + std::min(begin.run.run_ms_max, kRunMsMax) * 1000;
@@ -92,20 +108,8 @@ void Store::BeginRun(Waiter begin, uint32_t queue_max) {
                   AnswerOf(begin.run, lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
   }
-  if (begin.run.new_thread_only) return Refuse(begin.from, ThreadExists());
-  if (!InScope(begin.run.scope, lease.thread.owner)) {
-    return Refuse(begin.from,
-                  Status(StatusCode::kPermissionDenied, "the thread belongs to another user"));
-  }
-  if (lease.row.run_id == begin.run.run_id || IsQueued(lease, begin.run.run_id)) {
-    return Refuse(begin.from, SameRunId());
-  }
-  if (!begin.run.enqueue_if_busy || lease.waiters.size() >= queue_max) {
-    return Refuse(begin.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
-  }
-  if (waiters_ >= kWaitersMax) {
-    return Refuse(begin.from,
-                  Status(StatusCode::kResourceExhausted, "too many runs wait for busy threads"));
+  if (Status status = CheckQueue(lease, begin.run); !status.ok()) {
+    return Refuse(begin.from, std::move(status));
   }
   begin.deadline = DeadlineAfter(
       std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
@@ -143,6 +147,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
                                                        created));
   ThreadEditor editor(transaction_, thread.key());
   if (!created) AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
+  AG_ASSIGN_OR_RETURN(const uint64_t log_begin, editor.NextLogIndex());
   editor.Save();
 
   Lease lease;
@@ -156,6 +161,8 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   lease.row.created_thread = created;
   lease.row.current_node = kStartNode;
   lease.row.deadline_micros = begin.run_deadline_micros;
+  lease.row.started_micros = begin.micros;
+  lease.row.log_begin = log_begin;
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   if (created) {
@@ -183,10 +190,15 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunReq
   std::vector<LogEntry> entries = NewEntries(lease.row, append);
   NoteEffects(lease, entries);
   AG_RETURN_IF_ERROR(editor.AppendLog(std::move(entries), lease.row.epoch, micros));
-  wants_sweep_ = wants_sweep_ || editor.has_cut_log();
+  if (editor.has_cut_log()) {
+    wants_sweep_ = true;
+    AG_RETURN_IF_ERROR(TrimRecords(lease.thread, micros));
+  }
+  changed_runs_.push_back(lease.row.thread_id);
   AG_RETURN_IF_ERROR(AddRunMessages(lease, editor, append.messages));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
   lease.row.step = append.step;
+  lease.row.in_user_code = append.in_user_code;
   return Status::Ok();
 }
 
@@ -224,6 +236,9 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunReque
   AG_RETURN_IF_ERROR(editor.Forget(finish.forgotten));
   AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
   AG_RETURN_IF_ERROR(WriteBack(*lease, *thread, editor, finish));
+  AG_RETURN_IF_ERROR(
+      StageRecord(*lease, editor, thread->last_run_id,
+                  {RunStateOf(finish.status), finish.reason, finish.usage_json, micros}));
   editor.Save();
   RememberLease(lease->row, *thread);
   if (thread->name.empty()) thread->name = finish.thread_name;
@@ -235,6 +250,9 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunReque
 Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release) {
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
+  if (Holds(found->second.row, from.client, release.run_id) && found->second.accepted) {
+    return HandOverRun(from, {release.thread_id, release.run_id});
+  }
   if (Holds(found->second.row, from.client, release.run_id)) {
     // The thread must not stay locked if its rows cannot be read.
     if (!StageReleased(found->second).ok()) transaction_.Reject();
@@ -283,6 +301,8 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
     // An empty run_id cancels every waiting run.
     CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
     SaveQueue(lease);
+    const bool without_worker = lease.row.stop_requested && lease.row.client.empty();
+    if (without_worker) EndReserved(stop.thread_id, RunState::kStopped, "stopped");
   }
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
@@ -294,6 +314,12 @@ void Store::EndLease(const std::string& thread_id) {
   if (found == leases_.end()) return;
   AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
   transaction_.Delete(keys::Lease(found->second.thread));
+  if (found->second.accepted) {
+    CountGrant(found->second, false);
+    transaction_.Delete(keys::RunRequest(found->second.thread, found->second.row.run_id));
+    ungranted_.erase(thread_id);
+  }
+  changed_runs_.push_back(thread_id);
   if (found->second.outside) {
     transaction_.Delete(keys::OutsideChange(found->second.thread));
     transaction_.Delete(keys::RunBase(found->second.thread));
@@ -303,7 +329,7 @@ void Store::EndLease(const std::string& thread_id) {
   leases_.erase(found);
 }
 
-Status Store::StageLostRun(const Lease& lease, const char* reason) {
+Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
   const int64_t micros = UnixMicros();
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(editor.AppendLog(
@@ -322,33 +348,53 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
     editor.WriteSnapshot(snapshot);
     AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));
   }
-  editor.Save();
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
                       FindThread(transaction_, lease.row.thread_id));
+  const std::string previous_run = thread ? thread->last_run_id : std::string();
+  AG_RETURN_IF_ERROR(
+      StageRecord(lease, editor, previous_run, {RunState::kError, reason, "{}", micros}));
+  editor.Save();
   if (!thread) return Status::Ok();
   RememberLease(lease.row, *thread);
   TouchThread(transaction_, lease.row.thread_id, *thread, micros);
   return Status::Ok();
 }
 
-void Store::LoseLease(const std::string& thread_id) {
+void Store::LoseLease(const std::string& thread_id, Loss loss) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;
+  Lease& lease = found->second;
+  const bool sync = sync_ != SyncLevel::kNone;
+  std::string reason = kWorkerLost;
+  if (lease.accepted) {
+    Result<std::string> none = StageNextAttempt(lease, loss);
+    if (none.ok() && none->empty()) {
+      transaction_.Accept(sync);
+      return WaitForGrant(thread_id, MonotonicClock::now());
+    }
+    if (none.ok()) reason = *std::move(none);
+    transaction_.Reject();
+  }
   // The thread must not stay locked if its rows cannot be read.
-  if (!StageLostRun(found->second, kWorkerLost).ok()) transaction_.Reject();
+  if (!StageLostRun(lease, reason).ok()) transaction_.Reject();
   EndLease(thread_id);
-  transaction_.Accept(sync_ != SyncLevel::kNone);
+  transaction_.Accept(sync);
 }
 
-void Store::LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs) {
+void Store::LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs,
+                         bool crashed) {
   std::vector<std::string> lost;
+  size_t suspects = 0;
   for (const auto& [thread_id, lease] : leases_) {
     if (lease.row.client == client &&
         std::find(except_runs.begin(), except_runs.end(), lease.row.run_id) == except_runs.end()) {
       lost.push_back(thread_id);
+      if (lease.suspect && lease.row.in_user_code) ++suspects;
     }
   }
-  for (const std::string& thread_id : lost) LoseLease(thread_id);
+  Loss loss = Loss::kLeft;
+  if (crashed) loss = suspects == 1 ? Loss::kCrash : Loss::kCrashOfOther;
+  for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
 }
 
 }  // namespace agent_graph::state

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "state/leveldb/store.h"
+#include "state/rules/lost_run.h"
 
 namespace agent_graph::state {
 
@@ -24,7 +25,11 @@ void Store::AdmitWaiters() {
     for (Waiter& waiter : queue) {
       auto lease = leases_.find(waiter.run.thread_id);
       if (lease == leases_.end()) {
-        Start(waiter);
+        if (waiter.accepted) {
+          StartAccepted(waiter);
+        } else {
+          Start(waiter);
+        }
       } else {
         lease->second.waiters.push_back(std::move(waiter));
         ++waiters_;
@@ -39,7 +44,11 @@ void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string&
   AG_CHECK(waiters_ >= lease.waiters.size(), "every waiting run is counted");
   waiters_ -= std::erase_if(lease.waiters, [&](const Waiter& waiter) {
     if (!run_id.empty() && waiter.run.run_id != run_id) return false;
-    Refuse(waiter.from, reason);
+    if (waiter.accepted) {
+      EndQueued(lease, waiter, RunState::kStopped, "stopped");
+    } else {
+      Refuse(waiter.from, reason);
+    }
     return true;
   });
 }
@@ -77,7 +86,11 @@ void Store::ExpireWaiters(MonotonicClock::time_point now) {
         next_waiter_ = std::min(next_waiter_, waiter.deadline);
         return false;
       }
-      Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
+      if (waiter.accepted) {
+        EndQueued(lease, waiter, RunState::kError, kDeadlineReason);
+      } else {
+        Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
+      }
       return true;
     });
     waiters_ -= left;

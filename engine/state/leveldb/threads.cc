@@ -6,16 +6,17 @@
 #include "base/ids.h"
 #include "state/leveldb/rows/numbering.h"
 #include "state/limits.h"
+#include "state/rules/pause.h"
 #include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
 
-constexpr keys::Table kSweptTables[] = {keys::Table::kLog,           keys::Table::kMessage,
-                                        keys::Table::kMessageId,     keys::Table::kCounters,
-                                        keys::Table::kSnapshot,      keys::Table::kWindow,
-                                        keys::Table::kLogCut,        keys::Table::kPause,
-                                        keys::Table::kOutsideChange, keys::Table::kRunBase};
+constexpr keys::Table kSweptTables[] = {
+    keys::Table::kLog,      keys::Table::kMessage,  keys::Table::kMessageId,
+    keys::Table::kCounters, keys::Table::kSnapshot, keys::Table::kWindow,
+    keys::Table::kLogCut,   keys::Table::kPause,    keys::Table::kOutsideChange,
+    keys::Table::kRunBase,  keys::Table::kRun,      keys::Table::kRunRequest};
 
 // Returns the thread of the first row of a table keyed by thread; nullopt if the table is empty.
 Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {
@@ -183,6 +184,11 @@ Status ThreadEditor::AppendLog(std::vector<LogEntry> entries, uint64_t lease_epo
   transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1),
                          pack::ToBytes(row));
   return Status::Ok();
+}
+
+Result<uint64_t> ThreadEditor::NextLogIndex() {
+  AG_RETURN_IF_ERROR(LoadCounters());
+  return counters_->next_log_index;
 }
 
 // `index` is the log index of the row's first entry that starts a run.

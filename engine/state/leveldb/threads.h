@@ -60,6 +60,8 @@ class ThreadEditor {
 
   // `lease_epoch`: of the run that appends them. Entries without a time get `micros`.
   Status AppendLog(std::vector<LogEntry> entries, uint64_t lease_epoch, int64_t micros);
+  // Index that the next entry will have.
+  Result<uint64_t> NextLogIndex();
   // True if entries were left for SweepCutLog.
   bool has_cut_log() const { return has_cut_log_; }
   enum class Existing { kKeep, kReplace };

@@ -29,7 +29,7 @@ void Unpack(Unpacker& unpacker, T& value);
 template <typename T>
 constexpr bool HasAllFields() {
   constexpr size_t kFields = std::tuple_size_v<decltype(Fields(std::declval<T&>()))>;
-  static_assert(kFields <= 16, "extend this list");
+  static_assert(kFields <= 20, "extend this list");
   [[maybe_unused]] const auto check = [](T& s) {
     if constexpr (kFields == 0) {
       static_assert(std::is_empty_v<T>);
@@ -65,6 +65,14 @@ constexpr bool HasAllFields() {
       [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = s;
     } else if constexpr (kFields == 16) {
       [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = s;
+    } else if constexpr (kFields == 17) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = s;
+    } else if constexpr (kFields == 18) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = s;
+    } else if constexpr (kFields == 19) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t] = s;
+    } else if constexpr (kFields == 20) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u] = s;
     }
   };
   return true;

@@ -9,6 +9,15 @@ namespace agent_graph::state {
 // Reasons logged for such a run.
 inline constexpr char kWorkerLost[] = "worker_lost";
 inline constexpr char kEndNotStored[] = "end_not_stored";
+// Reasons of accepted runs that no worker executes any more.
+inline constexpr char kPoisoned[] = "poisoned";  // its user code has crashed workers
+inline constexpr char kTooManyAttempts[] = "attempts";
+inline constexpr char kStoppedReason[] = "stopped";
+inline constexpr char kDeadlineReason[] = "deadline";
+
+// Crashes of a worker, in user code of the run and of no other suspect, after which it is poisoned.
+inline constexpr uint32_t kCrashesAloneMax = 2;
+inline constexpr uint32_t kAttemptsMax = 100;
 
 // Builds the execution meta of a run that did not report its end: an error with this reason.
 std::string LostRunExecution(const std::string& current_node, int64_t step,

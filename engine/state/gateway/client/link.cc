@@ -31,6 +31,7 @@ Link::Link(StateOptions options)
     : options_(std::move(options)),
       id_(NewUuid()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      takes_runs_(static_cast<bool>(options_.on_run_granted)),
       buffer_(kReceiveBytes, '\0') {}
 
 Link::~Link() {
@@ -49,6 +50,12 @@ void Link::Stop() {
   MutexLock lock(mutex_);
   for (auto& [sequence, pending] : pending_) pending.answer.Set({0, NoAnswer(), {}});
   pending_.clear();
+}
+
+void Link::RefuseGrants() {
+  MutexLock lock(mutex_);
+  if (!std::exchange(takes_runs_, false)) return;
+  if (ready_) Write(wire::MakeFrame(wire::FrameType::kRefuseGrants));
 }
 
 void Link::Wake() {
@@ -117,6 +124,10 @@ Status Link::Hold(const std::string& thread_id, const std::string& run_id,
   MutexLock lock(mutex_);
   const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
   if (is_new) return Status::Ok();
+  if (std::exchange(held->second.granted, false)) {
+    held->second.cancellation = std::move(holding.cancellation);
+    return Status::Ok();
+  }
   // Release names a run by its id: it could not tell two runs with the same id apart.
   if (held->second.released) {
     return Status(StatusCode::kUnavailable, "a failed run with this id is still being released");

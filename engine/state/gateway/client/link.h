@@ -42,6 +42,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   Status Start() override;
   void Stop() override;
   const BackendCounters& counters() const override { return counters_; }
+  void RefuseGrants() override;
 
   std::string BeginRequest(Operation operation, int64_t micros) const override;
   Result<std::string> Call(std::string request, const CallOptions& options) override;
@@ -64,6 +65,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   struct Holding {
     std::optional<runtime::Cancellation> cancellation;
     bool released = false;  // a Release is in flight
+    bool granted = false;   // the run was granted to this client, which has not begun it
   };
   struct Pending {
     std::string frame;
@@ -82,6 +84,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   bool OnWelcome(pack::Unpacker& unpacker);
   bool OnCancelRun(pack::Unpacker& unpacker);
   bool OnThreadDeleted(pack::Unpacker& unpacker);
+  bool OnGrantedRun(pack::Unpacker& unpacker);
   void OnReply(pack::Unpacker& unpacker, std::string_view payload);
   void OnQueued(pack::Unpacker& unpacker);
   bool IsQueued(uint64_t sequence);
@@ -120,6 +123,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   std::map<uint64_t, Pending> pending_ AG_GUARDED_BY(mutex_);  // by sequence number
   size_t pending_bytes_ AG_GUARDED_BY(mutex_) = 0;
   std::map<HeldRun, Holding> held_runs_ AG_GUARDED_BY(mutex_);
+  bool takes_runs_ AG_GUARDED_BY(mutex_);
   std::string unsent_ AG_GUARDED_BY(mutex_);
   size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
   bool flush_posted_ AG_GUARDED_BY(mutex_) = false;

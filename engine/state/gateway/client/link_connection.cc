@@ -149,6 +149,8 @@ bool Link::OnFrame(std::string_view payload) {
       return OnCancelRun(unpacker);
     case wire::FrameType::kThreadDeleted:
       return OnThreadDeleted(unpacker);
+    case wire::FrameType::kGrantedRun:
+      return OnGrantedRun(unpacker);
     case wire::FrameType::kPing: {
       MutexLock lock(mutex_);
       if (ready_) Write(wire::MakeFrame(wire::FrameType::kPong));
@@ -200,6 +202,20 @@ bool Link::OnThreadDeleted(pack::Unpacker& unpacker) {
   return true;
 }
 
+bool Link::OnGrantedRun(pack::Unpacker& unpacker) {
+  GrantedRun granted;
+  if (!pack::TryUnpack(unpacker, granted)) return false;
+  {
+    MutexLock lock(mutex_);
+    Holding holding;
+    holding.granted = true;
+    // The server has ended every earlier lease of this run.
+    held_runs_.insert_or_assign({granted.thread_id, granted.run_id}, std::move(holding));
+  }
+  if (options_.on_run_granted) options_.on_run_granted(std::move(granted));
+  return true;
+}
+
 void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
   wire::ReplyHeader header = wire::ReadReplyHeader(unpacker);
   if (!unpacker.ok()) return;
@@ -242,6 +258,7 @@ std::string Link::MakeHello() const {
   hello.client = id_;
   hello.process = getpid();
   hello.answers_pings = true;
+  hello.takes_runs = takes_runs_;
   for (const auto& [run, holding] : held_runs_) hello.runs.push_back(run.run_id);
   return wire::MakeFrame(wire::FrameType::kHello, hello);
 }

@@ -99,6 +99,9 @@ std::string MakeMessage(const ClientMessage& message, uint32_t protocol) {
       return MakeFrame(FrameType::kThreadDeleted, deleted);
     }
     std::string operator()(const Ping&) const { return MakeFrame(FrameType::kPing); }
+    std::string operator()(const GrantedRun& granted) const {
+      return MakeFrame(FrameType::kGrantedRun, granted);
+    }
   };
   return std::visit(Frames{protocol}, message);
 }

@@ -7,6 +7,7 @@
 //                       Request  sequence number, acknowledged-below, operation, time, body
 //                       Bye      the client disconnects for good
 //                       Pong     answers a Ping
+//                       RefuseGrants  the client takes no further accepted runs
 //   candidate → server  StepDown its generation: a server of an older one hands over
 //   server → client     Welcome  protocol, server epoch
 //                       Refused  the reason why no Welcome follows
@@ -15,6 +16,7 @@
 //                       GoAway   hand-over: reconnect and resend what was not answered
 //                       CancelRun  thread and run: end this run of the client at once
 //                       ThreadDeleted  thread: drop everything cached for it
+//                       GrantedRun  the client got the lease of an accepted run
 //                       Ping     asks a client that holds leases whether its process still runs
 //
 // Requests, their numbers and the kept replies: see state/calls/executor.h. Frames of unknown type
@@ -55,6 +57,8 @@ enum class FrameType : uint8_t {
   kThreadDeleted = 11,
   kPing = 12,
   kPong = 13,
+  kGrantedRun = 14,
+  kRefuseGrants = 15,
 };
 
 struct Hello {
@@ -66,11 +70,12 @@ struct Hello {
   uint64_t process_start = 0;
   std::vector<std::string> runs;  // runs held, or requested by a Begin that is resent
   bool answers_pings = false;     // older clients ignore Ping
+  bool takes_runs = false;        // older clients take no accepted runs
 };
 template <pack::SameAs<Hello> T>
 auto Fields(T& s) {
   return std::tie(s.magic, s.protocol_min, s.protocol_max, s.client, s.process, s.process_start,
-                  s.runs, s.answers_pings);
+                  s.runs, s.answers_pings, s.takes_runs);
 }
 
 struct Welcome {

@@ -20,10 +20,10 @@ using keys::Table;
 
 // The order of checks: the mark of a deleted thread first, and counters before the rows that depend
 // on them.
-constexpr std::array kTables = {Table::kDeleted, Table::kCounters,  Table::kSnapshot,
-                                Table::kWindow,  Table::kLease,     Table::kLogCut,
-                                Table::kLog,     Table::kMessageId, Table::kMessage,
-                                Table::kPause,   Table::kRunBase,   Table::kOutsideChange};
+constexpr std::array kTables = {
+    Table::kDeleted, Table::kCounters,      Table::kSnapshot,  Table::kWindow,    Table::kLease,
+    Table::kLogCut,  Table::kLog,           Table::kMessageId, Table::kMessage,   Table::kPause,
+    Table::kRunBase, Table::kOutsideChange, Table::kRun,       Table::kRunRequest};
 
 // Checks one thread that has a record, row by row.
 class ThreadFaults {
@@ -54,6 +54,14 @@ class ThreadFaults {
         return;
       case Table::kRunBase:
         examination_.Read<RunBaseRow>(key, value, parser);
+        return;
+      case Table::kRun:
+        parser.Text();
+        examination_.Read<RunRow>(key, value, parser);
+        return;
+      case Table::kRunRequest:
+        parser.Text();
+        examination_.Read<RunRequestRow>(key, value, parser);
         return;
       case Table::kLogCut:
         log_cut_ = examination_.Read<LogCutRow>(key, value, parser);

@@ -74,6 +74,24 @@ std::string OutsideChange(const ThreadKey& thread) {
 std::string RunBase(const ThreadKey& thread) {
   return ThreadPrefix(Table::kRunBase, thread);
 }
+std::string Run(const ThreadKey& thread, std::string_view run_id) {
+  return Builder(Table::kRun).Thread(thread).Text(run_id).Take();
+}
+std::string RunRequest(const ThreadKey& thread, std::string_view run_id) {
+  return Builder(Table::kRunRequest).Thread(thread).Text(run_id).Take();
+}
+std::string RunKey(std::string_view user, std::string_view route, std::string_view key) {
+  return Builder(Table::kRunKey).Text(user).Text(route).Text(key).Take();
+}
+std::string RunKeyExpiry(int64_t micros, std::string_view user, std::string_view route,
+                         std::string_view key) {
+  return Builder(Table::kRunKeyExpiry)
+      .Integer(static_cast<uint64_t>(micros))
+      .Text(user)
+      .Text(route)
+      .Text(key)
+      .Take();
+}
 std::string WaitingCall(std::string_view call_id, std::string_view owner,
                         std::string_view thread_id) {
   return Builder(Table::kWaitingCall).Text(call_id).Text(owner).Text(thread_id).Take();

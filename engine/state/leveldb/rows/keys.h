@@ -37,6 +37,10 @@ enum class Table : uint8_t {
   kPause = 0x1d,           // owner, number: open calls of a paused thread
   kWaitingCall = 0x1e,     // call id, owner, thread id → number
   kOutsideChange = 0x1f,   // owner, number: changes by others during the run in flight
+  kRun = 0x20,             // owner, number, run id → record of a run
+  kRunRequest = 0x21,      // owner, number, run id → request of an accepted run, until its end
+  kRunKey = 0x22,          // user, route, Idempotency-Key → run
+  kRunKeyExpiry = 0x23,    // time of expiry, user, route, Idempotency-Key
   kRunBase = 0x28,         // owner, number: custom fields as the run in flight has loaded them
   kMemoryPlace = 0x30,     // memory id → MemoryKey
   kMemory = 0x31,          // owner, number
@@ -68,6 +72,11 @@ std::string LogCut(const ThreadKey& thread);
 std::string Pause(const ThreadKey& thread);
 std::string OutsideChange(const ThreadKey& thread);
 std::string RunBase(const ThreadKey& thread);
+std::string Run(const ThreadKey& thread, std::string_view run_id);
+std::string RunRequest(const ThreadKey& thread, std::string_view run_id);
+std::string RunKey(std::string_view user, std::string_view route, std::string_view key);
+std::string RunKeyExpiry(int64_t micros, std::string_view user, std::string_view route,
+                         std::string_view key);
 std::string WaitingCall(std::string_view call_id, std::string_view owner,
                         std::string_view thread_id);
 // Prefix of all rows of one call id: of one owner, or of all owners.

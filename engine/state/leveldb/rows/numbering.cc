@@ -31,6 +31,8 @@ uint64_t ThreadNumberOf(keys::Table table, std::string_view key, std::string_vie
     case Table::kLogCut:
     case Table::kPause:
     case Table::kOutsideChange:
+    case Table::kRun:
+    case Table::kRunRequest:
     case Table::kRunBase: {
       keys::Parser parser(key, table);
       const keys::ThreadKey thread = parser.Thread();

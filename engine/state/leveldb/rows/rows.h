@@ -13,6 +13,7 @@
 #include "state/requests.h"
 #include "state/rules/fold.h"
 #include "state/rules/outside_change.h"
+#include "state/runs.h"
 #include "state/types.h"
 
 namespace agent_graph::state {
@@ -112,14 +113,60 @@ struct LeaseRow {
   // Deadline in microseconds of the machine's monotonic clock, which all processes share. A reboot
   // restarts the clock, but ends the process too. 0: none.
   int64_t deadline_micros = 0;
+  // An older build that rewrites the row loses the members below.
+  int64_t started_micros = 0;
+  uint64_t log_begin = 0;     // index that the first entry of the run has in the thread's log
+  bool in_user_code = false;  // see AppendRunRequest
 };
 template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {
   return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
                   row.created_thread, row.stop_requested, row.current_node, row.step,
                   row.last_append, row.cancel_requested, row.state_changed, row.queued_runs,
-                  row.entries_logged, row.deadline_micros);
+                  row.entries_logged, row.deadline_micros, row.started_micros, row.log_begin,
+                  row.in_user_code);
 }
+
+// The record of a run. Runs of clients get one at their end, accepted runs when they are accepted.
+struct RunRow {
+  RunRecord record;
+  uint64_t log_end = 0;  // index after the run's last entry; 0: the run has not ended
+  // For accepted runs.
+  bool has_appended = false;   // an attempt has appended: the next one continues it
+  uint32_t crashes_alone = 0;  // crashes of workers in which it was the only suspect
+  bool suspect = false;        // a worker crashed while it executed user code of this run
+};
+template <pack::SameAs<RunRow> T>
+auto Fields(T& row) {
+  return std::tie(row.record, row.log_end, row.has_appended, row.crashes_alone, row.suspect);
+}
+
+// An accepted run that has not ended.
+struct RunRequestRow {
+  AcceptRunRequest accept;
+  uint64_t order = 0;  // runs of a thread are granted in this order
+};
+template <pack::SameAs<RunRequestRow> T>
+auto Fields(T& row) {
+  return std::tie(row.accept, row.order);
+}
+
+struct RunKeyRow {
+  std::string body_hash;
+  std::string thread_id;
+  std::string owner;
+  uint64_t thread_number = 0;
+  std::string run_id;
+  int64_t expires_micros = 0;
+};
+template <pack::SameAs<RunKeyRow> T>
+auto Fields(T& row) {
+  return std::tie(row.body_hash, row.thread_id, row.owner, row.thread_number, row.run_id,
+                  row.expires_micros);
+}
+
+// Name of the Meta row with the next RunRequestRow::order.
+inline constexpr char kNextRunOrderName[] = "next_run_order";
 
 // The tool calls that a paused thread waits for. No row: none.
 struct PauseRow {

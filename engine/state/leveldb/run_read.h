@@ -1,0 +1,16 @@
+// Reads of a thread's runs and their log entries.
+#pragma once
+
+#include "base/status.h"
+#include "state/leveldb/database/database.h"
+#include "state/runs.h"
+
+namespace agent_graph::state {
+
+Result<RunRecord> ReadRun(const DatabaseSnapshot& snapshot, const GetRunRequest& get);
+Result<RunPage> ReadRunPage(const DatabaseSnapshot& snapshot, const ListRunsRequest& list);
+// Returns at once, also without entries.
+Result<FollowRunReply> ReadRunEntries(const DatabaseSnapshot& snapshot,
+                                      const FollowRunRequest& follow);
+
+}  // namespace agent_graph::state
