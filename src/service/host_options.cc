@@ -1,14 +1,23 @@
 #include "service/host_options.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 
 #include "api/http/request_memory.h"
 
 namespace agent_graph::service {
+namespace {
+
+// Accepted runs share the fibers with the runs of connected clients (limits.runs_max), which have
+// some to spare. The state gives further ones to other workers.
+constexpr size_t kShareOfRuns = 4;
+
+}  // namespace
 
 run::RunHostOptions HostOptions(const settings::Settings& settings, bridge::WorkerMemory& memory) {
   run::RunHostOptions options;
-  options.runs_max = settings.limits.runs_max;
+  options.runs_max = std::max<size_t>(settings.limits.runs_max / kShareOfRuns, 1);
   options.continues_lost_runs = settings.recovery.enabled;
   options.starts_max = settings.recovery.concurrency;
   options.lost_age_max = std::chrono::seconds(settings.recovery.age_seconds_max);

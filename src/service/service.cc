@@ -32,10 +32,9 @@
 namespace agent_graph::service {
 namespace {
 
-// Each run, of a connected client or accepted, takes a fiber and may start others, for model calls
-// of its functions and for parallel tools. Without spare fibers, runs that wait for such fibers
-// could occupy the whole engine.
-constexpr size_t kFibersPerRun = 4;
+// Each run takes a fiber and may start others, for model calls of its functions and for parallel
+// tools. Without spare fibers, runs that wait for such fibers could occupy the whole engine.
+constexpr size_t kFibersPerRun = 2;
 // Maximum time in which a leaving worker exports its last traces.
 constexpr std::chrono::milliseconds kExportTimeout{1000};
 // Fibers of the service itself, for example for connections that it keeps open.
