@@ -22,8 +22,6 @@ struct AcceptedRun {
   // Where the attempt before had arrived; empty: nothing of the run is stored.
   std::string current_node;
   int64_t step = 0;
-  // It ends as worker_lost if it was lost before that; zero: it does not.
-  std::chrono::seconds lost_age_max{0};
   std::shared_ptr<HandOver> hand_over;  // never null
 
   // True if a part of the run is stored, which this attempt does not repeat.

@@ -1,7 +1,6 @@
 #include "service/host_options.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 
 #include "api/http/request_memory.h"
@@ -18,9 +17,7 @@ constexpr size_t kShareOfRuns = 4;
 run::RunHostOptions HostOptions(const settings::Settings& settings, bridge::WorkerMemory& memory) {
   run::RunHostOptions options;
   options.runs_max = std::max<size_t>(settings.limits.runs_max / kShareOfRuns, 1);
-  options.continues_lost_runs = settings.recovery.enabled;
   options.starts_max = settings.recovery.concurrency;
-  options.lost_age_max = std::chrono::seconds(settings.recovery.age_seconds_max);
   options.memory_of = api::RunMemory;
   options.count_bytes = [&memory](int64_t bytes) { memory.CountHeld(bytes); };
   options.await_bytes = [&memory](uint64_t bytes, const runtime::Cancellation& cancellation,

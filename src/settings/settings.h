@@ -58,7 +58,7 @@ struct BusyThreadSettings {
 // Accepted runs that have lost their worker.
 struct RecoverySettings {
   bool enabled = true;             // false: they end as worker_lost
-  int64_t age_seconds_max = 3600;  // runs that were lost earlier end as worker_lost
+  int64_t age_seconds_max = 3600;  // since their acceptance; older ones end as worker_lost
   uint32_t concurrency = 16;       // runs per worker that are being continued at once
 };
 

@@ -1,7 +1,6 @@
 #include "run/host/run_host.h"
 
-#include <algorithm>
-#include <optional>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "run/host/stored_request.h"
 #include "run/run_request.h"
 #include "runtime/runtime.h"
-#include "state/rules/lost_run.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
@@ -112,7 +110,6 @@ Status RunHost::Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& 
   AcceptedRun accepted{.attempt = granted.attempt,
                        .current_node = PlaceOf(granted),
                        .step = granted.step,
-                       .lost_age_max = options_.lost_age_max,
                        .hand_over = hosted->hand_over};
   std::shared_ptr<void> start;
   if (accepted.continues()) start.reset(this, [](RunHost* host) { host->EndStart(); });
@@ -137,10 +134,6 @@ Status RunHost::Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& 
     }
     request.deadline = DeadlineAfter(left);
     request.cancelled_after = left;
-  }
-  if (request.accepted->continues() && !options_.continues_lost_runs) {
-    return end(Status(StatusCode::kUnavailable, "the worker that executed the run has ended"),
-               state::kWorkerLost);
   }
   LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(start));
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();

@@ -2,7 +2,6 @@
 // to such a run; clients follow its log.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,10 +31,6 @@ namespace agent_graph::run {
 
 struct RunHostOptions {
   size_t runs_max = 8192;  // more are given back for another worker
-  // False: a run whose worker was lost ends as worker_lost.
-  bool continues_lost_runs = true;
-  // The same for runs that were lost before that; zero: none.
-  std::chrono::seconds lost_age_max{0};
   size_t starts_max = 16;  // runs of lost workers that are being loaded at once
   // Returns the memory that a run takes for a thread and a partial reply of so many bytes of JSON.
   // Empty: their sum.

@@ -11,7 +11,6 @@
 #include "run/loop/thread_name.h"
 #include "run/run_events.h"
 #include "state/requests.h"
-#include "state/rules/lost_run.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
@@ -30,10 +29,9 @@ Result<std::string> TrySummarize(const RunEnvironment& environment, const Contex
 }  // namespace
 
 std::string ReasonOfFailure(const Status& failure) {
-  for (const std::string_view reason : {"GRAPH_CHANGED", state::kWorkerLost}) {
-    if (failure.message().starts_with(std::string(reason) + ": ")) return std::string(reason);
-  }
-  return std::string(StatusCodeName(failure.code()));
+  constexpr std::string_view kGraphChanged = "GRAPH_CHANGED";
+  const bool changed = failure.message().starts_with(kGraphChanged);
+  return std::string(changed ? kGraphChanged : StatusCodeName(failure.code()));
 }
 
 // The end of a run does not wait on its cancellation, because a cancelled run must also be stored

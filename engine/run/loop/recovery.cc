@@ -1,12 +1,10 @@
 // RunLoop: takes over the thread as the runs before have left it: finished, paused, or with calls
 // that a lost worker did not finish.
 #include <algorithm>
-#include <chrono>
 #include <unordered_set>
 #include <utility>
 
 #include "base/allocation_account.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
 #include "run/context/repeated_messages.h"
@@ -14,7 +12,6 @@
 #include "run/run_events.h"
 #include "runtime/runtime.h"
 #include "state/requests.h"
-#include "state/rules/lost_run.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
@@ -63,13 +60,6 @@ Status RunLoop::ReadEarlierAttempts() {
   read.thread_id = environment_->thread_id;
   read.run_id = environment_->run_id;
   AG_ASSIGN_OR_RETURN(const state::RunTraces traces, state_->ReadRuns(read));
-  const int64_t age_max = std::chrono::microseconds(request_.accepted->lost_age_max).count();
-  if (age_max > 0 && !traces.entries.empty() &&
-      UnixMicros() - traces.entries.back().micros > age_max) {
-    return Status(
-        StatusCode::kDeadlineExceeded,
-        std::string(state::kWorkerLost) + ": the worker that executed the run ended too long ago");
-  }
   for (const state::LogEntry& stored : traces.entries) {
     if (const std::optional<EntryBody> body = Decode(stored)) log_.usage().Count(*body);
   }

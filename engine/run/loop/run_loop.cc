@@ -104,14 +104,14 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
     if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
     if (environment_->cancellation.cancelled()) return EndCancelled();
     if (log_.stop_requested()) return {RunStatus::kStopped, {}, {}};
-    if (MonotonicClock::now() >= request_.deadline) {
-      return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
-    }
+    if (MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
     Status status = Step();
     // Nodes that never wait would otherwise block all other fibers of this thread.
     if (meta_.step % kStepsPerTurn == 0) runtime::Yield();
     if (status.ok()) continue;
     if (environment_->cancellation.cancelled()) return EndCancelled();
+    const bool late = status.code() == StatusCode::kDeadlineExceeded;
+    if (late && MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
     return Fail(std::move(status));
   }
 }
@@ -258,8 +258,7 @@ RunLoop::Ending RunLoop::EndCancelled() {
   Ending ending{RunStatus::kStopped, {}, reason};
   switch (reason) {
     case runtime::CancelReason::kDeadline:
-      ending = Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
-      break;
+      return FailAtDeadline();
     case runtime::CancelReason::kShutdown:
       if (environment_->hand_over != nullptr) return {.leaves = true};
       ending = Fail(Status(StatusCode::kUnavailable, "the service is shutting down"));
@@ -268,6 +267,12 @@ RunLoop::Ending RunLoop::EndCancelled() {
       break;
   }
   ending.reason = reason;
+  return ending;
+}
+
+RunLoop::Ending RunLoop::FailAtDeadline() {
+  Ending ending = Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
+  ending.reason = runtime::CancelReason::kDeadline;
   return ending;
 }
 

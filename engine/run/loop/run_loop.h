@@ -25,8 +25,7 @@ namespace agent_graph::run {
 
 inline constexpr size_t kMessagesPerNodeMax = 1000;
 
-// The reason in the record of a run that failed: GRAPH_CHANGED or worker_lost if its text begins
-// so, otherwise the name of the code.
+// The reason in the record of a run that failed: the name of the code, or GRAPH_CHANGED.
 std::string ReasonOfFailure(const Status& failure);
 
 // One run, on one fiber. The result of a node is appended to the log together with the next node's
@@ -83,6 +82,7 @@ class RunLoop {
   // True if the run ended before it did anything: the thread then stays paused as before.
   bool StaysPaused(const Ending& ending) const;
   Ending EndCancelled();
+  Ending FailAtDeadline();
   Ending Fail(Status status);
 
   RunOutcome Conclude(Ending ending);

@@ -12,10 +12,12 @@ Result<std::string> Stored(const std::string& id) {
 }
 
 entry::MessageAdded Added(std::string node, std::vector<std::string> blocks = {"text"}) {
-  return {.message_id = "m1",
-          .node = std::move(node),
-          .role = "assistant",
-          .blocks = std::move(blocks)};
+  entry::MessageAdded message;
+  message.message_id = "m1";
+  message.node = std::move(node);
+  message.role = "assistant";
+  message.blocks = std::move(blocks);
+  return message;
 }
 
 std::optional<RunEvent> Event(const EntryBody& body) {

@@ -64,14 +64,12 @@ TEST(Access, DoesNotQuoteAnUnknownAlgorithm) {
   EXPECT_NE(settings.status().message().find("HS256"), std::string::npos);
 }
 
-TEST(AccessSettings, AnObjectNamesTheClaimsThatAreStoredWithRuns) {
-  Environment environment;
-  environment["JWT_SECRET_KEY"] = "0123456789abcdef0123456789abcdef";
-  environment["JWT_ALGORITHM"] = "HS256";
+TEST(Access, AnObjectNamesTheClaimsThatAreStoredWithRuns) {
   Result<Settings> settings =
-      LoadMember(R"("auth": {"method": "jwt", "persist_claims": ["tenant", "plan"]})", environment);
+      LoadMember(R"("auth": {"method": "jwt", "persist_claims": ["tenant", "plan"]})");
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
   EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kJwt);
+  EXPECT_EQ(settings->authentication.jwt.secret, kSecret);
   EXPECT_EQ(settings->authentication.persist_claims, (std::vector<std::string>{"tenant", "plan"}));
 }
 

@@ -8,7 +8,6 @@
 #include "../run_fixture.h"
 #include "run/host/stored_request.h"
 #include "runtime/yield.h"
-#include "state/rules/lost_run.h"
 
 namespace agent_graph::run {
 namespace {
@@ -162,18 +161,6 @@ TEST_F(RunHostTest, ContinuesAnAttemptAtItsNode) {
   Finish();
   EXPECT_EQ(state_.At("t1").last_status, "done");
   EXPECT_EQ(state_.Kinds("t1").front(), "attempt_started");
-}
-
-TEST_F(RunHostTest, WithoutContinuationALostRunEnds) {
-  AddOneNode(Say("ok"));
-  host_options_.continues_lost_runs = false;
-  MakeHost();
-  host_->Execute(Granted("t1", 2, "A"));
-  Finish();
-  EXPECT_EQ(state_.At("t1").last_status, "error");
-  EXPECT_EQ(finished_.reason, state::kWorkerLost);
-  EXPECT_EQ(state_.Kinds("t1"),
-            (std::vector<std::string>{"attempt_started", "error", "run_finished"}));
 }
 
 TEST_F(RunHostTest, ARunWhoseDeadlineHasPassedEnds) {

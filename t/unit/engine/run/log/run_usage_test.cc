@@ -8,10 +8,11 @@ namespace {
 const entry::CallRef kUsedCall{.node = "TOOLS", .tool = "weather", .call_id = "c1"};
 
 entry::MessageAdded MessageWithUsage(std::string id, std::string node) {
-  return {.message_id = std::move(id),
-          .node = std::move(node),
-          .role = "assistant",
-          .usage = Usage{.prompt_tokens = 3, .completion_tokens = 2}};
+  entry::MessageAdded message;
+  message.message_id = std::move(id);
+  message.node = std::move(node);
+  message.usage = Usage{.prompt_tokens = 3, .completion_tokens = 2};
+  return message;
 }
 
 TEST(RunUsage, NothingIsUsedAtFirst) {
@@ -21,9 +22,12 @@ TEST(RunUsage, NothingIsUsedAtFirst) {
 
 TEST(RunUsage, AModelCallAndItsMessageCountOnce) {
   RunUsage usage;
-  usage.Count(entry::ModelFinished{.node = "A",
-                                   .reply = entry::ModelFinished::Reply{
-                                       .message_id = "m1", .input_tokens = 3, .output_tokens = 2}});
+  entry::ModelFinished finished;
+  finished.reply.emplace();
+  finished.reply->message_id = "m1";
+  finished.reply->input_tokens = 3;
+  finished.reply->output_tokens = 2;
+  usage.Count(finished);
   usage.Count(MessageWithUsage("m1", "A"));
   EXPECT_EQ(usage.ToJson(),
             R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
@@ -39,10 +43,10 @@ TEST(RunUsage, AFunctionsOwnModelCallCounts) {
 
 TEST(RunUsage, ToolCallsCountIfTheyAreMade) {
   RunUsage usage;
-  usage.Count(entry::ToolIntent{.call = kUsedCall});
+  usage.Count(entry::ToolIntent{.call = kUsedCall, .idempotency_key = "k"});
   usage.Count(entry::ToolStarted{.call = kUsedCall});
   usage.Count(entry::ToolFinished{.call = kUsedCall});
-  usage.Count(entry::ToolIntent{.call = kUsedCall, .remote = true});
+  usage.Count(entry::ToolIntent{.call = kUsedCall, .idempotency_key = "k", .remote = true});
   usage.Count(entry::ToolFinished{.call = kUsedCall, .is_error = true});  // was refused
   EXPECT_EQ(usage.ToJson(),
             R"({"input_tokens":0,"output_tokens":0,"model_calls":0,"tool_calls":2})");

@@ -1,6 +1,5 @@
 // Further attempts of an accepted run.
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -70,7 +69,8 @@ class ContinuationTest : public RunTest {
     Message calling = Message::Assistant("");
     for (ToolCallBlock& call : calls) calling.content.emplace_back(std::move(call));
     store(calling, "m2");
-    thread.log.push_back(Encode(entry::RunStarted{.run_id = "r1"}, 1));
+    thread.log.push_back(
+        Encode(entry::RunStarted{.run_id = "r1", .graph = "g", .graph_hash = "h"}, 1));
     for (EntryBody& body : entries) thread.log.push_back(Encode(std::move(body), 2));
   }
   static entry::CallRef Ref(const std::string& id, const std::string& tool) {
@@ -144,8 +144,9 @@ TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
        {"c2", "pay", "{}", false},
        {"c3", "look", "{}", false},
        {"c4", "pay", "{}", false}},
-      {entry::ToolIntent{.call = Ref("c1", "pay")}, entry::ToolIntent{.call = Ref("c2", "pay")},
-       entry::ToolIntent{.call = Ref("c3", "look"), .idempotent = true},
+      {entry::ToolIntent{.call = Ref("c1", "pay")},
+       entry::ToolIntent{.call = Ref("c2", "pay"), .idempotency_key = "k"},
+       entry::ToolIntent{.call = Ref("c3", "look"), .idempotency_key = "k", .idempotent = true},
        entry::ToolStarted{.call = Ref("c1", "pay"), .micros = 1},
        entry::ToolFinished{.call = Ref("c1", "pay"),
                            .time = entry::CallTime{.finished_micros = 2},
@@ -270,17 +271,6 @@ TEST_F(ContinuationTest, ALogThatCannotBeReadGivesTheRunBack) {
       .WillOnce(testing::Return(Status(StatusCode::kUnavailable, "no answer")));
   EXPECT_TRUE(RunOk(Attempt(2, "A", 0)).left);
   EXPECT_EQ(appends_.back().current_node, "A");
-}
-
-TEST_F(ContinuationTest, ARunThatWasLostTooLongAgoEnds) {
-  builder_.AddFunction("A", Say("ok"));
-  builder_.AddEdge(START, "A");
-  builder_.AddEdge("A", END);
-  state_.At("t1").log.push_back(Encode(entry::RunStarted{.run_id = "r1"}, 1));
-  RunRequest request = Attempt(2, "A", 0);
-  request.accepted->lost_age_max = std::chrono::seconds(3600);
-  EXPECT_EQ(RunOk(request).status, RunStatus::kError);
-  EXPECT_EQ(finished_.reason, "worker_lost");
 }
 
 TEST_F(ContinuationTest, ARefusedRequestEndsTheRunWithItsErrorInTheLog) {
