@@ -32,7 +32,8 @@ class RunHostTest : public RunTest {
   void TearDown() override {
     RunTest::TearDown();
     EXPECT_EQ(held_, 0);
-    if (host_ != nullptr) EXPECT_EQ(host_->count(), 0u);
+    if (host_ == nullptr) return;
+    EXPECT_EQ(host_->count(), 0u);
   }
 
   void AddOneNode(NodeFunction function) {
