@@ -103,7 +103,10 @@ void RunHost::Remove(const Key& key, const std::shared_ptr<Hosted>& hosted) {
 
 void RunHost::Run(const std::shared_ptr<Hosted>& hosted, state::GrantedRun granted) {
   const Status failure = Begin(hosted, granted);
-  if (!failure.ok()) Log(LogLevel::kWarning, granted.run_id, failure);
+  if (failure.ok()) return;
+  Log(LogLevel::kWarning, granted.run_id, failure);
+  // The run is still ours if the state server did not answer. No effect on a run that has ended.
+  (void)state_.HandOverRun(granted.thread_id, granted.run_id);
 }
 
 Status RunHost::Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& granted) {

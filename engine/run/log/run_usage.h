@@ -1,6 +1,7 @@
 // What a run has used, counted from its log entries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -19,8 +20,8 @@ class RunUsage {
   int64_t output_tokens_ = 0;
   int64_t model_calls_ = 0;
   int64_t tool_calls_ = 0;  // executed here or handed to the client
-  // Message of the newest model call: its entry repeats the tokens.
-  std::string counted_message_;
+  // Hash of the id of the newest model call's message: its entry repeats the tokens.
+  size_t counted_message_ = 0;
 };
 
 }  // namespace agent_graph::run

@@ -67,6 +67,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
 // What cannot be stored is repeated by the other worker, which begins at the last stored position.
 RunOutcome RunLoop::Leave() {
   const std::string place = next_ == END ? kEndNode : next_;
+  log_.SetInUserCode(false);
   Status kept = log_.Flush(place, meta_.step);
   if (kept.ok()) EmitQueued();
   if (kept.code() != StatusCode::kFenced) {

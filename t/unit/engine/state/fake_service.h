@@ -202,8 +202,9 @@ class FakeService : public Service {
 
   Status HandOverInMemory(const std::string& thread_id) {
     std::lock_guard lock(mutex_);
-    threads_[thread_id].leased = false;
-    threads_[thread_id].last_status = "handed_over";
+    Thread& thread = threads_[thread_id];
+    if (thread.leased) thread.last_status = "handed_over";
+    thread.leased = false;
     return Status::Ok();
   }
 

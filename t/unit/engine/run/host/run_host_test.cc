@@ -12,8 +12,6 @@
 namespace agent_graph::run {
 namespace {
 
-using testing::_;
-
 class RunHostTest : public RunTest {
  protected:
   RunHostTest() {
@@ -124,9 +122,9 @@ TEST_F(RunHostTest, GivesBackWhatItCannotExecute) {
   AddOneNode(Say("ok"));
   host_options_.runs_max = 0;
   MakeHost();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
   host_->Execute(Granted("t1"));
   Finish();
-  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
   EXPECT_TRUE(state_.Kinds("t1").empty());
 }
 
@@ -134,9 +132,21 @@ TEST_F(RunHostTest, GivesBackRunsThatAreGrantedWhileItLeaves) {
   AddOneNode(Say("ok"));
   MakeHost();
   host_->HandOver();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
   host_->Execute(Granted("t1"));
   Finish();
-  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+  EXPECT_TRUE(state_.Kinds("t1").empty());
+}
+
+TEST_F(RunHostTest, GivesBackARunThatCannotBegin) {
+  AddOneNode(Say("ok"));
+  state_.before_begin = [](const state::BeginRunRequest&) {
+    return Status(StatusCode::kUnavailable, "no answer");
+  };
+  MakeHost();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  host_->Execute(Granted("t1"));
+  Finish();
 }
 
 TEST_F(RunHostTest, ARunLeavesAtItsNextNode) {
