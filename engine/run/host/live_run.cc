@@ -21,7 +21,7 @@ LiveRun::View LiveRun::Read(const std::string& message_id, uint64_t reasoning_by
   view.ended = ended_;
   if (!partial_) return view;
   const bool same = partial_->message_id == message_id;
-  view.partial.emplace();
+  view.partial = Partial{};
   view.partial->message_id = partial_->message_id;
   view.partial->node = partial_->node;
   view.partial->step = partial_->step;
@@ -55,7 +55,7 @@ void LiveRun::Begin(const RunStart& start) {
 void LiveRun::AddPiece(const RunDelta& delta) {
   MutexLock lock(mutex_);
   if (!partial_ || partial_->message_id != delta.message_id) {
-    partial_.emplace();
+    partial_ = Partial{};
     partial_->message_id = delta.message_id;
     partial_->node = delta.node;
     partial_->step = delta.step;

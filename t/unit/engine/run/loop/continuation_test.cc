@@ -136,7 +136,7 @@ TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
   const auto record = [&](const json&, ToolContext& context) -> ToolOutput {
     std::lock_guard lock(mutex);
     keys[context.call_id()] = context.idempotency_key();
-    return "\"again\"";
+    return "again";
   };
   AddAgentWithTools({MakeTool("pay", false, record), MakeTool("look", true, record)});
   DieInTools(
@@ -144,7 +144,7 @@ TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
        {"c2", "pay", "{}", false},
        {"c3", "look", "{}", false},
        {"c4", "pay", "{}", false}},
-      {entry::ToolIntent{.call = Ref("c1", "pay")},
+      {entry::ToolIntent{.call = Ref("c1", "pay"), .idempotency_key = "k"},
        entry::ToolIntent{.call = Ref("c2", "pay"), .idempotency_key = "k"},
        entry::ToolIntent{.call = Ref("c3", "look"), .idempotency_key = "k", .idempotent = true},
        entry::ToolStarted{.call = Ref("c1", "pay"), .micros = 1},
