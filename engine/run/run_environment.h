@@ -33,6 +33,7 @@ class MemoryStore;
 
 namespace agent_graph::run {
 
+class HandOver;
 class RemoteToolSet;
 struct RunEnvironment;
 struct RunRecord;
@@ -88,6 +89,7 @@ struct RunEnvironment {
   std::shared_ptr<const json> config;  // an object, including `user`
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
+  std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
 
   // Null if there is no model of that name.
   models::ModelProvider* FindModel(const std::string& name) const;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,20 @@
 #include "state/types.h"
 
 namespace agent_graph::run {
+
+class HandOver;
+
+// A run that the state has accepted and granted to this worker.
+struct AcceptedRun {
+  uint32_t attempt = 1;
+  // Where the attempt before had arrived; empty: nothing of the run is stored.
+  std::string current_node;
+  int64_t step = 0;
+  std::shared_ptr<HandOver> hand_over;  // never null
+
+  // True if a part of the run is stored, which this attempt does not repeat.
+  bool continues() const { return !current_node.empty(); }
+};
 
 struct RunRequest {
   state::Scope scope;
@@ -28,6 +43,7 @@ struct RunRequest {
   Deadline deadline = kNoDeadline;
   // After this time the caller cancels the run; zero: it does not.
   std::chrono::milliseconds cancelled_after{0};
+  std::optional<AcceptedRun> accepted;  // nullopt: the run of a connected client
   std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
 };
 

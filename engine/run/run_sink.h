@@ -23,6 +23,8 @@ struct RunEvent {
   Status error;              // kError: the error that ends the run; its text is sent to the client
   std::string node;          // the node that caused it; may be empty
   int step = 0;
+  // Index in the thread's log after the entry behind the event; 0: none, or nothing is stored.
+  uint64_t log_end = 0;
 };
 
 // A piece of a message as the model produces it. The views are valid during the call only.
@@ -40,6 +42,10 @@ struct RunStart {
   std::string run_id;
   bool is_new_thread = false;
   std::string thread_name;
+  // For cursors. The number is 0 if nothing is stored, or by a state server of an older build.
+  uint64_t thread_number = 0;
+  uint64_t lease_epoch = 0;
+  uint64_t log_index = 0;  // of the run's next entry in the thread's log
 };
 
 // Receives a run's events. Calls never overlap. They are made on the run's fiber, with one
@@ -69,6 +75,8 @@ class RunSink {
 // The result of a run that has started.
 struct RunOutcome {
   RunStart start;
+  // The run was given back before its end, for another worker. The rest is not set then.
+  bool left = false;
   RunStatus status = RunStatus::kDone;
   Status error;                            // set if status is kError; also sent as a kError event
   std::vector<std::string> messages_json;  // the working window after the run, oldest first

@@ -16,11 +16,13 @@
 #include "live/live_session.h"
 #include "media/extractor.h"
 #include "memory/memory_store.h"
+#include "run/host/run_host.h"
 #include "run/loop/runner.h"
 #include "run/nodes/remote_tools.h"
 #include "runtime/runtime.h"
 #include "service/agent.h"
 #include "service/file_storage.h"
+#include "service/host_options.h"
 #include "service/referenced_files.h"
 #include "service/settings_checks.h"
 #include "service/state_server.h"
@@ -88,11 +90,13 @@ struct Service::Implementation {
         exporter(MakeExporter()),
         remote_tools(agent.remote_tools, checkpointer(), options.nginx, ToLog()),
         runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
+        host(MakeHost()),
         inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
     context.routes = api::Routes();
     context.settings = settings.get();
     context.runner = &runner;
+    context.host = host.get();
     context.state = checkpointer();
     context.memory = store.get();
     context.graph = agent.graph;
@@ -161,14 +165,29 @@ struct Service::Implementation {
     client.on_thread_deleted = [this](const std::string& thread_id) {
       runtime.Spawn([this, thread_id] { guard->Forget(thread_id); });
     };
+    // The backend starts after the host was made. Before the runtime starts, runs wait in its
+    // queue.
+    if (keeps_threads()) {
+      client.on_run_granted = [this](state::GrantedRun granted) {
+        host->Execute(std::move(granted));
+      };
+    }
     return state::MakeBackend(client);
   }
 
-  // Null when conversations are not kept. The memory store may still use the backend.
-  state::Service* checkpointer() const {
-    const bool none = settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone;
-    return none ? nullptr : state.get();
+  std::unique_ptr<run::RunHost> MakeHost() {
+    if (checkpointer() == nullptr) return nullptr;
+    run::RunHostOptions host_options = HostOptions(*settings, outbox.memory());
+    host_options.log = ToLog();
+    return std::make_unique<run::RunHost>(runner, *state, runtime, std::move(host_options));
   }
+
+  bool keeps_threads() const {
+    return settings->checkpointer.type != settings::CheckpointerSettings::Type::kNone;
+  }
+
+  // Null when conversations are not kept. The memory store may still use the backend.
+  state::Service* checkpointer() const { return keeps_threads() ? state.get() : nullptr; }
 
   std::unique_ptr<memory::MemoryStore> MakeStore() {
     if (settings->store.type == settings::StoreSettings::Type::kNone) return nullptr;
@@ -250,6 +269,7 @@ struct Service::Implementation {
   run::RemoteTools remote_tools;
   std::unique_ptr<limits::SharedRate> shared_rate;
   run::Runner runner;
+  std::unique_ptr<run::RunHost> host;  // null: runs are not kept, so none is accepted
   live::LiveCounters live_counters;
   live::LiveContext live;
   api::ApiContext context;
@@ -334,10 +354,14 @@ void Service::ReturnMemory() {
 
 void Service::Drain() {
   implementation_->inbox.Close();
+  if (implementation_->host == nullptr) return;
+  implementation_->state->RefuseGrants();
+  implementation_->host->HandOver();
 }
 
 Status Service::Stop(Deadline deadline) {
   Drain();
+  if (implementation_->host != nullptr) implementation_->host->HandOverNow();
   implementation_->guard->StopEvicting();
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();

@@ -179,25 +179,30 @@ Status ReadAuthentication(const Value& value, Settings& settings) {
     AG_RETURN_IF_ERROR(value.ReadString(name));
     return name == "jwt" ? ReadJwt(value, settings) : value.Error(std::string(kForms));
   }
-  std::vector<std::string> keys = value.Keys();
-  if (std::ranges::count(keys, "method") == 0 || std::ranges::count(keys, "path") == 0) {
-    return value.Error(std::string(kForms));
-  }
+  const std::vector<std::string> keys = value.Keys();
+  const auto has = [&](std::string_view key) { return std::ranges::count(keys, key) > 0; };
+  const bool is_jwt = has("method") && value.node()["method"] == "jwt";
+  // A path names a class, which only the custom method has.
+  if (!has("method") || has("path") == is_jwt) return value.Error(std::string(kForms));
   static constexpr Key<Settings> kKeys[] = {
       {"method",
-       [](const Value& v, Settings&) {
-         static constexpr std::array<std::string_view, 1> kNames = {"custom"};
+       [](const Value& v, Settings& s) {
+         using Method = AuthenticationSettings::Method;
+         static constexpr std::array<std::string_view, 2> kNames = {"custom", "jwt"};
          size_t index = 0;
-         return v.ReadChoice(kNames, index);
+         AG_RETURN_IF_ERROR(v.ReadChoice(kNames, index));
+         s.authentication.method = index == 0 ? Method::kCustom : Method::kJwt;
+         return Status::Ok();
        }},
       {"path",
        [](const Value& v, Settings& s) {
          return ReadExport(v, s.directory, false, s.authentication.backend);
        }},
+      {"persist_claims",
+       [](const Value& v, Settings& s) { return v.ReadStrings(s.authentication.persist_claims); }},
   };
   AG_RETURN_IF_ERROR(ReadObject(value, kKeys, settings));
-  settings.authentication.method = AuthenticationSettings::Method::kCustom;
-  return Status::Ok();
+  return is_jwt ? ReadJwt(value, settings) : Status::Ok();
 }
 
 Status ReadAuthorization(const Value& value, Settings& settings) {

@@ -10,6 +10,7 @@
 #include "settings/models.h"
 #include "settings/observability.h"
 #include "settings/rate_limit.h"
+#include "settings/recovery.h"
 #include "settings/remote_tools.h"
 #include "settings/store.h"
 
@@ -266,6 +267,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"models", ReadModels},
     {"window_max", ReadWindow},
     {"busy_thread", ReadBusyThread},
+    {"recovery", ReadRecovery},
     {"cors", ReadCors},
     {"security_headers",
      [](const Value& v, Settings& s) { return v.ReadBoolean(s.security_headers); }},

@@ -55,6 +55,13 @@ struct BusyThreadSettings {
   int64_t wait_ms_max = 60'000;
 };
 
+// Accepted runs that have lost their worker.
+struct RecoverySettings {
+  bool enabled = true;             // false: they end as worker_lost
+  int64_t age_seconds_max = 3600;  // since their acceptance; older ones end as worker_lost
+  uint32_t concurrency = 16;       // runs per worker that are being continued at once
+};
+
 // "<module>:<attribute>": an export of a shared object.
 struct ExportSettings {
   std::string module;  // absolute
@@ -78,6 +85,8 @@ struct AuthenticationSettings {
   Method method = Method::kNone;
   JwtSettings jwt;
   ExportSettings backend;  // for kCustom
+  // Claims of the user that are stored with an accepted run, until its end.
+  std::vector<std::string> persist_claims;
 };
 
 // Permissions of callers.
@@ -184,6 +193,7 @@ struct Settings {
   CorsSettings cors;
   bool security_headers = true;
   BusyThreadSettings busy_thread;
+  RecoverySettings recovery;
   AuthenticationSettings authentication;
   AuthorizationSettings authorization;
   RedisSettings redis;

@@ -21,6 +21,10 @@ LostCalls::LostCalls(const std::vector<state::LogEntry>& entries) {
     if (call == nullptr || call->call_id.empty()) continue;
     Fate& fate = fates_[call->call_id];
     fate.intended = true;
+    if (const auto* intent = std::get_if<entry::ToolIntent>(&*body)) {
+      fate.repeatable = intent->idempotent;
+    }
+    if (std::holds_alternative<entry::ToolPaused>(*body)) fate.repeatable = true;
     const auto* finished = std::get_if<entry::ToolFinished>(&*body);
     if (finished == nullptr || !finished->output_json) continue;
     fate.finished = true;
@@ -35,6 +39,23 @@ Message LostCalls::ResultOf(const std::string& call_id) const {
   const Fate& fate = found->second;
   if (!fate.finished) return Message::ToolResult(call_id, kUnknownJson, true);
   return Message::ToolResult(call_id, fate.output_json, fate.is_error);
+}
+
+std::optional<LostCalls::Settled> LostCalls::Settle(const std::string& call_id) const {
+  const auto found = fates_.find(call_id);
+  if (found == fates_.end()) return std::nullopt;
+  const Fate& fate = found->second;
+  Settled settled;
+  if (fate.finished) {
+    settled.result.json = fate.output_json;
+    settled.result.is_error = fate.is_error;
+    settled.is_known = true;
+    return settled;
+  }
+  if (fate.repeatable) return std::nullopt;
+  settled.result.json = kUnknownJson;
+  settled.result.is_error = true;
+  return settled;
 }
 
 }  // namespace agent_graph::run

@@ -1,16 +1,18 @@
-// Results for the tool calls of a run that ended while they were in progress.
+// Results for tool calls that were in progress when their run, or an attempt of it, ended.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "agent_graph/message.h"
+#include "agent_graph/tool.h"
 #include "state/types.h"
 
 namespace agent_graph::run {
 
-// Built from the log of the lost run. Immutable.
+// Built from the log of the lost run or attempt. Immutable.
 class LostCalls {
  public:
   // `entries`: the run's log as far as it was written.
@@ -20,9 +22,19 @@ class LostCalls {
   // states if it is unknown whether the call took effect.
   Message ResultOf(const std::string& call_id) const;
 
+  // How the next attempt of the same run handles the call: with this result, or, if nullopt, by
+  // calling the tool (again). A call that may have taken effect and is not idempotent gets a failed
+  // result.
+  struct Settled {
+    ToolOutput result;
+    bool is_known = false;  // the result is that of the tool
+  };
+  std::optional<Settled> Settle(const std::string& call_id) const;
+
  private:
   struct Fate {
     bool intended = false;
+    bool repeatable = false;  // idempotent, or it has only asked the user so far
     bool finished = false;
     bool is_error = false;
     std::string output_json;

@@ -57,9 +57,9 @@ Repetition FindRepetition(const std::vector<Message>& window, const std::vector<
   std::vector<size_t> places;
   for (const Message& message : request) {
     std::optional<size_t> place;
-    if (!message.id.empty()) {
-      place = FindById(window, message);
-    } else if (results_by_call && HoldsResultsOnly(message)) {
+    if (!message.id.empty()) place = FindById(window, message);
+    // Also with an id: an accepted run has given the message one.
+    if (!place && results_by_call && HoldsResultsOnly(message)) {
       place = FindResult(window, message);
     }
     repetition.known.push_back(place.has_value());

@@ -24,7 +24,7 @@ struct Repetition {
 };
 
 // A message of the request is known if the window has a message with the same id, role and content.
-// With `results_by_call`, a tool result without an id is also known if the window has the same
+// With `results_by_call`, a tool result is also known if the window has the same
 // result of a call that no longer waits for one.
 Repetition FindRepetition(const std::vector<Message>& window, const std::vector<Message>& request,
                           bool results_by_call);

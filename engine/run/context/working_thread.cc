@@ -247,6 +247,7 @@ Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::
     bytes += texts.back().size();
   }
   AG_RETURN_IF_ERROR(Update(result, bytes, node));
+  first_taken_in_ = log_.next_entry();
   for (size_t i = 0; i < texts.size(); ++i) Add(std::move(result.messages[i]), texts[i], node);
   if (log_.wants_complete_effect()) LogAllChanges();
   return texts;

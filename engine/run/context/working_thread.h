@@ -60,6 +60,8 @@ class WorkingThread {
   // Applies a node's field updates and summary, then its messages, and logs them. On an error
   // nothing is applied. Returns the messages' JSON texts and moves the messages out of `result`.
   Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);
+  // Position in the run's log of the first message that the last TakeIn has added.
+  uint64_t first_taken_in() const { return first_taken_in_; }
 
   // Returns what the run stores at its end, with the list of what it has changed.
   state::FinishRunRequest Finish(const ExecutionMeta& meta) const;
@@ -100,6 +102,7 @@ class WorkingThread {
     uint64_t sequence = 0;  // 0: added by this run
   };
 
+  uint64_t first_taken_in_ = 0;
   std::vector<Stored> stored_;  // one per message in state_->messages()
   size_t message_bytes_ = 0;
   size_t fields_bytes_ = 0;  // upper bound

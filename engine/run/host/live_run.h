@@ -1,18 +1,24 @@
-// An accepted run that this worker executes, as its followers in the same process see it: how far its
-// log has grown, and the message that the model is producing.
+// An accepted run that this worker executes, as its followers in the same process see it: how far
+// its log has grown, and the message that the model is producing.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "run/run_sink.h"
 #include "runtime/cancellation.h"
+#include "runtime/signal.h"
 
 namespace agent_graph::run {
+
+// Limit on the text of a message that is not in the log yet. Followers get the rest of a larger
+// one when it is stored.
+inline constexpr size_t kPartialBytesMax = 64 * 1024 * 1024;
 
 // Thread-safe. The run never waits for a follower: followers read what there is, and skip to the
 // log when they are late.
@@ -29,7 +35,7 @@ class LiveRun {
   struct View {
     uint64_t version = 0;      // changes with everything else
     uint64_t lease_epoch = 0;  // 0: the run has not begun yet
-    uint64_t log_end = 0;      // index after the last entry that is in the log
+    uint64_t log_end = 0;      // index after the last entry that is in the log and has an event
     // Parts of the partial message behind the given offsets; nullopt: no message is in progress.
     std::optional<Partial> partial;
     bool ended = false;  // this attempt has ended or left
@@ -41,6 +47,30 @@ class LiveRun {
   // Suspends until the version is no longer `version`. kDeadlineExceeded, kCancelled.
   Status Await(uint64_t version, const runtime::Cancellation& cancellation,
                Deadline deadline) const;
+
+  // --- called by the run ---
+
+  void Begin(const RunStart& start);
+  void AddPiece(const RunDelta& delta);
+  // The entries before `log_end` are stored (0: not known), and with them the partial message.
+  void SetStored(uint64_t log_end);
+  void End();
+  // Size of the partial message.
+  uint64_t partial_bytes() const;
+
+ private:
+  void Changed() AG_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  uint64_t version_ AG_GUARDED_BY(mutex_) = 1;
+  uint64_t lease_epoch_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t log_end_ AG_GUARDED_BY(mutex_) = 0;
+  std::optional<Partial> partial_ AG_GUARDED_BY(mutex_);
+  bool is_full_ AG_GUARDED_BY(mutex_) = false;  // the partial message grows no more
+  bool ended_ AG_GUARDED_BY(mutex_) = false;
+  // Of followers in Await. They are notified and removed with the lock held, because a signal is
+  // destroyed when its follower goes on.
+  mutable std::vector<runtime::Signal*> waiting_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::run

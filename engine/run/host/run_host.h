@@ -2,25 +2,45 @@
 // to such a run; clients follow its log.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
+#include "run/hand_over.h"
 #include "run/host/live_run.h"
 #include "run/loop/runner.h"
+#include "run/run_environment.h"
+#include "runtime/cancellation.h"
 #include "state/runs.h"
+
+namespace agent_graph::runtime {
+class Runtime;
+}
+namespace agent_graph::state {
+class Service;
+}
 
 namespace agent_graph::run {
 
 struct RunHostOptions {
   size_t runs_max = 8192;  // more are given back for another worker
+  size_t starts_max = 16;  // runs of lost workers that are being loaded at once
+  // Returns the memory that a run takes for a thread and a partial reply of so many bytes of JSON.
+  // Empty: their sum.
+  std::function<uint64_t(uint64_t thread_bytes, uint64_t reply_bytes)> memory_of;
   // Counts bytes that runs hold (negative: less) as memory of the worker. May be empty.
   std::function<void(int64_t bytes)> count_bytes;
   // Waits until the worker has room for so many bytes, which then count. May be empty.
-  std::function<Status(uint64_t bytes, Deadline deadline)> await_bytes;
+  std::function<Status(uint64_t bytes, const runtime::Cancellation& cancellation,
+                       Deadline deadline)>
+      await_bytes;
   LogFunction log;  // may be empty
 };
 
@@ -31,14 +51,46 @@ class RunHost {
 
   // Starts the run on a fiber of its own. Called on any thread; never blocks.
   void Execute(state::GrantedRun granted);
-  // The run, if this worker executes it; else null.
-  std::shared_ptr<LiveRun> Find(const std::string& run_id) const;
+  // The run, if this worker executes it; else null. Clients choose run ids, so that two threads may
+  // have the same one.
+  std::shared_ptr<LiveRun> Find(const std::string& thread_id, const std::string& run_id) const;
   // Number of runs that were granted and have not ended or left.
   size_t count() const;
-  // Makes runs leave at their next node boundary: another worker continues them.
+  // Makes runs leave at their next node boundary: another worker continues them. Runs that are
+  // granted from now on are given back at once.
   void HandOver();
   // Also cuts model calls and idempotent tools. Runs in other user code end with their process.
   void HandOverNow();
+
+ private:
+  struct Hosted {
+    std::shared_ptr<LiveRun> live = std::make_shared<LiveRun>();
+    runtime::Cancellation cancellation;
+    std::shared_ptr<run::HandOver> hand_over = std::make_shared<run::HandOver>(cancellation);
+  };
+  using Key = std::pair<std::string, std::string>;  // thread and run
+
+  // Returns null if the run must be given back.
+  std::shared_ptr<Hosted> Admit(const Key& key);
+  void Remove(const Key& key, const std::shared_ptr<Hosted>& hosted);
+  // Spawns the fiber of a run: at once, or when one of the starts in progress is over.
+  void Spawn(std::function<void()> body, bool continues);
+  void EndStart();
+  void Run(const std::shared_ptr<Hosted>& hosted, state::GrantedRun granted);
+  // Returns the failure with which the run ended or left without being executed.
+  Status Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& granted);
+  void Log(LogLevel level, const std::string& run_id, const Status& status) const;
+
+  Runner& runner_;
+  state::Service& state_;
+  runtime::Runtime& runtime_;
+  const RunHostOptions options_;
+
+  mutable Mutex mutex_;
+  std::map<Key, std::shared_ptr<Hosted>> runs_ AG_GUARDED_BY(mutex_);
+  bool leaving_ AG_GUARDED_BY(mutex_) = false;
+  size_t starting_ AG_GUARDED_BY(mutex_) = 0;
+  std::deque<std::function<void()>> waiting_ AG_GUARDED_BY(mutex_);  // fibers to start later
 };
 
 }  // namespace agent_graph::run

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/id_generator.h"
 #include "base/status.h"
 #include "run/run_request.h"
 
@@ -16,8 +17,8 @@ namespace agent_graph::run {
 // Limit on the text: it is part of one state operation.
 inline constexpr size_t kStoredRequestBytesMax = 16 * 1024 * 1024;
 
-// Gives each message without an id one first, because an attempt must recognise the messages that an
-// earlier attempt has stored. kInvalidArgument: larger than kStoredRequestBytesMax.
+// Gives each message without an id one first, because an attempt must recognise the messages that
+// an earlier attempt has stored. kInvalidArgument: larger than kStoredRequestBytesMax.
 Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::string>& claims,
                                  const IdGenerator& ids);
 // kDataLoss: the text is damaged. Deadlines are not part of it.

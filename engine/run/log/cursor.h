@@ -1,5 +1,5 @@
-// A position in the stream of a run. Opaque text for clients, of fixed width, so that cursors of one
-// thread sort like the positions.
+// A position in the stream of a run. Opaque text for clients, of fixed width, so that cursors of
+// one thread sort like the positions.
 #pragma once
 
 #include <compare>

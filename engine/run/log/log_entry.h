@@ -25,6 +25,15 @@ struct RunStarted {
   std::string graph_hash;
 };
 
+// Another worker continues the run. The entries of the attempts before belong to the same run.
+struct AttemptStarted {
+  static constexpr char kKind[] = "attempt_started";
+  std::string run_id;
+  int64_t attempt = 0;  // the first one is 1 and has run_started instead
+  std::string graph;
+  std::string graph_hash;
+};
+
 struct NodeStarted {
   static constexpr char kKind[] = "node_started";
   std::string node;
@@ -183,11 +192,11 @@ struct Unknown {
 }  // namespace entry
 
 using EntryBody =
-    std::variant<entry::RunStarted, entry::NodeStarted, entry::NodeFinished, entry::NodeRetry,
-                 entry::MessageAdded, entry::StateUpdate, entry::StateSet, entry::ToolIntent,
-                 entry::ToolStarted, entry::ToolFinished, entry::ToolPaused, entry::ModelFailed,
-                 entry::ModelFinished, entry::ContextTrimmed, entry::Interrupted, entry::RunFailed,
-                 entry::RunFinished, entry::Unknown>;
+    std::variant<entry::RunStarted, entry::AttemptStarted, entry::NodeStarted, entry::NodeFinished,
+                 entry::NodeRetry, entry::MessageAdded, entry::StateUpdate, entry::StateSet,
+                 entry::ToolIntent, entry::ToolStarted, entry::ToolFinished, entry::ToolPaused,
+                 entry::ModelFailed, entry::ModelFinished, entry::ContextTrimmed,
+                 entry::Interrupted, entry::RunFailed, entry::RunFinished, entry::Unknown>;
 
 // `body` must not be Unknown.
 state::LogEntry Encode(EntryBody body, int64_t micros);

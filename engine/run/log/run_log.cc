@@ -53,6 +53,7 @@ RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
 
 void RunLog::Add(EntryBody body) {
   if (state_ == nullptr && !recording_) return;
+  usage_.Count(body);
   state::LogEntry entry = Encode(std::move(body), UnixMicros());
   // Exporters need no values.
   if (recording_ && record_.size() < kRecordEntriesMax) {
@@ -163,6 +164,7 @@ Status RunLog::Finish(state::FinishRunRequest finish, std::string_view current_n
     break;
   }
   Place(current_node, step, true);
+  finish.usage_json = usage_.ToJson();
   finish.append = std::move(pending_);
   Status result = state_->FinishRun(finish);
   pending_ = std::move(finish.append);

@@ -10,6 +10,7 @@
 #include "agent_graph/message.h"
 #include "base/status.h"
 #include "run/log/log_entry.h"
+#include "run/log/run_usage.h"
 #include "state/requests.h"
 #include "state/types.h"
 
@@ -49,6 +50,10 @@ class RunLog {
   Status MergeMetadata(std::string metadata_json, std::string_view current_node, int64_t step);
   // The position that the next entry will have among all entries of the run.
   uint64_t next_entry() const { return pending_.first_entry.value_or(0) + pending_.entries.size(); }
+  // Appends from now on say whether the run's current node executes user code.
+  void SetInUserCode(bool in_user_code) { pending_.in_user_code = in_user_code; }
+  // What the run has used; earlier attempts are added by the caller.
+  RunUsage& usage() { return usage_; }
   // True if so many bytes were logged that an entry with everything that the run has changed should
   // follow: a fold then need not read further back.
   bool wants_complete_effect() const { return bytes_since_complete_ > complete_effect_after_; }
@@ -72,6 +77,7 @@ class RunLog {
 
   state::Service* state_;
   state::AppendRunRequest pending_;  // thread, run and epoch stay set; the rest is the buffer
+  RunUsage usage_;
   bool stop_requested_ = false;
   size_t bytes_since_complete_ = 0;
   size_t complete_effect_after_ = kCompleteEffectAfter;

@@ -107,6 +107,10 @@ class RunTrace {
   template <typename Entry>
   void TakeEntry(const Entry&, size_t /*parent*/) {}
 
+  void TakeEntry(const entry::AttemptStarted& started, size_t /*parent*/) {
+    AddEvent("updates", "", "attempt " + std::to_string(started.attempt));
+  }
+
   void TakeEntry(const entry::NodeFinished& finished, size_t /*parent*/) {
     AddEvent("updates", finished.node, "step " + std::to_string(finished.step));
   }

@@ -1,5 +1,6 @@
 // RunLoop: the end of a run, for every reason.
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -10,6 +11,7 @@
 #include "run/loop/thread_name.h"
 #include "run/run_events.h"
 #include "state/requests.h"
+#include "state/service.h"
 
 namespace agent_graph::run {
 namespace {
@@ -26,9 +28,16 @@ Result<std::string> TrySummarize(const RunEnvironment& environment, const Contex
 
 }  // namespace
 
+std::string ReasonOfFailure(const Status& failure) {
+  constexpr std::string_view kGraphChanged = "GRAPH_CHANGED";
+  const bool changed = failure.message().starts_with(kGraphChanged);
+  return std::string(changed ? kGraphChanged : StatusCodeName(failure.code()));
+}
+
 // The end of a run does not wait on its cancellation, because a cancelled run must also be stored
 // and release its lease.
 RunOutcome RunLoop::Conclude(Ending ending) {
+  if (ending.leaves) return Leave();
   if (ending.status == RunStatus::kDone && !IsAnswered()) ShortenWindow();
   NameThread();
   Status recorded = Record(ending);
@@ -39,7 +48,9 @@ RunOutcome RunLoop::Conclude(Ending ending) {
       meta_.phase = ExecutionMeta::Phase::kError;
       meta_.error = ending.error.message();
     }
-    (void)emitter_.Emit(ErrorEvent(ending.error, emitter_.node(), emitter_.step()));
+    RunEvent error = ErrorEvent(ending.error, emitter_.node(), emitter_.step());
+    error.log_end = failed_at_;
+    (void)emitter_.Emit(error);
   }
 
   RunOutcome outcome;
@@ -49,6 +60,25 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   outcome.messages_json = thread_.VisibleMessages();
   if (emitter_.wants_final_state()) outcome.state_json = thread_.AgentState(meta_, {});
   outcome.summary = thread_.state().summary();
+  Report(outcome);
+  return outcome;
+}
+
+// What cannot be stored is repeated by the other worker, which begins at the last stored position.
+RunOutcome RunLoop::Leave() {
+  const std::string place = next_ == END ? kEndNode : next_;
+  log_.SetInUserCode(false);
+  Status kept = log_.Flush(place, meta_.step);
+  if (kept.ok()) EmitQueued();
+  if (kept.code() != StatusCode::kFenced) {
+    const Status given = state_->HandOverRun(environment_->thread_id, environment_->run_id);
+    if (kept.ok()) kept = given;
+  }
+  if (!kept.ok()) environment_->Log(LogLevel::kWarning, meta_.current_node, kept.ToString());
+  RunOutcome outcome;
+  outcome.start = std::move(start_);
+  outcome.left = true;
+  outcome.status = RunStatus::kInterrupted;
   Report(outcome);
   return outcome;
 }
@@ -75,7 +105,9 @@ void RunLoop::ShortenWindow() {
   if (count == 0) return;
   if (policy.summarize) {
     // The answer is complete, so the client receives it before the summary is made.
-    if (!log_.Flush(meta_.current_node, meta_.step).ok()) return;
+    // After the last node: another attempt must not execute that node again.
+    log_.SetInUserCode(false);
+    if (!log_.Flush(kEndNode, meta_.step).ok()) return;
     EmitQueued();
     Result<std::string> summary =
         TrySummarize(*environment_, policy, thread_.state().summary().value_or(""),
@@ -114,6 +146,7 @@ Status RunLoop::Record(const Ending& ending) {
                                 .reason = ending.error.message(),
                                 .node = emitter_.node(),
                                 .step = meta_.step});
+      failed_at_ = LogEnd();
       break;
     case RunStatus::kStopped:
       meta_.stopped = true;
@@ -137,7 +170,24 @@ Status RunLoop::Record(const Ending& ending) {
   state::FinishRunRequest finish = thread_.Finish(meta_);
   finish.status = RunStatusName(ending.status);
   finish.thread_name = start_.thread_name;
+  finish.reason = ReasonOf(ending);
   return log_.Finish(std::move(finish), meta_.current_node, meta_.step);
+}
+
+std::string RunLoop::ReasonOf(const Ending& ending) {
+  if (ending.reason != runtime::CancelReason::kNone) {
+    return runtime::CancelReasonName(ending.reason);
+  }
+  return ending.status == RunStatus::kError ? ReasonOfFailure(ending.error) : std::string();
+}
+
+uint64_t RunLoop::LogEnd(uint64_t position) const {
+  return start_.thread_number == 0 ? 0 : start_.log_index + position + 1;
+}
+
+void RunLoop::Queue(RunEvent event, uint64_t log_end) {
+  event.log_end = log_end;
+  queued_.push_back(std::move(event));
 }
 
 // Events are emitted only after the node's changes are in the log.

@@ -17,6 +17,7 @@
 namespace agent_graph::run {
 
 Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) {
+  if (request_.accepted && request_.accepted->continues()) return Continue(std::move(loaded));
   log_.Add(entry::RunStarted{
       .run_id = environment_->run_id, .graph = graph_.name(), .graph_hash = graph_.hash()});
   paused_before_ = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
@@ -36,6 +37,49 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   return ChooseFirstNode();
 }
 
+// The state server has folded what earlier attempts set; their messages are in the window.
+Status RunLoop::Continue(state::ThreadState loaded) {
+  const AcceptedRun& accepted = *request_.accepted;
+  log_.Add(entry::AttemptStarted{.run_id = environment_->run_id,
+                                 .attempt = accepted.attempt,
+                                 .graph = graph_.name(),
+                                 .graph_hash = graph_.hash()});
+  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
+  meta_.step = accepted.step;
+  meta_.current_node = accepted.current_node;
+  next_ = accepted.current_node == kEndNode ? END : accepted.current_node;
+  arrived_before_ = true;
+  AG_RETURN_IF_ERROR(ReadEarlierAttempts());
+  AG_RETURN_IF_ERROR(AppendMissing());
+  return CheckResumeNode();
+}
+
+Status RunLoop::ReadEarlierAttempts() {
+  state::ReadRunsRequest read;
+  read.scope = request_.scope;
+  read.thread_id = environment_->thread_id;
+  read.run_id = environment_->run_id;
+  AG_ASSIGN_OR_RETURN(const state::RunTraces traces, state_->ReadRuns(read));
+  for (const state::LogEntry& stored : traces.entries) {
+    if (const std::optional<EntryBody> body = Decode(stored)) log_.usage().Count(*body);
+  }
+  earlier_calls_.emplace(traces.entries);
+  return Status::Ok();
+}
+
+// An earlier attempt has stored the request's messages, unless it died between two portions of a
+// very large request.
+Status RunLoop::AppendMissing() {
+  for (std::vector<Message>* messages : {&request_.initial_context, &request_.messages}) {
+    for (Message& message : *messages) {
+      AG_RETURN_IF_ERROR(thread_.Append(std::move(message), "").status());
+    }
+    messages->clear();
+  }
+  emitter_.HoldThread(thread_.bytes());
+  return Status::Ok();
+}
+
 bool RunLoop::IsAnswered() const {
   if (repetition_.is_answered_turn) return true;
   if (!repetition_.is_latest_turn || paused_before_.stopped) return false;
@@ -49,7 +93,7 @@ RunLoop::Ending RunLoop::AnswerAgain() {
   meta_ = paused_before_;
   for (std::string& text :
        thread_.VisibleMessages(repetition_.answer_begins, repetition_.answer_ends)) {
-    queued_.push_back(MessageEvent(std::move(text), "", 0));
+    Queue(MessageEvent(std::move(text), "", 0), 0);
   }
   const bool paused = meta_.interrupted();
   return {paused ? RunStatus::kInterrupted : RunStatus::kDone, {}, {}};
@@ -84,7 +128,7 @@ Status RunLoop::AppendRequest() {
       return open.contains(result->call_id);
     });
     AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), ""));
-    if (answers) queued_.push_back(MessageEvent(std::string(text), "", 0));
+    if (answers) Queue(MessageEvent(std::string(text), "", 0), LogEnd());
   }
   request_.messages = {};
   emitter_.HoldThread(thread_.bytes());
@@ -98,12 +142,15 @@ Status RunLoop::ChooseFirstNode() {
     AG_ASSIGN_OR_RETURN(next_, graph_.Next(START, thread_.state()));
     return Status::Ok();
   }
-  if (graph_.FindNode(next_) == nullptr) {
-    resume_node_gone_ = true;
-    return Status(StatusCode::kGraph, "GRAPH_CHANGED: the thread was paused before node \"" +
-                                          next_ + "\", which the graph no longer has");
-  }
-  return Status::Ok();
+  return CheckResumeNode();
+}
+
+Status RunLoop::CheckResumeNode() {
+  if (next_ == END || graph_.FindNode(next_) != nullptr) return Status::Ok();
+  resume_node_gone_ = true;
+  return Status(StatusCode::kGraph,
+                "GRAPH_CHANGED: the " + std::string(arrived_before_ ? "run" : "thread") +
+                    " was paused before node \"" + next_ + "\", which the graph no longer has");
 }
 
 }  // namespace agent_graph::run

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
+#include "run/hand_over.h"
 #include "run/loop/node_attempts.h"
 #include "run/nodes/node_runner.h"
 #include "run/run_events.h"
@@ -33,6 +34,15 @@ MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scop
   };
 }
 
+// True if the thread has no messages but those of the request and its answer.
+bool IsFirstRun(const state::BeginRunReply& begun, const RunRequest& request) {
+  const std::vector<state::StoredMessage>& window = begun.state.window;
+  if (window.empty()) return true;
+  const std::vector<Message>& first =
+      request.initial_context.empty() ? request.messages : request.initial_context;
+  return !first.empty() && window.front().id == first.front().id;
+}
+
 }  // namespace
 
 RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
@@ -41,7 +51,7 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Serv
       graph_(*environment_->graph),
       request_(request),
       state_(state),
-      start_{environment_->thread_id, environment_->run_id, begun.created, begun.state.record.name},
+      start_(StartOf(*environment_, request, begun)),
       started_micros_(UnixMicros()),
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
            environment_->services->on_finished != nullptr),
@@ -51,6 +61,21 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Serv
                      HistoryLookup(state, request.scope, environment_->thread_id, begun.created))),
       emitter_(sink, environment_->cancellation),
       inputs_(std::move(inputs)) {}
+
+// An accepted run's thread was created before the run began.
+RunStart RunLoop::StartOf(const RunEnvironment& environment, const RunRequest& request,
+                          const state::BeginRunReply& begun) {
+  RunStart start;
+  start.thread_id = environment.thread_id;
+  start.run_id = environment.run_id;
+  start.is_new_thread =
+      begun.created || (request.accepted && begun.omitted_bytes == 0 && IsFirstRun(begun, request));
+  start.thread_name = begun.state.record.name;
+  start.thread_number = begun.thread_number;
+  start.lease_epoch = begun.lease_epoch;
+  start.log_index = begun.log_index;
+  return start;
+}
 
 RunOutcome RunLoop::Execute(state::ThreadState loaded, InitialState initial) {
   Ending ending;
@@ -69,36 +94,44 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
   // A client that has gone already has cancelled the run; that is looked at below.
   (void)emitter_.Start(start_);
   if (Status status = Prepare(std::move(loaded), std::exchange(initial, {})); !status.ok()) {
+    const bool again = request_.accepted && request_.accepted->continues();
+    if (again && status.code() == StatusCode::kUnavailable) return {.leaves = true};
     return Fail(std::move(status));
   }
   if (IsAnswered()) return AnswerAgain();
   for (;;) {
-    // A cancelled run has not ended normally, whatever its last node returned: a function that was
-    // interrupted returns like any other.
-    if (IsCutShort()) return EndCancelled();
-    if (paused_) return {RunStatus::kInterrupted, {}, {}};
-    if (next_ == END) return {};
-    if (graph_.InterruptsBefore(next_) && !resumed_) {
-      return Pause(ExecutionMeta::Phase::kInterruptedBefore, "before node " + next_);
-    }
-    if (meta_.step >= request_.recursion_limit) {
-      return Fail(Status(StatusCode::kRecursionLimit, "the run did not end within its limit of " +
-                                                          std::to_string(request_.recursion_limit) +
-                                                          " steps"));
-    }
+    if (std::optional<Ending> ending = EndBeforeNode()) return *std::move(ending);
     if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
     if (environment_->cancellation.cancelled()) return EndCancelled();
     if (log_.stop_requested()) return {RunStatus::kStopped, {}, {}};
-    if (MonotonicClock::now() >= request_.deadline) {
-      return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
-    }
+    if (MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
     Status status = Step();
     // Nodes that never wait would otherwise block all other fibers of this thread.
     if (meta_.step % kStepsPerTurn == 0) runtime::Yield();
     if (status.ok()) continue;
     if (environment_->cancellation.cancelled()) return EndCancelled();
+    const bool late = status.code() == StatusCode::kDeadlineExceeded;
+    if (late && MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
     return Fail(std::move(status));
   }
+}
+
+std::optional<RunLoop::Ending> RunLoop::EndBeforeNode() {
+  // A cancelled run has not ended normally, whatever its last node returned: a function that was
+  // interrupted returns like any other.
+  if (IsCutShort()) return EndCancelled();
+  if (paused_) return Ending{RunStatus::kInterrupted, {}, {}};
+  if (next_ == END) return Ending{};
+  if (graph_.InterruptsBefore(next_) && !resumed_ && !arrived_before_) {
+    return Pause(ExecutionMeta::Phase::kInterruptedBefore, "before node " + next_);
+  }
+  if (meta_.step >= request_.recursion_limit) {
+    return Fail(Status(StatusCode::kRecursionLimit, "the run did not end within its limit of " +
+                                                        std::to_string(request_.recursion_limit) +
+                                                        " steps"));
+  }
+  if (MustLeave()) return Ending{.leaves = true};
+  return std::nullopt;
 }
 
 Status RunLoop::Arrive() {
@@ -107,6 +140,7 @@ Status RunLoop::Arrive() {
   const graph::Node* node = graph_.FindNode(next_);
   if (node != nullptr && RunnerOf(*node).IsInstant(*node) && !took_time_) return Status::Ok();
   took_time_ = false;
+  log_.SetInUserCode(node != nullptr && RunnerOf(*node).ExecutesUserCode(*node));
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
   EmitQueued();
   return Status::Ok();
@@ -120,6 +154,7 @@ Status RunLoop::Step() {
     return Status(StatusCode::kGraph, "the graph has no node \"" + next_ + "\"");
   }
   resumed_ = false;
+  arrived_before_ = false;
   took_time_ = took_time_ || !RunnerOf(*node).IsInstant(*node);
   meta_.current_node = node->name;
   emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
@@ -130,14 +165,16 @@ Status RunLoop::Step() {
                     .emitter = emitter_,
                     .log = log_,
                     .inputs = state_ != nullptr ? &inputs_ : nullptr,
-                    .step = meta_.step};
+                    .step = meta_.step,
+                    .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr};
   AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(run));
   ++meta_.step;
   AG_RETURN_IF_ERROR(TakeIn(node->name, std::move(result)));
   log_.Add(entry::NodeFinished{.node = node->name, .step = meta_.step});
   if (emitter_.wants_states()) {
-    queued_.push_back(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}),
-                                node->name, emitter_.step(), request_.recursion_limit));
+    Queue(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}), node->name,
+                    emitter_.step(), request_.recursion_limit),
+          LogEnd());
   }
   return Status::Ok();
 }
@@ -157,8 +194,9 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   const TolerateAllocations tolerated;
   AG_ASSIGN_OR_RETURN(std::vector<std::string> texts, thread_.TakeIn(result, node));
   emitter_.HoldThread(thread_.bytes());
-  for (std::string& text : texts) {
-    queued_.push_back(MessageEvent(std::move(text), node, emitter_.step()));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Queue(MessageEvent(std::move(texts[i]), node, emitter_.step()),
+          LogEnd(thread_.first_taken_in() + i));
   }
   if (result.go_to) {
     AG_ASSIGN_OR_RETURN(next_, graph_.Jump(node, *result.go_to, thread_.state()));
@@ -197,7 +235,14 @@ RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
 bool RunLoop::IsCutShort() const {
   const runtime::CancelReason reason = environment_->cancellation.reason();
   if (paused_ && reason == runtime::CancelReason::kClientGone) return false;
+  // A run that has reached its end is not continued elsewhere.
+  const bool over = paused_ || next_ == END;
+  if (over && environment_->hand_over && reason == runtime::CancelReason::kShutdown) return false;
   return reason != runtime::CancelReason::kNone;
+}
+
+bool RunLoop::MustLeave() const {
+  return environment_->hand_over != nullptr && environment_->hand_over->requested();
 }
 
 // A pause at a node that the graph no longer has could never be resumed.
@@ -213,15 +258,21 @@ RunLoop::Ending RunLoop::EndCancelled() {
   Ending ending{RunStatus::kStopped, {}, reason};
   switch (reason) {
     case runtime::CancelReason::kDeadline:
-      ending = Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
-      break;
+      return FailAtDeadline();
     case runtime::CancelReason::kShutdown:
+      if (environment_->hand_over != nullptr) return {.leaves = true};
       ending = Fail(Status(StatusCode::kUnavailable, "the service is shutting down"));
       break;
     default:
       break;
   }
   ending.reason = reason;
+  return ending;
+}
+
+RunLoop::Ending RunLoop::FailAtDeadline() {
+  Ending ending = Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
+  ending.reason = runtime::CancelReason::kDeadline;
   return ending;
 }
 

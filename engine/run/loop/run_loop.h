@@ -1,12 +1,14 @@
 // Executes a graph's nodes, from the loaded thread to its snapshot.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "run/context/execution_meta.h"
 #include "run/context/initial_state.h"
+#include "run/context/lost_calls.h"
 #include "run/context/open_inputs.h"
 #include "run/context/repeated_messages.h"
 #include "run/context/working_thread.h"
@@ -22,6 +24,9 @@
 namespace agent_graph::run {
 
 inline constexpr size_t kMessagesPerNodeMax = 1000;
+
+// The reason in the record of a run that failed: the name of the code, or GRAPH_CHANGED.
+std::string ReasonOfFailure(const Status& failure);
 
 // One run, on one fiber. The result of a node is appended to the log together with the next node's
 // name, and emitted only after that.
@@ -39,21 +44,32 @@ class RunLoop {
   // How a run ends.
   struct Ending {
     RunStatus status = RunStatus::kDone;
-    Status error;
+    Status error = {};
     // Reason of the cancellation that ended the run; later cancellations have no effect.
     runtime::CancelReason reason = runtime::CancelReason::kNone;
+    bool leaves = false;  // it does not end: another worker continues it
   };
 
+  static RunStart StartOf(const RunEnvironment& environment, const RunRequest& request,
+                          const state::BeginRunReply& begun);
   Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
   // Consumes both arguments, so that a long run keeps only one copy of its data.
   Status Prepare(state::ThreadState loaded, const InitialState& initial);
+  // Prepare for a further attempt of a run, of which a part is stored.
+  Status Continue(state::ThreadState loaded);
+  // Counts what earlier attempts have used, and finds out about their tool calls.
+  Status ReadEarlierAttempts();
+  Status CheckResumeNode();
   // True if the request was answered before: the response was lost, or the client repeats it.
   bool IsAnswered() const;
   // Emits that answer again. If it paused the thread, the thread stays paused.
   Ending AnswerAgain();
   Status CloseOpenCalls();
   Status AppendRequest();
+  Status AppendMissing();
   Status ChooseFirstNode();
+  // Ends the run before `next_`, if there is a reason.
+  std::optional<Ending> EndBeforeNode();
   // Appends what is buffered, with `next_` as the next node.
   Status Arrive();
   // Executes `next_`, applies its result and selects the next node.
@@ -62,17 +78,27 @@ class RunLoop {
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
   bool IsCutShort() const;
+  bool MustLeave() const;
   // True if the run ended before it did anything: the thread then stays paused as before.
   bool StaysPaused(const Ending& ending) const;
   Ending EndCancelled();
+  Ending FailAtDeadline();
   Ending Fail(Status status);
 
   RunOutcome Conclude(Ending ending);
+  // Gives the run back for another worker.
+  RunOutcome Leave();
   // Removes from the working window what the graph's context policy leaves out.
   void ShortenWindow();
   // Gives a new thread a name at the end of its first run.
   void NameThread();
   Status Record(const Ending& ending);
+  static std::string ReasonOf(const Ending& ending);
+  // The index in the thread's log behind the run's entry at `position`; 0: not known.
+  uint64_t LogEnd(uint64_t position) const;
+  // That behind the newest entry.
+  uint64_t LogEnd() const { return LogEnd(log_.next_entry() - 1); }
+  void Queue(RunEvent event, uint64_t log_end);
   void EmitQueued();
   // Passes the run's record to the listener, if there is one.
   void Report(const RunOutcome& outcome);
@@ -94,10 +120,13 @@ class RunLoop {
   bool resumed_ = false;         // next_ is the node at which a paused thread resumes
   Repetition repetition_;        // which messages of the request are repeated
   bool resume_node_gone_ = false;
-  bool took_time_ = false;        // a node since the last append was not instant
-  bool paused_ = false;           // meta_ holds an interrupt after the last node
-  bool fenced_ = false;           // the lease is lost
-  std::vector<RunEvent> queued_;  // events whose changes are not in the log yet
+  bool arrived_before_ = false;             // an earlier attempt has arrived at next_
+  std::optional<LostCalls> earlier_calls_;  // of earlier attempts; nullopt: this is the first one
+  bool took_time_ = false;                  // a node since the last append was not instant
+  bool paused_ = false;                     // meta_ holds an interrupt after the last node
+  bool fenced_ = false;                     // the lease is lost
+  uint64_t failed_at_ = 0;                  // index in the thread's log behind the run's error
+  std::vector<RunEvent> queued_;            // events whose changes are not in the log yet
 };
 
 }  // namespace agent_graph::run

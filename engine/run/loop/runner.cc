@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "base/clock.h"
 #include "base/ids.h"
+#include "graph/compiled_graph.h"
 #include "run/context/client_results.h"
 #include "run/context/execution_meta.h"
 #include "run/context/initial_state.h"
 #include "run/context/open_inputs.h"
+#include "run/log/log_entry.h"
 #include "run/loop/run_loop.h"
 #include "run/nodes/remote_tools.h"
 #include "run/run_environment.h"
@@ -71,18 +74,39 @@ OpenInputs InputsOf(const state::ThreadState& state) {
   return OpenInputs::FromJson(ExecutionMeta::FromJson(text).inputs_json);
 }
 
-// Releases the thread unchanged.
-void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Service* state) {
-  if (state == nullptr) return;
-  state::FinishRunRequest finish;
-  finish.append.thread_id = environment.thread_id;
-  finish.append.run_id = environment.run_id;
-  finish.append.lease_epoch = lease_epoch;
-  finish.status = RunStatusName(RunStatus::kError);
-  finish.state_unread = true;
-  if (Status status = state->FinishRun(finish); !status.ok()) {
-    environment.Log(LogLevel::kWarning, "", status.ToString());
+// True for failures of this worker, or of its connection.
+bool MayPassElsewhere(const Status& failure) {
+  return failure.code() == StatusCode::kUnavailable ||
+         failure.code() == StatusCode::kResourceExhausted;
+}
+
+// The entries of an accepted run that failed before its first node, for those that follow it.
+void AddFailure(const RunRequest& request, const RunEnvironment& environment, const Status& failure,
+                state::FinishRunRequest& finish) {
+  const AcceptedRun& accepted = *request.accepted;
+  const graph::CompiledGraph& graph = *environment.graph;
+  std::vector<state::LogEntry>& entries = finish.append.entries;
+  const auto add = [&](EntryBody body) {
+    entries.push_back(Encode(std::move(body), UnixMicros()));
+  };
+  if (accepted.continues()) {
+    add(entry::AttemptStarted{.run_id = environment.run_id,
+                              .attempt = accepted.attempt,
+                              .graph = graph.name(),
+                              .graph_hash = graph.hash()});
+  } else {
+    add(entry::RunStarted{
+        .run_id = environment.run_id, .graph = graph.name(), .graph_hash = graph.hash()});
   }
+  add(entry::RunFailed{.code = std::string(StatusCodeName(failure.code())),
+                       .reason = failure.message(),
+                       .node = accepted.current_node,
+                       .step = accepted.step});
+  add(entry::RunFinished{.run_id = environment.run_id, .status = RunStatus::kError});
+  finish.append.first_entry = 0;
+  finish.append.current_node = accepted.current_node;
+  finish.append.step = accepted.step;
+  finish.append.durable = true;
 }
 
 }  // namespace
@@ -132,12 +156,14 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
+  if (request.accepted) environment->hand_over = request.accepted->hand_over;
   return environment;
 }
 
 // Runs `work` with the thread leased; whatever fails, the lease is released.
 template <typename Work>
-auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
+auto Runner::WhileLeased(const RunRequest& request, const BegunRun& begun, Work work)
+    -> decltype(work()) {
   Status failure(StatusCode::kInternal, "the run failed");
   try {
     return work();
@@ -148,8 +174,39 @@ auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
   }
   // Outside of the exception handler: a fiber that is suspended there would keep the exception.
   begun.environment->Log(LogLevel::kError, "", failure.ToString());
-  Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+  Abandon(request, begun, failure);
   return failure;
+}
+
+// Releases the thread unchanged. An accepted run goes to another worker if the failure may pass.
+void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
+                     std::string reason) const {
+  if (state_ == nullptr) return;
+  const RunEnvironment& environment = *begun.environment;
+  if (request.accepted && reason.empty() && MayPassElsewhere(failure)) {
+    const Status given = state_->HandOverRun(environment.thread_id, environment.run_id);
+    if (!given.ok()) environment.Log(LogLevel::kWarning, "", given.ToString());
+    return;
+  }
+  state::FinishRunRequest finish;
+  finish.append.thread_id = environment.thread_id;
+  finish.append.run_id = environment.run_id;
+  finish.append.lease_epoch = begun.reply.lease_epoch;
+  finish.status = RunStatusName(RunStatus::kError);
+  finish.state_unread = true;
+  finish.reason = reason.empty() ? ReasonOfFailure(failure) : std::move(reason);
+  if (request.accepted) AddFailure(request, environment, failure, finish);
+  if (Status status = state_->FinishRun(finish); !status.ok()) {
+    environment.Log(LogLevel::kWarning, "", status.ToString());
+  }
+}
+
+Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
+                             const Status& failure, std::string reason) {
+  constexpr uint64_t kNoState = 0;
+  AG_ASSIGN_OR_RETURN(const BegunRun begun, Begin(request, cancellation, kNoState));
+  Abandon(request, begun, failure, std::move(reason));
+  return Status::Ok();
 }
 
 Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
@@ -170,7 +227,7 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
     environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
     return Status::Ok();
   };
-  AG_RETURN_IF_ERROR(WhileLeased(begun, find_tools));
+  AG_RETURN_IF_ERROR(WhileLeased(request, begun, find_tools));
   return begun;
 }
 
@@ -190,7 +247,7 @@ Status Runner::LoadOmitted(const RunRequest& request, BegunRun& begun, RunSink& 
       status = Status(StatusCode::kFenced, "the run lost its thread");
     }
   }
-  Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+  Abandon(request, begun, status);
   return status;
 }
 
@@ -200,32 +257,64 @@ struct Runner::Opening {
   OpenInputs inputs;  // the thread's questions, and new answers
 };
 
-// Not inlined, so that its stack frame is gone while the run executes.
-[[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
-    RunRequest& request, const runtime::Cancellation& cancellation, RunSink& sink) {
+Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
   if (request.messages.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
   if (graph_->live_root() != nullptr) {
     return Status(StatusCode::kInvalidArgument, "the graph is live: use /v1/graph/live");
   }
+  AG_ASSIGN_OR_RETURN(opening.initial, ReadInitialState(request.initial_state));
+  return CheckResults(request);
+}
+
+// Not inlined, so that its stack frame is gone while the run executes.
+[[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
+    RunRequest& request, const runtime::Cancellation& cancellation, RunSink& sink) {
   auto opening = std::make_unique<Opening>();
-  AG_ASSIGN_OR_RETURN(opening->initial, ReadInitialState(request.initial_state));
-  AG_RETURN_IF_ERROR(CheckResults(request));
+  if (Status status = CheckRequest(request, *opening); !status.ok()) {
+    // An accepted run holds its lease already.
+    if (request.accepted) AG_RETURN_IF_ERROR(EndUnexecuted(request, cancellation, status));
+    return status;
+  }
   AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation, kReplyBytesMax));
   BegunRun& begun = opening->begun;
-  AG_RETURN_IF_ERROR(WhileLeased(begun, [&] { return LoadOmitted(request, begun, sink); }));
-  const bool brings_results = BringResults(request.messages);
-  const auto match = [&]() -> Status {
-    opening->inputs = InputsOf(begun.reply.state);
-    if (!brings_results) return Status::Ok();
-    if (IsRepeated(begun.reply.state, request.messages)) return Status::Ok();
-    Status status = MatchResults(begun.reply.state.window, request.messages, opening->inputs);
-    if (!status.ok()) Abandon(*begun.environment, begun.reply.lease_epoch, state_);
-    return status;
-  };
-  AG_RETURN_IF_ERROR(WhileLeased(begun, match));
+  AG_RETURN_IF_ERROR(
+      WhileLeased(request, begun, [&] { return LoadOmitted(request, begun, sink); }));
+  AG_RETURN_IF_ERROR(WhileLeased(request, begun, [&] { return TakeResults(request, *opening); }));
   return opening;
+}
+
+// Matches the results and answers in the request with the calls that wait for them.
+Status Runner::TakeResults(RunRequest& request, Opening& opening) const {
+  const bool continues = request.accepted && request.accepted->continues();
+  const state::ThreadState& thread = opening.begun.reply.state;
+  if (continues) RemoveStored(request, thread);
+  const bool brings_results = BringResults(request.messages);
+  opening.inputs = InputsOf(thread);
+  if (!brings_results) return Status::Ok();
+  if (IsRepeated(thread, request.messages)) return Status::Ok();
+  Status status = MatchResults(thread.window, request.messages, opening.inputs);
+  if (status.ok()) return status;
+  if (continues) {
+    // Answers that an earlier attempt has used: they are not stored as messages.
+    std::erase_if(request.messages, [](const Message& message) { return BringResults({message}); });
+    return Status::Ok();
+  }
+  Abandon(request, opening.begun, status);
+  return status;
+}
+
+// Removes the messages that an earlier attempt of the run has stored.
+void Runner::RemoveStored(RunRequest& request, const state::ThreadState& thread) const {
+  const auto is_stored = [&](const Message& message) {
+    if (message.id.empty()) return true;
+    const auto same = [&](const state::StoredMessage& one) { return one.id == message.id; };
+    if (std::ranges::any_of(thread.window, same)) return true;
+    return state_->GetMessage(request.scope, request.thread_id, message.id).ok();
+  };
+  std::erase_if(request.messages, is_stored);
+  std::erase_if(request.initial_context, is_stored);
 }
 
 Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellation& cancellation,
@@ -235,7 +324,7 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation, sink));
   BegunRun& begun = opening->begun;
   // From here on this run holds the thread's lease, and the loop releases it.
-  return WhileLeased(begun, [&]() -> Result<RunOutcome> {
+  return WhileLeased(request, begun, [&]() -> Result<RunOutcome> {
     const auto loop = std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply,
                                                 std::move(opening->inputs), sink);
     return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
@@ -244,7 +333,7 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
 
 // Called before a thread is created: in a new thread no call waits for a result.
 Status Runner::CheckResults(const RunRequest& request) const {
-  if (!BringResults(request.messages)) return Status::Ok();
+  if (request.accepted || !BringResults(request.messages)) return Status::Ok();
   if (state_ != nullptr && !request.thread_id.empty()) {
     const Status found = state_->GetThread(request.scope, request.thread_id).status();
     if (found.code() != StatusCode::kNotFound) return Status::Ok();

@@ -61,6 +61,11 @@ class Runner {
   };
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
 
+  // Ends an accepted run as failed without executing it. `reason` is for its record; empty: that of
+  // the failure.
+  Status EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
+                       const Status& failure, std::string reason = {});
+
  private:
   struct Opening;
 
@@ -69,9 +74,14 @@ class Runner {
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation,
                          std::optional<uint64_t> reply_bytes_max);
   Status LoadOmitted(const RunRequest& request, BegunRun& begun, RunSink& sink);
+  Status CheckRequest(const RunRequest& request, Opening& opening) const;
   Status CheckResults(const RunRequest& request) const;
+  Status TakeResults(RunRequest& request, Opening& opening) const;
+  void RemoveStored(RunRequest& request, const state::ThreadState& thread) const;
   template <typename Work>
-  auto WhileLeased(const BegunRun& begun, Work work) -> decltype(work());
+  auto WhileLeased(const RunRequest& request, const BegunRun& begun, Work work) -> decltype(work());
+  void Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
+               std::string reason = {}) const;
   Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
   Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,

@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "run/context/context_window.h"
 #include "run/context/model_conversation.h"
+#include "run/hand_over.h"
 #include "run/nodes/node_tools.h"
 
 namespace agent_graph::run {
@@ -111,8 +112,10 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
     return run.emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
   const int64_t started_micros = UnixMicros();
-  Result<models::ModelReply> reply =
-      provider->Generate(request, environment.cancellation, on_delta);
+  Result<models::ModelReply> reply = [&] {
+    const HandOver::RepeatableWork work(environment.hand_over.get());
+    return provider->Generate(request, environment.cancellation, on_delta);
+  }();
   const int64_t duration_micros = UnixMicros() - started_micros;
   if (!reply.ok()) {
     run.log.Add(entry::ModelFailed{.node = run.node.name,

@@ -68,6 +68,7 @@ class FunctionNodeRunner final : public NodeRunner {
     if (!result.ok()) run.thread.Detach();
     return result;
   }
+  bool ExecutesUserCode(const graph::Node& /*node*/) const override { return true; }
   bool IsInstant(const graph::Node& node) const override {
     return std::get<graph::FunctionNode>(node.kind).execution == Execution::kNonBlocking;
   }

@@ -6,6 +6,7 @@
 #include "agent_graph/node.h"
 #include "base/status.h"
 #include "graph/definition.h"
+#include "run/context/lost_calls.h"
 #include "run/context/open_inputs.h"
 #include "run/context/working_thread.h"
 #include "run/log/run_log.h"
@@ -21,8 +22,9 @@ struct NodeRun {
   WorkingThread& thread;  // to read the state; the loop applies the result
   Emitter& emitter;
   RunLog& log;
-  OpenInputs* inputs = nullptr;  // the calls that wait for the user; null: no call can ask
-  int64_t step = 0;              // number of nodes executed before
+  OpenInputs* inputs = nullptr;        // the calls that wait for the user; null: no call can ask
+  int64_t step = 0;                    // number of nodes executed before
+  const LostCalls* earlier = nullptr;  // tool calls of earlier attempts; null: the first attempt
 };
 
 // Stateless: one instance serves all runs.
@@ -32,6 +34,8 @@ class NodeRunner {
   virtual Result<NodeResult> Run(const NodeRun& run) const = 0;
   // True if the node never waits: its result is then not worth an append of its own.
   virtual bool IsInstant(const graph::Node& /*node*/) const { return false; }
+  // True if the node executes user code in this process: a crash may be its fault.
+  virtual bool ExecutesUserCode(const graph::Node& /*node*/) const { return false; }
 
  protected:
   ~NodeRunner() = default;

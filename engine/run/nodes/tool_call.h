@@ -22,6 +22,7 @@ struct PendingCall {
   std::shared_ptr<const Tool> tool;  // null: refused; `result` has the reason
   bool remote = false;               // executed by the client; there is no result yet
   bool handed_out = false;           // the client has received it
+  bool end_is_logged = false;        // by an earlier attempt of the run
   ToolCallBlock block;
   std::string idempotency_key;
   json arguments;

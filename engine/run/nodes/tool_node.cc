@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "graph/flatten.h"
 #include "run/context/handed_out_calls.h"
+#include "run/hand_over.h"
 #include "run/nodes/concurrently.h"
 #include "run/nodes/node_tools.h"
 #include "run/nodes/tool_call.h"
@@ -86,9 +87,20 @@ bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
   return true;
 }
 
+// Gives the call the result that follows from the attempts before. False: there is none, and the
+// tool is called.
+bool Settle(const LostCalls* earlier, PendingCall& call) {
+  if (earlier == nullptr) return false;
+  std::optional<LostCalls::Settled> settled = earlier->Settle(call.block.id);
+  if (!settled) return false;
+  call.result = std::move(settled->result);
+  call.end_is_logged = settled->is_known;
+  return true;
+}
+
 std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
                                          const std::string& node, const State& state,
-                                         const OpenInputs* inputs) {
+                                         const OpenInputs* inputs, const LostCalls* earlier) {
   std::vector<PendingCallPtr> calls;
   const std::vector<const ToolCallBlock*> pending = state.PendingToolCalls();
   const Message* message = NewestCallingMessage(state);
@@ -107,7 +119,9 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
-    if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
+    if (Settle(earlier, *call)) {
+      // The tool is not called.
+    } else if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
       // The tool is looked up when the call is executed again.
     } else if (calls.size() < kToolCallsMax) {
       Resolve(*call, tools);
@@ -277,31 +291,56 @@ class EndLog {
   Status status_;
 };
 
+// True if the call failed because another worker continues the run, which makes the call again.
+bool WasCut(const PendingCall& call) {
+  const RunEnvironment& environment = *call.environment;
+  return call.result.is_error && environment.hand_over != nullptr &&
+         environment.cancellation.reason() == runtime::CancelReason::kShutdown;
+}
+
+Status ExecuteAll(const RunEnvironment& environment, const std::vector<PendingCallPtr>& calls,
+                  const std::string& name, int64_t step, RunLog& log) {
+  const bool repeatable =
+      std::ranges::all_of(calls, [](const auto& call) { return call->tool->idempotent; });
+  const HandOver::RepeatableWork work(repeatable ? environment.hand_over.get() : nullptr);
+  EndLog ends(name, step, calls.size(), log);
+  bool cut = false;
+  ForEachConcurrently(*environment.runtime, calls.size(), kToolCallsAtOnce, [&](size_t index) {
+    Execute(calls[index], name);
+    if (WasCut(*calls[index])) {
+      cut = true;
+    } else {
+      ends.Ended(*calls[index]);
+    }
+  });
+  if (cut) return Status(StatusCode::kCancelled, "another worker continues the run");
+  return ends.status();
+}
+
 class ToolNodeRunner final : public NodeRunner {
  public:
+  bool ExecutesUserCode(const graph::Node& node) const override {
+    return !std::get<graph::ToolNode>(node.kind).tools.empty();
+  }
   Result<NodeResult> Run(const NodeRun& run) const override {
     return RunToolNode(run.environment, run.node.name, run.thread.state(), run.step, run.log,
-                       run.inputs);
+                       run.inputs, run.earlier);
   }
 };
 
 }  // namespace
 
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
-                               const State& state, int64_t step, RunLog& log, OpenInputs* inputs) {
-  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state, inputs);
+                               const State& state, int64_t step, RunLog& log, OpenInputs* inputs,
+                               const LostCalls* earlier) {
+  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state, inputs, earlier);
   std::vector<PendingCallPtr> runnable;
   std::vector<PendingCallPtr> remote;
   for (const PendingCallPtr& call : calls) {
     if (call->tool != nullptr) (call->remote ? remote : runnable).push_back(call);
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
-  EndLog ends(name, step, runnable.size(), log);
-  ForEachConcurrently(*environment->runtime, runnable.size(), kToolCallsAtOnce, [&](size_t index) {
-    Execute(runnable[index], name);
-    ends.Ended(*runnable[index]);
-  });
-  AG_RETURN_IF_ERROR(ends.status());
+  AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log));
   if (inputs != nullptr) KeepQuestions(calls, *inputs);
 
   NodeResult result;
@@ -313,7 +352,9 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
       result.messages.push_back(RemoteCallMessage(*call));
       continue;
     }
-    if (call->tool == nullptr) log.Add(FinishedEntry(name, *call, false));
+    if (call->tool == nullptr && !call->end_is_logged) {
+      log.Add(FinishedEntry(name, *call, false));
+    }
     result.messages.push_back(ResultMessage(*call));
   }
   const bool asks = inputs != nullptr && !inputs->empty();

@@ -6,6 +6,7 @@
 #include "agent_graph/node.h"
 #include "base/status.h"
 #include "graph/definition.h"
+#include "run/context/lost_calls.h"
 #include "run/context/open_inputs.h"
 #include "run/log/run_log.h"
 #include "run/nodes/node_runner.h"
@@ -25,9 +26,11 @@ inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // per result
 // Calls of remote tools are handed to the client, and other calls may ask the user. In both cases
 // the result pauses the run, which resumes at this node. `inputs` are the calls that have asked,
 // with the answers so far; they are replaced by the calls that ask now. Null: no call can ask.
+//
+// `earlier`: the calls of the attempts before. Null: this is the first one.
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
                                const State& state, int64_t step, RunLog& log,
-                               OpenInputs* inputs = nullptr);
+                               OpenInputs* inputs = nullptr, const LostCalls* earlier = nullptr);
 
 const NodeRunner& RunnerFor(const graph::ToolNode& kind);
 

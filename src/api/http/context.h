@@ -37,6 +37,7 @@ class SharedRate;
 }
 namespace agent_graph::run {
 class RemoteTools;
+class RunHost;
 class Runner;
 }  // namespace agent_graph::run
 namespace agent_graph::runtime {
@@ -54,6 +55,7 @@ struct ApiContext {
   std::span<const Route> routes;  // RequestHead::route is an index into this
   const settings::Settings* settings = nullptr;
   run::Runner* runner = nullptr;
+  run::RunHost* host = nullptr;           // executes accepted runs; null: this worker does not
   state::Service* state = nullptr;        // null: no checkpointer
   memory::MemoryStore* memory = nullptr;  // null: no store
   std::shared_ptr<const graph::CompiledGraph> graph;

@@ -25,8 +25,8 @@ class FakeService : public Service {
     std::vector<std::string> places;  // current_node of each append
     bool leased = false;
     uint64_t epoch = 0;
-    uint64_t sequence = 0;  // that of the newest message
-    std::string last_status;
+    uint64_t sequence = 0;    // that of the newest message
+    std::string last_status;  // "handed_over" for a run that was given back
   };
 
   FakeService() {
@@ -65,7 +65,10 @@ class FakeService : public Service {
     ON_CALL(*this, RequestStop).WillByDefault(Return(unexpected));
     ON_CALL(*this, FindWaitingThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, AcceptRun).WillByDefault(Return(unexpected));
-    ON_CALL(*this, HandOverRun).WillByDefault(Return(unexpected));
+    ON_CALL(*this, HandOverRun)
+        .WillByDefault([this](const std::string& thread_id, const std::string&) {
+          return HandOverInMemory(thread_id);
+        });
     ON_CALL(*this, GetRun).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListRuns).WillByDefault(Return(unexpected));
     ON_CALL(*this, FollowRun).WillByDefault(Return(unexpected));
@@ -153,6 +156,8 @@ class FakeService : public Service {
     Thread& thread = threads_[run.thread_id];
     if (thread.leased) return Status(StatusCode::kBusy, "busy");
     thread.leased = true;
+    reply.thread_number = 1;
+    reply.log_index = thread.log.size();
     reply.lease_epoch = ++thread.epoch;
     thread.state.record.thread_id = run.thread_id;
     if (run.reply_bytes_max && omitted_bytes > *run.reply_bytes_max) {
@@ -191,6 +196,14 @@ class FakeService : public Service {
       return loaded || own.contains(message.id);
     });
     if (thread.state.record.name.empty()) thread.state.record.name = finish.thread_name;
+    thread.leased = false;
+    return Status::Ok();
+  }
+
+  Status HandOverInMemory(const std::string& thread_id) {
+    std::lock_guard lock(mutex_);
+    Thread& thread = threads_[thread_id];
+    if (thread.leased) thread.last_status = "handed_over";
     thread.leased = false;
     return Status::Ok();
   }

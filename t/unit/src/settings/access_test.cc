@@ -64,6 +64,15 @@ TEST(Access, DoesNotQuoteAnUnknownAlgorithm) {
   EXPECT_NE(settings.status().message().find("HS256"), std::string::npos);
 }
 
+TEST(Access, AnObjectNamesTheClaimsThatAreStoredWithRuns) {
+  Result<Settings> settings =
+      LoadMember(R"("auth": {"method": "jwt", "persist_claims": ["tenant", "plan"]})");
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kJwt);
+  EXPECT_EQ(settings->authentication.jwt.secret, kSecret);
+  EXPECT_EQ(settings->authentication.persist_claims, (std::vector<std::string>{"tenant", "plan"}));
+}
+
 struct ErrorCase {
   const char* member;
   const char* message;
@@ -86,14 +95,17 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("auth": "basic")", kForms}, ErrorCase{R"("auth": true)", kForms},
         ErrorCase{R"("auth": {"method": "custom"})", kForms},
         ErrorCase{R"("auth": {"path": "a.so:B"})", kForms},
-        ErrorCase{R"("auth": {"method": "jwt", "path": "a.so:B"})",
-                  "auth.method: \"jwt\" is not one of custom"},
+        ErrorCase{R"("auth": {"method": "jwt", "path": "a.so:B"})", kForms},
+        ErrorCase{R"("auth": {"method": "ldap", "path": "a.so:B"})",
+                  "auth.method: \"ldap\" is not one of custom, jwt"},
+        ErrorCase{R"("auth": {"method": "custom", "path": "a.so:B", "persist_claims": 5})",
+                  "auth.persist_claims: must be an array of strings"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a.so"})",
                   "auth.path: must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a/b.py:C"})",
                   "auth.path: the module is a .so file, or a dotted name such as auth.api_keys"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a.so:B", "key": 1})",
-                  "auth.key: unknown key; known here are method, path"},
+                  "auth.key: unknown key; known here are method, path, persist_claims"},
         ErrorCase{R"("authorization": "owner")",
                   "authorization: \"owner\" is not one of ownership, allow_all, default, none, "
                   "<module>:<attribute>"},

@@ -21,6 +21,8 @@ struct Case {
 const Case kCases[] = {
     {entry::RunStarted{.run_id = "r", .graph = "g \"1\"", .graph_hash = "h"}, "run_started",
      R"({"run_id":"r","graph":"g \"1\"","graph_hash":"h"})"},
+    {entry::AttemptStarted{.run_id = "r", .attempt = 2, .graph = "g", .graph_hash = "h"},
+     "attempt_started", R"({"run_id":"r","attempt":2,"graph":"g","graph_hash":"h"})"},
     {entry::NodeStarted{.node = "A", .step = 1}, "node_started", R"({"node":"A","step":1})"},
     {entry::NodeFinished{.node = "A", .step = 1}, "node_finished", R"({"node":"A","step":1})"},
     {entry::NodeRetry{.node = "A", .attempt = 2, .reason = "busy"}, "node_retry",

@@ -52,6 +52,19 @@ TEST_F(TraceTest, AnUnknownRunIsNull) {
   EXPECT_EQ(Read().at("run_ids"), json({"r0", "r1"}));
 }
 
+TEST_F(TraceTest, AttemptsOfARunAreOneTrace) {
+  Add("node_started", R"({"node":"MAIN","step":1})", 2);
+  Add("attempt_started", R"({"run_id":"r1","attempt":2,"graph":"g","graph_hash":"h"})", 20);
+  Add("node_started", R"({"node":"MAIN","step":1})", 21);
+  Add("node_finished", R"({"node":"MAIN","step":1})", 30);
+  Add("run_finished", R"({"run_id":"r1","status":"done"})", 31);
+  const json run = Run();
+  EXPECT_EQ(run.at("status"), "done");
+  EXPECT_EQ(run.at("duration_ms"), 31);
+  EXPECT_EQ(run.at("spans").size(), 2u);
+  EXPECT_EQ(run.at("events").back().at("summary"), "attempt 2");
+}
+
 TEST_F(TraceTest, SpansCountInTheOrderOfTheirFirstAppearance) {
   Add("message", Encode(MessageEntry(Message::User("hi"), ""), 0).json, 1);
   Add("node_started", R"({"node":"MAIN","step":1})", 2);

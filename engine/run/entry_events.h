@@ -14,10 +14,10 @@ namespace agent_graph::run {
 // Returns the JSON of a stored message; kNotFound if it was deleted.
 using MessageLookup = std::function<Result<std::string>(const std::string& message_id)>;
 
-// Returns the event that a client receives for the entry: a message of a node (kMessage), or the
-// error that ended the run (kError). nullopt: none. Messages of the request are not echoed, as in a
-// direct stream. `step`: that of the last node_started entry before. A message that was deleted has
-// no event.
+// Returns the event that a client receives for the entry: a message (kMessage), or the error that
+// ended the run (kError). nullopt: none. Messages of the request are not echoed, except for results
+// of tools, as in a direct stream. `step`: that of the last node_started entry before. A message
+// that was deleted has no event. RunEvent::log_end is not set. Fails only as `message` does.
 Result<std::optional<RunEvent>> EventOf(const EntryBody& body, int step,
                                         const MessageLookup& message);
 

@@ -1,0 +1,45 @@
+// Passes the events of an accepted run to its LiveRun, and counts the memory that the run holds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "run/host/live_run.h"
+#include "run/host/run_host.h"
+#include "run/run_sink.h"
+#include "runtime/cancellation.h"
+
+namespace agent_graph::run {
+
+class LiveSink final : public RunSink {
+ public:
+  // `start` is released when the run has been loaded.
+  LiveSink(LiveRun& live, const runtime::Cancellation& cancellation, const RunHostOptions& options,
+           std::shared_ptr<void> start)
+      : live_(live), cancellation_(cancellation), options_(options), start_(std::move(start)) {}
+  ~LiveSink() { Hold(0); }
+  LiveSink(const LiveSink&) = delete;
+  LiveSink& operator=(const LiveSink&) = delete;
+
+  Status OnStart(const RunStart& start) override;
+  Status OnEvent(const RunEvent& event) override;
+  Status OnDelta(const RunDelta& delta) override;
+  void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override;
+  Status AwaitMemory(uint64_t thread_bytes) override;
+  bool wants_deltas() const override { return true; }
+  bool wants_states() const override { return false; }
+  bool wants_final_state() const override { return false; }
+
+ private:
+  uint64_t MemoryOf(uint64_t thread_bytes, uint64_t reply_bytes) const;
+  void Hold(uint64_t bytes);
+
+  LiveRun& live_;
+  const runtime::Cancellation& cancellation_;
+  const RunHostOptions& options_;
+  std::shared_ptr<void> start_;
+  uint64_t held_ = 0;
+};
+
+}  // namespace agent_graph::run

@@ -1,0 +1,149 @@
+#include "run/host/stored_request.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/own_json.h"
+#include "message/codec.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr char kSecrets[] = "secrets";
+// Claims that are always stored: who the user is, and what the service has authorized.
+constexpr std::string_view kOwnClaims[] = {"user_id", "authz"};
+
+Status Damaged(const std::string& member) {
+  return Status(StatusCode::kDataLoss, "the stored request of the run cannot be read: " + member);
+}
+
+json KeptClaims(const json& user, const std::vector<std::string>& claims) {
+  json kept = json::object();
+  for (const auto& [name, value] : user.items()) {
+    const bool own = std::ranges::find(kOwnClaims, name) != std::end(kOwnClaims);
+    if (own || std::ranges::find(claims, name) != claims.end()) kept[name] = value;
+  }
+  return kept;
+}
+
+json MessagesOf(std::vector<Message>& messages, const IdGenerator& ids) {
+  json list = json::array();
+  for (Message& message : messages) {
+    if (message.id.empty()) message.id = ids.Next();
+    list.push_back(message::ToJson(message));
+  }
+  return list;
+}
+
+// --- reading: each returns false if the member is missing or of another type -------------------
+
+bool ReadText(const json& object, const char* key, std::string& out) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return false;
+  out = found->get<std::string>();
+  return true;
+}
+
+bool ReadNumber(const json& object, const char* key, int64_t& out) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return false;
+  out = found->get<int64_t>();
+  return true;
+}
+
+// An object, or null.
+bool ReadObject(const json& object, const char* key, std::shared_ptr<const json>& out) {
+  const auto found = object.find(key);
+  if (found == object.end() || !(found->is_object() || found->is_null())) return false;
+  if (found->is_object()) out = std::make_shared<const json>(*found);
+  return true;
+}
+
+bool ReadMessages(const json& object, const char* key, std::vector<Message>& out) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return false;
+  for (const json& item : *found) {
+    Result<Message> message = message::FromJson(item, key);
+    if (!message.ok()) return false;
+    out.push_back(*std::move(message));
+  }
+  return true;
+}
+
+bool ReadScope(const json& object, state::Scope& out) {
+  const auto found = object.find("scope");
+  if (found == object.end() || !found->is_object()) return false;
+  const auto all = found->find("all");
+  if (all == found->end() || !all->is_boolean()) return false;
+  std::string owner;
+  if (!ReadText(*found, "owner", owner)) return false;
+  out = all->get<bool>() ? state::Scope::All() : state::Scope::Owner(std::move(owner));
+  return true;
+}
+
+}  // namespace
+
+Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::string>& claims,
+                                 const IdGenerator& ids) {
+  json stored;
+  stored["format"] = kFormat;
+  stored["scope"] = {{"all", request.scope.kind == state::Scope::Kind::kAll},
+                     {"owner", request.scope.user_id}};
+  stored["user_id"] = request.user_id;
+  stored["user"] = request.user != nullptr && request.user->is_object()
+                       ? KeptClaims(*request.user, claims)
+                       : json();
+  json config = request.config != nullptr ? *request.config : json();
+  if (config.is_object()) config.erase(kSecrets);
+  stored["config"] = std::move(config);
+  stored["messages"] = MessagesOf(request.messages, ids);
+  stored["initial_context"] = MessagesOf(request.initial_context, ids);
+  stored["initial_state"] = request.initial_state != nullptr ? *request.initial_state : json();
+  stored["recursion_limit"] = request.recursion_limit;
+  stored["cancelled_after_ms"] = request.cancelled_after.count();
+  stored["trace_parent"] = request.trace_parent;
+  std::string text = DumpJson(stored);
+  if (text.size() <= kStoredRequestBytesMax) return text;
+  return Status(StatusCode::kInvalidArgument,
+                "the request has more than " + std::to_string(kStoredRequestBytesMax) +
+                    " bytes, which is the limit for a run that continues without its client");
+}
+
+Result<RunRequest> LoadRequest(std::string_view text) {
+  if (text.size() > kStoredRequestBytesMax) return Damaged("it is too large");
+  const Result<json> stored = ParseJson(text, kOwnJsonLimits);
+  if (!stored.ok() || !stored->is_object()) return Damaged("not a JSON object");
+  int64_t format = 0;
+  if (!ReadNumber(*stored, "format", format) || format != kFormat) return Damaged("format");
+  RunRequest request;
+  if (!ReadScope(*stored, request.scope)) return Damaged("scope");
+  if (!ReadText(*stored, "user_id", request.user_id)) return Damaged("user_id");
+  if (!ReadObject(*stored, "user", request.user)) return Damaged("user");
+  if (!ReadObject(*stored, "config", request.config)) return Damaged("config");
+  if (!ReadMessages(*stored, "messages", request.messages)) return Damaged("messages");
+  if (!ReadMessages(*stored, "initial_context", request.initial_context)) {
+    return Damaged("initial_context");
+  }
+  if (!ReadObject(*stored, "initial_state", request.initial_state)) return Damaged("initial_state");
+  int64_t recursion_limit = 0;
+  if (!ReadNumber(*stored, "recursion_limit", recursion_limit) || recursion_limit < 0 ||
+      recursion_limit > std::numeric_limits<int>::max()) {
+    return Damaged("recursion_limit");
+  }
+  request.recursion_limit = static_cast<int>(recursion_limit);
+  int64_t cancelled_after = 0;
+  if (!ReadNumber(*stored, "cancelled_after_ms", cancelled_after) || cancelled_after < 0) {
+    return Damaged("cancelled_after_ms");
+  }
+  request.cancelled_after = std::chrono::milliseconds(cancelled_after);
+  if (!ReadText(*stored, "trace_parent", request.trace_parent)) return Damaged("trace_parent");
+  return request;
+}
+
+}  // namespace agent_graph::run

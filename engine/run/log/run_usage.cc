@@ -1,0 +1,47 @@
+#include "run/log/run_usage.h"
+
+#include <functional>
+#include <variant>
+
+#include "run/log/json_object.h"
+
+namespace agent_graph::run {
+namespace {
+
+size_t HashOf(const std::string& id) {
+  return std::hash<std::string>()(id);
+}
+
+}  // namespace
+
+void RunUsage::Count(const EntryBody& body) {
+  if (const auto* finished = std::get_if<entry::ModelFinished>(&body)) {
+    ++model_calls_;
+    if (!finished->reply) return;
+    input_tokens_ += finished->reply->input_tokens;
+    output_tokens_ += finished->reply->output_tokens;
+    counted_message_ = HashOf(finished->reply->message_id);
+  } else if (const auto* message = std::get_if<entry::MessageAdded>(&body)) {
+    // A function node that calls a model itself returns a message with usage.
+    if (!message->usage || message->node.empty()) return;
+    if (HashOf(message->message_id) == counted_message_) return;
+    ++model_calls_;
+    input_tokens_ += message->usage->prompt_tokens;
+    output_tokens_ += message->usage->completion_tokens;
+  } else if (const auto* intent = std::get_if<entry::ToolIntent>(&body)) {
+    if (intent->remote) ++tool_calls_;
+  } else if (std::holds_alternative<entry::ToolStarted>(body)) {
+    ++tool_calls_;
+  }
+}
+
+std::string RunUsage::ToJson() const {
+  return ObjectWriter()
+      .Number("input_tokens", input_tokens_)
+      .Number("output_tokens", output_tokens_)
+      .Number("model_calls", model_calls_)
+      .Number("tool_calls", tool_calls_)
+      .Finish();
+}
+
+}  // namespace agent_graph::run

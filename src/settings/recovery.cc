@@ -1,0 +1,34 @@
+#include "settings/recovery.h"
+
+#include <array>
+#include <string_view>
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr int64_t kAgeSecondsMax = int64_t{30} * 24 * 60 * 60;
+constexpr int64_t kConcurrencyMax = 1024;
+
+constexpr Key<RecoverySettings> kRecoveryKeys[] = {
+    {"max_age", [](const Value& v,
+                   RecoverySettings& r) { return v.Read(1, kAgeSecondsMax, r.age_seconds_max); }},
+    {"concurrency",
+     [](const Value& v, RecoverySettings& r) { return v.Read(1, kConcurrencyMax, r.concurrency); }},
+    {"unknown_effects",
+     [](const Value& v, RecoverySettings&) {
+       static constexpr std::array<std::string_view, 1> kNames = {"tell_model"};
+       static constexpr std::array<std::string_view, 1> kUnavailable = {"interrupt"};
+       size_t index = 0;
+       return v.ReadChoice(kNames, index, kUnavailable);
+     }},
+};
+
+}  // namespace
+
+Status ReadRecovery(const Value& value, Settings& settings) {
+  settings.recovery.enabled = !value.IsNull();
+  if (value.IsNull()) return Status::Ok();
+  return ReadObject(value, kRecoveryKeys, settings.recovery);
+}
+
+}  // namespace agent_graph::settings

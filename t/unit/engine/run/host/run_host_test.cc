@@ -1,0 +1,235 @@
+#include "run/host/run_host.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "../run_fixture.h"
+#include "run/host/stored_request.h"
+#include "runtime/yield.h"
+
+namespace agent_graph::run {
+namespace {
+
+class RunHostTest : public RunTest {
+ protected:
+  RunHostTest() {
+    ON_CALL(state_, ReadRuns).WillByDefault([this](const state::ReadRunsRequest& read) {
+      state::RunTraces traces;
+      traces.run_id = read.run_id;
+      traces.entries = state_.At(read.thread_id).log;
+      return traces;
+    });
+    state_.before_finish = [this](const state::FinishRunRequest& finish) {
+      finished_ = finish;
+      return Status::Ok();
+    };
+  }
+
+  void TearDown() override {
+    RunTest::TearDown();
+    EXPECT_EQ(held_, 0);
+    if (host_ == nullptr) return;
+    EXPECT_EQ(host_->count(), 0u);
+  }
+
+  void AddOneNode(NodeFunction function) {
+    builder_.AddFunction("A", std::move(function));
+    builder_.AddEdge(START, "A");
+    builder_.AddEdge("A", END);
+  }
+  void MakeHost() {
+    auto graph = graph::CompiledGraph::Compile(builder_, "test");
+    ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+    Runner::Options options;
+    options.services.find_model = [this](const std::string&) { return &model_; };
+    runner_ = std::make_unique<Runner>(*graph, &state_, runtime_, std::move(options));
+    host_options_.count_bytes = [this](int64_t bytes) { held_ += bytes; };
+    host_ = std::make_unique<RunHost>(*runner_, state_, runtime_, host_options_);
+  }
+  static state::GrantedRun Granted(const std::string& thread_id, uint32_t attempt = 1,
+                                   std::string node = "") {
+    RunRequest request;
+    request.messages = {Message::User("hi")};
+    request.messages.front().id = "m1";
+    state::GrantedRun granted;
+    granted.thread_id = thread_id;
+    granted.run_id = "r1";
+    granted.attempt = attempt;
+    granted.request = *StoreRequest(request, {}, IdGenerator());
+    granted.current_node = std::move(node);
+    return granted;
+  }
+  // Waits for the fibers of all runs.
+  void Finish() {
+    while (host_->count() > 0) std::this_thread::yield();
+    ASSERT_TRUE(runtime_.Stop(kNoDeadline).ok());
+  }
+
+  RunHostOptions host_options_;
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<RunHost> host_;
+  std::atomic<int64_t> held_ = 0;
+  state::FinishRunRequest finished_;
+};
+
+TEST_F(RunHostTest, ExecutesAGrantedRun) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "done");
+  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
+  EXPECT_EQ(finished_.append.run_id, "r1");
+}
+
+TEST_F(RunHostTest, RunsOfTwoThreadsMayHaveTheSameId) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  host_->Execute(Granted("t2"));
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "done");
+  EXPECT_EQ(state_.At("t2").last_status, "done");
+}
+
+TEST_F(RunHostTest, FollowersSeeTheMessageInProgress) {
+  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
+  builder_.AddEdge(START, "MAIN");
+  builder_.AddEdge("MAIN", END);
+  std::promise<void> waits;
+  model_.on_wait = [&] { waits.set_value(); };
+  model_.script = {{.pieces = {"Hel", "lo"}, .wait_for_cancel = true}};
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  waits.get_future().wait();
+  EXPECT_EQ(host_->Find("t2", "r1"), nullptr);
+  EXPECT_EQ(host_->Find("t1", "r2"), nullptr);
+  const std::shared_ptr<LiveRun> live = host_->Find("t1", "r1");
+  ASSERT_NE(live, nullptr);
+  const LiveRun::View view = live->Read("", 0, 0);
+  ASSERT_TRUE(view.partial);
+  EXPECT_EQ(view.partial->text, "Hello");
+  EXPECT_EQ(view.lease_epoch, 1u);
+  host_->HandOverNow();
+  Finish();
+  EXPECT_TRUE(live->Read("", 0, 0).ended);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+}
+
+TEST_F(RunHostTest, GivesBackWhatItCannotExecute) {
+  AddOneNode(Say("ok"));
+  host_options_.runs_max = 0;
+  MakeHost();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_TRUE(state_.Kinds("t1").empty());
+}
+
+TEST_F(RunHostTest, GivesBackRunsThatAreGrantedWhileItLeaves) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  host_->HandOver();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_TRUE(state_.Kinds("t1").empty());
+}
+
+TEST_F(RunHostTest, GivesBackARunThatCannotBegin) {
+  AddOneNode(Say("ok"));
+  state_.before_begin = [](const state::BeginRunRequest&) {
+    return Status(StatusCode::kUnavailable, "no answer");
+  };
+  MakeHost();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  host_->Execute(Granted("t1"));
+  Finish();
+}
+
+TEST_F(RunHostTest, ARunLeavesAtItsNextNode) {
+  builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
+    host_->HandOver();
+    return Message::Assistant("first");
+  });
+  builder_.AddFunction("B", Say("second"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", "B");
+  builder_.AddEdge("B", END);
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+  EXPECT_EQ(state_.At("t1").places.back(), "B");
+}
+
+TEST_F(RunHostTest, ContinuesAnAttemptAtItsNode) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  host_->Execute(Granted("t1", 2, "A"));
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "done");
+  EXPECT_EQ(state_.Kinds("t1").front(), "attempt_started");
+}
+
+TEST_F(RunHostTest, ARunWhoseDeadlineHasPassedEnds) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  state::GrantedRun granted = Granted("t1");
+  granted.deadline_micros = 1;
+  host_->Execute(granted);
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "error");
+  EXPECT_EQ(finished_.reason, "deadline");
+}
+
+TEST_F(RunHostTest, ADamagedRequestEndsTheRun) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  state::GrantedRun granted = Granted("t1");
+  granted.request = "{";
+  host_->Execute(granted);
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "error");
+  EXPECT_EQ(finished_.reason, "DATA_LOSS");
+}
+
+TEST_F(RunHostTest, AThreadThatDoesNotFitGoesToAnotherWorker) {
+  AddOneNode(Say("ok"));
+  host_options_.await_bytes = [](uint64_t, const runtime::Cancellation&, Deadline) {
+    return Status(StatusCode::kDeadlineExceeded, "no room");
+  };
+  MakeHost();
+  state_.omitted_bytes = 1'000'000;
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+}
+
+TEST_F(RunHostTest, LostRunsAreLoadedAFewAtATime) {
+  AddOneNode(Say("ok"));
+  host_options_.starts_max = 2;
+  std::atomic<int> loading = 0;
+  std::atomic<int> most = 0;
+  ON_CALL(state_, GetState)
+      .WillByDefault([&](const state::Scope&, const std::string&) -> Result<state::ThreadState> {
+        most = std::max<int>(most, ++loading);
+        runtime::Yield();
+        --loading;
+        return state::ThreadState();
+      });
+  MakeHost();
+  state_.omitted_bytes = 1'000'000;
+  constexpr int kRuns = 10;
+  for (int i = 0; i < kRuns; ++i) host_->Execute(Granted("t" + std::to_string(i), 2, "A"));
+  Finish();
+  for (int i = 0; i < kRuns; ++i) {
+    EXPECT_EQ(state_.At("t" + std::to_string(i)).last_status, "done");
+  }
+  EXPECT_LE(most, 2);
+}
+
+}  // namespace
+}  // namespace agent_graph::run

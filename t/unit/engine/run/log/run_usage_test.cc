@@ -1,0 +1,56 @@
+#include "run/log/run_usage.h"
+
+#include <gtest/gtest.h>
+
+namespace agent_graph::run {
+namespace {
+
+const entry::CallRef kUsedCall{.node = "TOOLS", .tool = "weather", .call_id = "c1"};
+
+entry::MessageAdded MessageWithUsage(std::string id, std::string node) {
+  entry::MessageAdded message;
+  message.message_id = std::move(id);
+  message.node = std::move(node);
+  message.usage = Usage{.prompt_tokens = 3, .completion_tokens = 2};
+  return message;
+}
+
+TEST(RunUsage, NothingIsUsedAtFirst) {
+  EXPECT_EQ(RunUsage().ToJson(),
+            R"({"input_tokens":0,"output_tokens":0,"model_calls":0,"tool_calls":0})");
+}
+
+TEST(RunUsage, AModelCallAndItsMessageCountOnce) {
+  RunUsage usage;
+  entry::ModelFinished finished;
+  finished.reply.emplace();
+  finished.reply->message_id = "m1";
+  finished.reply->input_tokens = 3;
+  finished.reply->output_tokens = 2;
+  usage.Count(finished);
+  usage.Count(MessageWithUsage("m1", "A"));
+  EXPECT_EQ(usage.ToJson(),
+            R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
+}
+
+TEST(RunUsage, AFunctionsOwnModelCallCounts) {
+  RunUsage usage;
+  usage.Count(MessageWithUsage("m1", "A"));
+  usage.Count(MessageWithUsage("m2", ""));  // of the request
+  EXPECT_EQ(usage.ToJson(),
+            R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
+}
+
+TEST(RunUsage, ToolCallsCountIfTheyAreMade) {
+  RunUsage usage;
+  usage.Count(entry::ToolIntent{.call = kUsedCall, .idempotency_key = "k"});
+  usage.Count(entry::ToolStarted{.call = kUsedCall});
+  usage.Count(entry::ToolFinished{.call = kUsedCall});
+  usage.Count(entry::ToolIntent{.call = kUsedCall, .idempotency_key = "k", .remote = true});
+  usage.Count(entry::ToolFinished{.call = kUsedCall, .is_error = true});  // was refused
+  EXPECT_EQ(usage.ToJson(),
+            R"({"input_tokens":0,"output_tokens":0,"model_calls":0,"tool_calls":2})");
+}
+
+}  // namespace
+}  // namespace agent_graph::run

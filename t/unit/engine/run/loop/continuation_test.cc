@@ -1,0 +1,325 @@
+// Further attempts of an accepted run.
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "../run_fixture.h"
+#include "message/codec.h"
+#include "run/hand_over.h"
+#include "run/log/log_entry.h"
+#include "run/run_request.h"
+
+namespace agent_graph::run {
+namespace {
+
+using testing::_;
+
+class ContinuationTest : public RunTest {
+ protected:
+  ContinuationTest() {
+    ON_CALL(state_, ReadRuns).WillByDefault([this](const state::ReadRunsRequest& read) {
+      state::RunTraces traces;
+      traces.run_id = read.run_id;
+      traces.entries = state_.At(read.thread_id).log;
+      return traces;
+    });
+    state_.before_append = [this](const state::AppendRunRequest& append) {
+      appends_.push_back(append);
+      return Status::Ok();
+    };
+    state_.before_finish = [this](const state::FinishRunRequest& finish) {
+      finished_ = finish;
+      return Status::Ok();
+    };
+  }
+
+  static Tool MakeTool(std::string name, bool idempotent, ToolFunction function) {
+    Tool tool;
+    tool.name = std::move(name);
+    tool.function = std::move(function);
+    tool.idempotent = idempotent;
+    return tool;
+  }
+
+  RunRequest Attempt(uint32_t number, std::string node = "", int64_t step = 0) {
+    RunRequest request = Ask("hi");
+    request.run_id = "r1";
+    request.messages.front().id = "m1";
+    request.accepted = AcceptedRun{
+        .attempt = number, .current_node = std::move(node), .step = step, .hand_over = hand_over_};
+    return request;
+  }
+  // The attempt that the state grants after the last one has left.
+  RunRequest NextAttempt() {
+    hand_over_ = std::make_shared<HandOver>(cancellation_ = runtime::Cancellation());
+    return Attempt(2, appends_.back().current_node, appends_.back().step);
+  }
+
+  // The thread at the time when an attempt had died in the node TOOLS.
+  void DieInTools(std::vector<ToolCallBlock> calls, std::vector<EntryBody> entries) {
+    auto& thread = state_.At("t1");
+    const auto store = [&](Message message, const std::string& id) {
+      message.id = id;
+      thread.state.window.push_back({id, ++thread.sequence, message::ToJsonText(message)});
+    };
+    store(Message::User("hi"), "m1");
+    Message calling = Message::Assistant("");
+    for (ToolCallBlock& call : calls) calling.content.emplace_back(std::move(call));
+    store(calling, "m2");
+    thread.log.push_back(
+        Encode(entry::RunStarted{.run_id = "r1", .graph = "g", .graph_hash = "h"}, 1));
+    for (EntryBody& body : entries) thread.log.push_back(Encode(std::move(body), 2));
+  }
+  static entry::CallRef Ref(const std::string& id, const std::string& tool) {
+    return {.node = "TOOLS", .tool = tool, .call_id = id};
+  }
+
+  std::vector<json> ToolResults(const RunOutcome& outcome) {
+    std::vector<json> results;
+    for (const std::string& text : outcome.messages_json) {
+      const json message = json::parse(text);
+      if (message.at("role") == "tool") results.push_back(message.at("content").at(0));
+    }
+    return results;
+  }
+
+  std::shared_ptr<HandOver> hand_over_ = std::make_shared<HandOver>(cancellation_);
+  std::vector<state::AppendRunRequest> appends_;
+  state::FinishRunRequest finished_;
+};
+
+TEST_F(ContinuationTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
+  std::atomic<int> calls = 0;
+  AddAgentWithTools({MakeTool("add", false, [&](const json&, ToolContext&) -> ToolOutput {
+    ++calls;
+    hand_over_->Request();
+    return "3";
+  })});
+  model_.script = {{.calls = {{"c1", "add", "{}", false}}}, {.pieces = {"Three."}}};
+  const RunOutcome first = RunOk(Attempt(1));
+  EXPECT_TRUE(first.left);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+  EXPECT_EQ(appends_.back().current_node, "MAIN");
+  EXPECT_EQ(appends_.back().step, 2);
+
+  const RunOutcome second = RunOk(NextAttempt());
+  EXPECT_FALSE(second.left);
+  EXPECT_EQ(second.status, RunStatus::kDone);
+  EXPECT_EQ(calls, 1);
+  ASSERT_EQ(second.messages_json.size(), 4u);  // question, call, result, answer
+  EXPECT_EQ(TextOf(json::parse(second.messages_json.back())), "Three.");
+  const std::vector<std::string> kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::ranges::count(kinds, "run_started"), 1);
+  EXPECT_EQ(std::ranges::count(kinds, "attempt_started"), 1);
+  EXPECT_EQ(std::ranges::count(kinds, "run_finished"), 1);
+  EXPECT_EQ(
+      json::parse(finished_.usage_json),
+      json({{"input_tokens", 6}, {"output_tokens", 4}, {"model_calls", 2}, {"tool_calls", 1}}));
+}
+
+TEST_F(ContinuationTest, AnAttemptBehindOneThatStoredNothingBeginsNormally) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  const RunOutcome outcome = RunOk(Attempt(2));
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  EXPECT_EQ(state_.Kinds("t1").front(), "run_started");
+  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
+}
+
+TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
+  std::mutex mutex;
+  std::map<std::string, std::string> keys;
+  const auto record = [&](const json&, ToolContext& context) -> ToolOutput {
+    std::lock_guard lock(mutex);
+    keys[context.call_id()] = context.idempotency_key();
+    return "again";
+  };
+  AddAgentWithTools({MakeTool("pay", false, record), MakeTool("look", true, record)});
+  DieInTools(
+      {{"c1", "pay", "{}", false},
+       {"c2", "pay", "{}", false},
+       {"c3", "look", "{}", false},
+       {"c4", "pay", "{}", false}},
+      {entry::ToolIntent{.call = Ref("c1", "pay"), .idempotency_key = "k"},
+       entry::ToolIntent{.call = Ref("c2", "pay"), .idempotency_key = "k"},
+       entry::ToolIntent{.call = Ref("c3", "look"), .idempotency_key = "k", .idempotent = true},
+       entry::ToolStarted{.call = Ref("c1", "pay"), .micros = 1},
+       entry::ToolFinished{.call = Ref("c1", "pay"),
+                           .time = entry::CallTime{.finished_micros = 2},
+                           .output_json = "\"paid\""}});
+  model_.script = {{.pieces = {"Done."}}};
+  const RunOutcome outcome = RunOk(Attempt(2, "TOOLS", 1));
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  const std::vector<json> results = ToolResults(outcome);
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[0].at("output"), "paid");
+  EXPECT_NE(results[1].dump().find("whether it took effect is unknown"), std::string::npos);
+  EXPECT_EQ(results[1].at("is_error"), true);
+  EXPECT_EQ(results[2].at("output"), "again");
+  EXPECT_EQ(results[3].at("output"), "again");  // it was never started
+  EXPECT_EQ(keys.size(), 2u);
+}
+
+TEST_F(ContinuationTest, StepsOfAllAttemptsCount) {
+  builder_.AddFunction("A", Say("again"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", "A");
+  RunRequest request = Attempt(2, "A", 4);
+  request.recursion_limit = 5;
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.error.code(), StatusCode::kRecursionLimit);
+  EXPECT_EQ(finished_.append.step, 5);
+  EXPECT_EQ(finished_.reason, "RECURSION_LIMIT");
+}
+
+TEST_F(ContinuationTest, AGraphWithoutTheNodeEndsTheRun) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  const RunOutcome outcome = RunOk(Attempt(2, "OLD", 1));
+  EXPECT_EQ(outcome.status, RunStatus::kError);
+  EXPECT_TRUE(outcome.error.message().starts_with("GRAPH_CHANGED"));
+  EXPECT_EQ(finished_.reason, "GRAPH_CHANGED");
+}
+
+TEST_F(ContinuationTest, AnInterruptBeforeANodeThatWasReachedIsNotAskedAgain) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  builder_.InterruptBefore({"A"});
+  EXPECT_EQ(RunOk(Attempt(2, "A", 0)).status, RunStatus::kDone);
+}
+
+TEST_F(ContinuationTest, ARunThatHadReachedItsEndOnlyEnds) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  const RunOutcome outcome = RunOk(Attempt(2, "END", 1));
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  EXPECT_EQ(finished_.append.step, 1);
+}
+
+TEST_F(ContinuationTest, AModelCallIsCutAndAskedAgainElsewhere) {
+  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
+  builder_.AddEdge(START, "MAIN");
+  builder_.AddEdge("MAIN", END);
+  model_.script = {{.pieces = {"Hel"}, .wait_for_cancel = true}, {.pieces = {"Hello."}}};
+  model_.on_wait = [this] { hand_over_->RequestNow(); };
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  EXPECT_EQ(appends_.back().current_node, "MAIN");
+  EXPECT_EQ(appends_.back().step, 0);
+  const RunOutcome second = RunOk(NextAttempt());
+  EXPECT_EQ(second.status, RunStatus::kDone);
+  EXPECT_EQ(second.messages_json.size(), 2u);
+}
+
+TEST_F(ContinuationTest, IdempotentCallsAreCutAndMadeAgain) {
+  std::atomic<int> calls = 0;
+  const std::shared_ptr<HandOver> first = hand_over_;
+  AddAgentWithTools({MakeTool("look", true, [&](const json&, ToolContext& context) -> ToolOutput {
+    if (calls++ > 0) return "1";
+    first->RequestNow();
+    while (!context.cancelled()) std::this_thread::yield();
+    throw std::runtime_error("interrupted");
+  })});
+  model_.script = {{.calls = {{"c1", "look", "{}", false}}}, {.pieces = {"One."}}};
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  EXPECT_EQ(appends_.back().current_node, "TOOLS");
+  const std::vector<std::string> kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::ranges::count(kinds, "tool_finished"), 0);
+  const RunOutcome second = RunOk(NextAttempt());
+  ASSERT_EQ(ToolResults(second).size(), 1u);
+  EXPECT_EQ(ToolResults(second)[0].at("output"), "1");
+}
+
+TEST_F(ContinuationTest, OtherUserCodeIsNotCut) {
+  builder_.AddFunction("A", [this](const State&, RunContext& context) -> NodeResult {
+    hand_over_->RequestNow();
+    return Message::Assistant(context.cancelled() ? "cut" : "whole");
+  });
+  builder_.AddFunction("B", Say("last"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", "B");
+  builder_.AddEdge("B", END);
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  EXPECT_EQ(appends_.back().current_node, "B");
+  const std::string& last = state_.At("t1").state.window.back().json;
+  EXPECT_NE(last.find("whole"), std::string::npos);
+}
+
+TEST_F(ContinuationTest, ARunInItsLastNodeEnds) {
+  builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
+    hand_over_->RequestNow();
+    return Message::Assistant("ok");
+  });
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  const RunOutcome outcome = RunOk(Attempt(1));
+  EXPECT_FALSE(outcome.left);
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+}
+
+TEST_F(ContinuationTest, ALogThatCannotBeReadGivesTheRunBack) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  EXPECT_CALL(state_, ReadRuns(_))
+      .WillOnce(testing::Return(Status(StatusCode::kUnavailable, "no answer")));
+  EXPECT_TRUE(RunOk(Attempt(2, "A", 0)).left);
+  EXPECT_EQ(appends_.back().current_node, "A");
+}
+
+TEST_F(ContinuationTest, ARefusedRequestEndsTheRunWithItsErrorInTheLog) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  RunRequest request = Attempt(1);
+  request.messages.clear();
+  EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(state_.Kinds("t1"), (std::vector<std::string>{"run_started", "error", "run_finished"}));
+  EXPECT_EQ(finished_.reason, "INVALID_ARGUMENT");
+}
+
+TEST_F(ContinuationTest, AppendsSayWhetherUserCodeIsExecuted) {
+  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "MAIN");
+  builder_.AddEdge("MAIN", "A");
+  builder_.AddEdge("A", END);
+  model_.script = {{.pieces = {"Hi."}}};
+  RunOk(Ask("hi"));
+  ASSERT_EQ(appends_.size(), 2u);
+  EXPECT_FALSE(appends_[0].in_user_code);
+  EXPECT_TRUE(appends_[1].in_user_code);
+}
+
+TEST_F(ContinuationTest, EventsHaveTheirPositionInTheLog) {
+  builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
+    NodeResult result;
+    result.messages = {Message::Assistant("one"), Message::Assistant("two")};
+    return result;
+  });
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  state_.At("t1").log.resize(5);  // of an earlier run
+  RunOk(Ask("hi"));
+  const auto& log = state_.At("t1").log;
+  ASSERT_EQ(sink_.events.size(), 2u);
+  for (const RunEvent& event : sink_.events) {
+    ASSERT_GT(event.log_end, 0u);
+    const std::optional<EntryBody> body = Decode(log.at(event.log_end - 1));
+    ASSERT_TRUE(body && std::holds_alternative<entry::MessageAdded>(*body));
+    EXPECT_EQ(std::get<entry::MessageAdded>(*body).message_id,
+              json::parse(event.message_json).at("message_id"));
+  }
+  EXPECT_LT(sink_.events[0].log_end, sink_.events[1].log_end);
+  EXPECT_EQ(sink_.starts.at(0).log_index, 5u);
+  EXPECT_EQ(sink_.starts.at(0).lease_epoch, 1u);
+}
+
+}  // namespace
+}  // namespace agent_graph::run
