@@ -8,6 +8,7 @@
 #include "api/resources/eval_routes.h"
 #include "api/resources/file_routes.h"
 #include "api/resources/graph_routes.h"
+#include "api/resources/run_routes.h"
 #include "api/resources/service_routes.h"
 #include "api/resources/store_routes.h"
 #include "api/resources/thread_routes.h"
@@ -25,7 +26,7 @@ constexpr auto Join(const std::array<Route, kSizes>&... lists) {
 
 // A new resource or protocol adds its list here.
 constexpr auto kRoutes =
-    Join(kServiceRoutes, kGraphRoutes, kThreadRoutes, kStoreRoutes, kFileRoutes, kEvalRoutes);
+    Join(kServiceRoutes, kGraphRoutes, kRunRoutes, kThreadRoutes, kStoreRoutes, kFileRoutes, kEvalRoutes);
 
 }  // namespace
 

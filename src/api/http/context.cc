@@ -153,6 +153,13 @@ void HandlerContext::Succeed(std::string data_json, std::string_view message) {
                   SuccessEnvelopeAround(std::move(data_json), message, head().request_id), "ok");
 }
 
+void HandlerContext::Succeed(int status, std::string data_json, bridge::HeaderList headers) {
+  if (data_json.capacity() - data_json.size() > data_json.size() / 8) data_json.shrink_to_fit();
+  headers.emplace_back("Content-Type", "application/json");
+  exchange_.Reply(MakeHead(status, std::move(headers)),
+                  SuccessEnvelopeAround(std::move(data_json), "OK", head().request_id), "ok");
+}
+
 void HandlerContext::Fail(const Status& status) {
   Fail(Explain(status));
 }

@@ -9,6 +9,7 @@
 
 #include "agent_graph/json_fwd.h"
 #include "api/http/envelope.h"
+#include "api/http/follower_limit.h"
 #include "api/http/route.h"
 #include "api/http/validation.h"
 #include "auth/guard.h"
@@ -71,6 +72,7 @@ struct ApiContext {
   limits::SharedRate* shared_rate = nullptr;
   bridge::Outbox* log = nullptr;
   const IdGenerator* ids = nullptr;  // generates ids of threads and messages
+  std::shared_ptr<FollowerLimit> followers = std::make_shared<FollowerLimit>();
 };
 
 using auth::Caller;
@@ -114,6 +116,8 @@ class HandlerContext {
 
   // Exactly one of these ends a request that is not streamed.
   void Succeed(std::string data_json, std::string_view message = "OK");
+  // `headers` are further ones of the response, such as Location.
+  void Succeed(int status, std::string data_json, bridge::HeaderList headers);
   void Fail(const Status& status);
   void Fail(const ErrorInfo& error, const bridge::HeaderList& headers = {});
   // Returns the error that the client gets for `status`, and logs errors of status 500 and above.

@@ -85,6 +85,11 @@ constexpr std::array kErrors = {
     ErrorRow{
         ApiError::kStaleRun,
         {.status = 409, .code = "STALE_RUN", .message = "another run has taken over this thread"}},
+    ErrorRow{ApiError::kGone, {.status = 410, .code = "GONE", .message = "no longer kept"}},
+    ErrorRow{ApiError::kIdempotencyMismatch,
+             {.status = 422,
+              .code = "IDEMPOTENCY_MISMATCH",
+              .message = "the Idempotency-Key was used for another request"}},
     ErrorRow{
         ApiError::kRequestTooLarge,
         {.status = 413, .code = "REQUEST_TOO_LARGE", .message = "the request body is too large"}},

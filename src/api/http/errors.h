@@ -29,10 +29,12 @@ enum class ApiError : uint8_t {
   kMethodNotAllowed,
   kUnsupportedMediaType,
   kRangeNotSatisfiable,
-  kRequestTimeout,  // the client did not send its request in time
-  kBusy,            // the conversation thread has a run in flight
-  kConflict,        // the state of the object does not allow the operation
-  kStaleRun,        // another run has taken over the conversation thread
+  kRequestTimeout,       // the client did not send its request in time
+  kBusy,                 // the conversation thread has a run in flight
+  kConflict,             // the state of the object does not allow the operation
+  kStaleRun,             // another run has taken over the conversation thread
+  kGone,                 // it existed, but is no longer kept
+  kIdempotencyMismatch,  // the Idempotency-Key was used for another request
   kRequestTooLarge,
   kRateLimited,  // the caller's rate limit is exceeded
   kOverloaded,   // a limit of the server was reached

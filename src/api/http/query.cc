@@ -49,6 +49,35 @@ std::optional<std::string_view> Query::Find(std::string_view name) const {
   return std::nullopt;
 }
 
+int64_t ReadInteger(const Query& query, const Field& field, Problems& problems) {
+  const std::optional<std::string_view> text = query.Find(field.name);
+  if (!text) return field.fallback;
+  const std::optional<uint64_t> count = ParseCount(*text);
+  if (!count || *count < static_cast<uint64_t>(field.minimum) ||
+      *count > static_cast<uint64_t>(field.maximum)) {
+    problems.Add({"query", std::string(field.name)},
+                 "must be an integer from " + std::to_string(field.minimum) + " to " +
+                     std::to_string(field.maximum),
+                 count ? ProblemType::kOutOfRange : ProblemType::kIntegerSyntax);
+    return field.fallback;
+  }
+  return static_cast<int64_t>(*count);
+}
+
+size_t ReadChoice(const Query& query, const Field& field, Problems& problems) {
+  const std::optional<std::string_view> text = query.Find(field.name);
+  if (!text) return static_cast<size_t>(field.fallback);
+  const auto found = std::ranges::find(field.choices, *text);
+  if (found != field.choices.end()) return static_cast<size_t>(found - field.choices.begin());
+  std::string names;
+  for (const std::string_view choice : field.choices) {
+    if (!names.empty()) names += ", ";
+    names += choice;
+  }
+  problems.Add({"query", std::string(field.name)}, "must be one of " + names, ProblemType::kChoice);
+  return static_cast<size_t>(field.fallback);
+}
+
 state::PageRequest ReadPage(const Query& query, Problems& problems) {
   state::PageRequest page;
   page.limit = kPageLimitDefault;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/http/fields.h"
 #include "api/http/validation.h"
 #include "state/types.h"
 
@@ -23,6 +24,11 @@ class Query {
  private:
   std::vector<std::pair<std::string, std::string>> values_;
 };
+
+// Reads an integer parameter of a query; an invalid value is added to `problems`.
+int64_t ReadInteger(const Query& query, const Field& field, Problems& problems);
+// Returns the index of a choice; `fallback` of the field if the parameter is absent.
+size_t ReadChoice(const Query& query, const Field& field, Problems& problems);
 
 // Reads `search`, `offset`, `limit` and `cursor` of a list. A `limit` above the maximum becomes the
 // maximum. Invalid values are added to `problems`.

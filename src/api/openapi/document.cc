@@ -136,9 +136,15 @@ json Success(const Route& route) {
 
 json Responses(const Route& route) {
   json error = {{"$ref", "#/components/responses/Error"}};
-  return {{route.transport == Transport::kHttp ? "200" : "101", Success(route)},
-          {"4XX", error},
-          {"5XX", error}};
+  const int status = route.transport == Transport::kHttp ? route.shape.status : 101;
+  json responses = {{std::to_string(status), Success(route)}, {"4XX", error}, {"5XX", error}};
+  if (!route.shape.pending.empty()) {
+    responses["202"] = {
+        {"description", "It is not over yet"},
+        {"content", {{"application/json", {{"schema", Envelope(route.shape.pending)}}}}}};
+  }
+  if (route.shape.may_be_empty) responses["204"] = {{"description", "There is no more"}};
+  return responses;
 }
 
 json Operation(const Route& route, bool guarded) {
@@ -179,8 +185,8 @@ json Schemas() {
     const FieldTable* body = route.shape.body;
     if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
   }
-  for (std::string_view text : {kMessageSchemas, kEnvelopeSchemas, kGraphSchemas, kThreadSchemas,
-                                kMemorySchemas, kFileSchemas}) {
+  for (std::string_view text : {kMessageSchemas, kEnvelopeSchemas, kGraphSchemas, kRunSchemas,
+                                kThreadSchemas, kMemorySchemas, kFileSchemas}) {
     schemas.update(json::parse(text));
   }
   return schemas;

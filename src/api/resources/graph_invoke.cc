@@ -2,10 +2,13 @@
 
 #include "agent_graph/json.h"
 #include "api/http/request_memory.h"
+#include "api/resources/accepted_run.h"
 #include "api/resources/handlers.h"
+#include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
+#include "api/resources/run_result.h"
+#include "api/resources/run_streaming.h"
 #include "api/resources/waiting_thread.h"
-#include "base/json.h"
 
 namespace agent_graph::api {
 namespace {
@@ -35,42 +38,19 @@ class InvokeSink : public run::RunSink {
   const Granularity granularity_;
 };
 
-void AppendArray(std::string& out, const std::vector<std::string>& messages) {
-  out += '[';
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (i > 0) out += ',';
-    out += messages[i];
+// The run does not need this connection: the response waits for it.
+void InvokeAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms) {
+  const FollowerLimit::Place place = EnterFollowers(context);
+  if (!place) return context.Fail(TooManyFollowers());
+  const Granularity granularity = request.granularity;
+  AcceptedRun accepted;
+  if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
+    return context.Fail(*error);
   }
-  out += ']';
-}
-
-// low: messages and meta; partial: state and context, too; full: the summary as well.
-std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
-  const bool shows_state = granularity != Granularity::kLow;
-  size_t bytes = 1024 + outcome.state_json.size();
-  for (const std::string& message : outcome.messages_json) {
-    bytes += (shows_state ? 2 : 1) * (message.size() + 1);
-  }
-  std::string out;
-  out.reserve(bytes);  // it may be large
-  out += "{\"messages\":";
-  AppendArray(out, outcome.messages_json);
-  out += ",\"state\":";
-  out += shows_state ? std::string_view(outcome.state_json) : "null";
-  out += ",\"context\":";
-  if (shows_state) {
-    AppendArray(out, outcome.messages_json);
-  } else {
-    out += "null";
-  }
-  out += ",\"summary\":";
-  if (granularity == Granularity::kFull && outcome.summary) {
-    AppendJsonString(out, *outcome.summary);
-  } else {
-    out += "null";
-  }
-  out += ",\"meta\":" + RunMetaJson(outcome.start) + "}";
-  return out;
+  const Status ended = AwaitRunEnd(context, accepted.run, kNoDeadline);
+  if (ended.ok()) return AnswerRunResult(context, accepted.run, granularity);
+  LeaveRun(context, terms, accepted, context.exchange().cancellation().reason());
+  context.Fail(ended);
 }
 
 }  // namespace
@@ -78,15 +58,23 @@ std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
 void InvokeGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
+  const RunTerms terms = ReadRunTerms(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
+  if (terms.accepted) return InvokeAccepted(context, std::move(request), terms);
   InvokeSink sink(context.exchange(), request.granularity);
   Result<run::RunOutcome> outcome =
       RunGraph(context, std::move(request.run), context.exchange().cancellation(), sink);
   if (!outcome.ok()) return context.Fail(outcome.status());
   if (outcome->status == run::RunStatus::kError) return context.Fail(outcome->error);
-  context.Succeed(InvokeData(*std::move(outcome), request.granularity));
+  if (context.api().state == nullptr) {
+    return context.Succeed(InvokeData(*std::move(outcome), request.granularity));
+  }
+  const std::string stream =
+      RunStreamPath(context, outcome->start.thread_id, outcome->start.run_id);
+  context.Succeed(200, InvokeData(*std::move(outcome), request.granularity),
+                  {{"Location", stream}});
 }
 
 }  // namespace agent_graph::api

@@ -6,6 +6,7 @@
 #include "api/http/route.h"
 #include "api/resources/handlers.h"
 #include "api/resources/request_shapes.h"
+#include "api/resources/run_shapes.h"
 
 namespace agent_graph::api {
 
@@ -28,7 +29,7 @@ inline constexpr std::array kGraphRoutes = {
         .body = BodyKind::kJson,
         .handler = StreamGraph,
         .summary = "Run the graph and stream its events, one JSON object per line",
-        .shape = {.body = &kRunBody, .data = kStreamAnswer},
+        .shape = {.body = &kRunBody, .query = &kGraphStreamQuery, .data = kStreamAnswer},
     },
     Route{
         .method = Method::kGet,

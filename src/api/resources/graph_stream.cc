@@ -1,72 +1,64 @@
 // POST /v1/graph/stream: streams the events of a run, one JSON object per line.
 
 #include "agent_graph/json.h"
+#include "api/http/query.h"
 #include "api/http/request_memory.h"
+#include "api/resources/accepted_run.h"
 #include "api/resources/handlers.h"
+#include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
+#include "api/resources/run_shapes.h"
+#include "api/resources/run_streaming.h"
 #include "api/resources/waiting_thread.h"
 #include "api/stream/sink.h"
-#include "base/letter_case.h"
-#include "base/text.h"
 
 namespace agent_graph::api {
 namespace {
 
-constexpr std::string_view kNdjson = "application/x-ndjson";
+// What the query and the headers say about the form of the response.
+struct StreamForm {
+  Framing framing = Framing::kNdjson;
+  std::string_view content_type;
+  bool delta_cursors = false;
+};
 
-// Returns the text before `mark` without surrounding blanks, and removes both from `rest`.
-std::string_view NextPiece(std::string_view& rest, char mark) {
-  const size_t end = rest.find(mark);
-  const std::string_view piece = Trim(rest.substr(0, end));
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return piece;
-}
-
-// Checks one entry of an Accept header; q=0 refuses the type.
-bool AsksForNdjson(std::string_view entry) {
-  if (!EqualsIgnoringCase(NextPiece(entry, ';'), kNdjson)) return false;
-  while (!entry.empty()) {
-    const std::string_view parameter = NextPiece(entry, ';');
-    if (!StartsWithIgnoringCase(parameter, "q=")) continue;
-    if (parameter.find_first_not_of("0.", 2) == std::string_view::npos) return false;
-  }
-  return true;
-}
-
-// Existing clients expect NDJSON with the type text/event-stream. A client that asks for the NDJSON
-// type gets it.
-std::string_view ContentType(std::string_view accept) {
-  while (!accept.empty()) {
-    if (AsksForNdjson(NextPiece(accept, ','))) return kNdjson;
-  }
-  return "text/event-stream";
-}
-
-bridge::HeaderList StreamHeaders(std::string_view accept) {
-  bridge::HeaderList headers;
-  headers.emplace_back("Content-Type", ContentType(accept));
-  headers.emplace_back("Cache-Control", "no-cache, no-transform");
-  headers.emplace_back("Connection", "keep-alive");  // for HTTP/1.1; the reply writer handles it
-  headers.emplace_back("X-Accel-Buffering", "no");
-  headers.emplace_back("Content-Encoding", "identity");
-  return headers;
+StreamForm ReadForm(const HandlerContext& context, Problems& problems) {
+  const Query query(context.head().query);
+  StreamForm form;
+  form.framing = static_cast<Framing>(ReadChoice(query, kFraming, problems));
+  form.delta_cursors = ReadChoice(query, kCursors, problems) == 1;
+  // Existing clients expect NDJSON with the type text/event-stream. A client that asks for the
+  // NDJSON type gets it.
+  const bool named_so =
+      form.framing == Framing::kNdjson && AcceptsNdjson(context.head().Header("accept"));
+  form.content_type = ContentTypeOf(named_so ? Framing::kNdjson : Framing::kSse);
+  return form;
 }
 
 class HttpStream : public StreamSink {
  public:
-  HttpStream(HandlerContext& context, Granularity granularity)
-      : StreamSink(granularity), context_(context) {}
+  HttpStream(HandlerContext& context, Granularity granularity, const StreamForm& form)
+      : StreamSink(granularity), context_(context), form_(form) {}
 
  private:
   void Begin(const run::RunStart& start) override {
     context_.exchange().Annotate(start.thread_id, start.run_id);
-    context_.exchange().SendHead(
-        context_.MakeHead(200, StreamHeaders(context_.head().Header("accept"))));
+    bridge::HeaderList headers = StreamHeaders(form_.content_type);
+    if (context_.api().state != nullptr) {
+      headers.emplace_back("Location", RunStreamPath(context_, start.thread_id, start.run_id));
+    }
+    context_.exchange().SendHead(context_.MakeHead(200, std::move(headers)));
   }
   Status Send(std::string_view line) override {
-    return context_.exchange().Send(line, bridge::kSendWaitMax);
+    if (form_.framing == Framing::kNdjson) {
+      return context_.exchange().Send(line, bridge::kSendWaitMax);
+    }
+    return context_.exchange().Send(Frame(form_.framing, {EventIn(line), "", line}),
+                                    bridge::kSendWaitMax);
   }
-  void SendLast(std::string_view line) override { context_.exchange().SendLast(line); }
+  void SendLast(std::string_view line) override {
+    context_.exchange().SendLast(Frame(form_.framing, {EventIn(line), "", line}));
+  }
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     context_.exchange().Hold(RunMemory(thread_bytes, reply_bytes));
   }
@@ -75,17 +67,41 @@ class HttpStream : public StreamSink {
   }
 
   HandlerContext& context_;
+  const StreamForm form_;
 };
+
+// The run does not need this connection: the response follows it.
+void StreamAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms,
+                    const StreamForm& form) {
+  const FollowerLimit::Place place = EnterFollowers(context);
+  if (!place) return context.Fail(TooManyFollowers());
+  RunStreamRequest stream;
+  stream.options.granularity = request.granularity;
+  stream.options.delta_cursors = form.delta_cursors;
+  stream.framing = form.framing;
+  stream.content_type = form.content_type;
+  AcceptedRun accepted;
+  if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
+    return context.Fail(*error);
+  }
+  stream.thread_id = accepted.run.thread_id;
+  stream.run_id = accepted.run.run_id;
+  StreamRun(context, stream, place);
+  LeaveRun(context, terms, accepted, context.exchange().cancellation().reason());
+}
 
 }  // namespace
 
 void StreamGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
+  const RunTerms terms = ReadRunTerms(context, problems);
+  const StreamForm form = ReadForm(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
-  HttpStream sink(context, request.granularity);
+  if (terms.accepted) return StreamAccepted(context, std::move(request), terms, form);
+  HttpStream sink(context, request.granularity, form);
   bridge::Exchange& exchange = context.exchange();
   Result<run::RunOutcome> outcome =
       RunGraph(context, std::move(request.run), exchange.cancellation(), sink);

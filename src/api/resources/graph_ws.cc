@@ -6,9 +6,11 @@
 #include "api/http/body_config.h"
 #include "api/http/request_memory.h"
 #include "api/http/socket.h"
+#include "api/resources/accepted_run.h"
 #include "api/resources/handlers.h"
 #include "api/resources/request_shapes.h"
 #include "api/resources/run_request.h"
+#include "api/resources/run_streaming.h"
 #include "api/resources/waiting_thread.h"
 #include "api/stream/sink.h"
 #include "base/clock.h"
@@ -48,6 +50,20 @@ class SocketStream : public StreamSink {
     return AwaitRunMemory(exchange_, thread_bytes);
   }
 
+  bridge::Exchange& exchange_;
+};
+
+// Sends the lines of an accepted run. The connection has pings of its own.
+class SocketFollower : public FollowerOutput {
+ public:
+  explicit SocketFollower(bridge::Exchange& exchange) : exchange_(exchange) {}
+
+  Status Send(const StreamLine& line) override {
+    return exchange_.Send(Frame(line.json), bridge::kSendWaitMax);
+  }
+  Status SendHeartbeat() override { return Status::Ok(); }
+
+ private:
   bridge::Exchange& exchange_;
 };
 
@@ -128,6 +144,31 @@ std::string NamedThread(const json& body) {
   return BodyThreadId(body, ignored);
 }
 
+// The run does not need this connection: the frames follow it.
+void FollowAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms,
+                    Refusal& refusal) {
+  const FollowerLimit::Place place = EnterFollowers(context);
+  if (!place) return refusal.Answer(TooManyFollowers());
+  RunStreamRequest stream;
+  stream.options.granularity = request.granularity;
+  stream.options.delta_cursors = false;
+  AcceptedRun accepted;
+  if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
+    return refusal.Answer(*error);
+  }
+  stream.thread_id = accepted.run.thread_id;
+  stream.run_id = accepted.run.run_id;
+  const runtime::Cancellation& cancellation = context.exchange().active_cancellation();
+  RunFollower follower = MakeFollower(context, stream, cancellation);
+  const Result<RunFollower::Place> found = follower.Open(std::nullopt);
+  if (!found.ok()) return refusal.Answer(context.Explain(found.status()));
+  if (auto error = ErrorOfPlace(context, stream, *found)) return refusal.Answer(*error);
+  SocketFollower output(context.exchange());
+  const Status followed = follower.Follow(output);
+  LeaveRun(context, terms, accepted, cancellation.reason());
+  if (!followed.ok()) refusal.Answer(context.Explain(followed));
+}
+
 void Run(HandlerContext& context) {
   Refusal refusal(context, NamedThread(context.body()));
   bridge::Exchange& exchange = context.exchange();
@@ -137,8 +178,10 @@ void Run(HandlerContext& context) {
   }
   Problems problems;
   GraphRequest request = ReadRequest(context, problems);
+  const RunTerms terms = problems.empty() ? ReadRunTerms(context, problems) : RunTerms();
   if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
   if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
+  if (terms.accepted) return FollowAccepted(context, std::move(request), terms, refusal);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
       RunGraph(context, std::move(request.run), exchange.active_cancellation(), sink);

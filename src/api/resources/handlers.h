@@ -35,6 +35,13 @@ void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message);
 void OpenLiveSocket(HandlerContext& context);  // graph_live.cc
 void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message);
 
+void StartRun(HandlerContext& context);  // graph_runs.cc
+void ListRuns(HandlerContext& context);  // runs.cc
+void GetRun(HandlerContext& context);
+void CancelRun(HandlerContext& context);
+void WaitForRun(HandlerContext& context);       // run_wait.cc
+void StreamStoredRun(HandlerContext& context);  // run_stream.cc
+
 void ListThreads(HandlerContext& context);  // threads.cc
 void GetThread(HandlerContext& context);
 void DeleteThread(HandlerContext& context);

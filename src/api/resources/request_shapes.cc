@@ -23,6 +23,7 @@ constexpr std::array kRunConfigFields = {
           .type = kThreadId,
           .description = "The conversation thread to continue; absent or blank: a new one"},
     Field{.name = "run_id", .description = "Id of the run in logs and traces"},
+    kOnDisconnect,
 };
 
 constexpr Field kRunConfig{.name = "config",
@@ -47,6 +48,11 @@ constexpr std::array kRunFields = {
 
 constexpr std::array kRunFrameFields = {
     kInvokeType,
+    Field{.name = "idempotency_key",
+          .type = kText,
+          .description = "A second frame with the same key gets the run of the first",
+          .not_blank = true,
+          .maximum = 255},
     Field{.name = "messages",
           .type = kMessages,
           .description = "Messages of a fresh run; at least one"},

@@ -27,6 +27,14 @@ inline constexpr Field kResponseGranularity{
     .fallback = 0,
     .has_fallback = true,
     .choices = kGranularities};
+inline constexpr std::array<std::string_view, 2> kDisconnects = {"cancel", "continue"};
+inline constexpr Field kOnDisconnect{
+    .name = "on_disconnect",
+    .type = FieldType::kChoice,
+    .description =
+        "continue: the run goes on without its connection, also after the loss of its "
+        "worker. Default: cancel; continue with an Idempotency-Key",
+    .choices = kDisconnects};
 inline constexpr Field kInvokeType{
     .name = "invoke_type",
     .type = FieldType::kChoice,

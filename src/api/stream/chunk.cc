@@ -62,7 +62,8 @@ StreamChunkWriter::StreamChunkWriter(const run::RunStart& start) {
   AppendId(identity_, start.thread_id);
 }
 
-std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp) const {
+std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp,
+                                    std::string_view cursor) const {
   Chunk chunk;
   chunk.event = EventName(event.kind);
   chunk.message = event.message_json;
@@ -70,15 +71,16 @@ std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp
   chunk.data = event.data_json;
   chunk.node = event.node;
   chunk.step = event.step;
+  chunk.cursor = cursor;
   return Write(chunk, timestamp);
 }
 
 void StreamChunkWriter::AppendLine(std::string& out, const run::RunDelta& delta,
-                                   int64_t unix_micros) const {
+                                   int64_t unix_micros, std::string_view cursor) const {
   out += R"({"event":"message","message":)";
   message::AppendDeltaJson(out, delta.message_id, delta.text, delta.reasoning, unix_micros);
   out += R"(,"state":null,"data":null)";
-  AppendMetadata(out, delta.node, delta.step);
+  AppendMetadata(out, delta.node, delta.step, cursor);
   out += R"(},"timestamp":)";
   AppendSeconds(out, unix_micros);
   out += "}\n";
@@ -104,7 +106,7 @@ std::string StreamChunkWriter::Write(const Chunk& chunk, double timestamp) const
   AppendMember(out, "message", chunk.message);
   AppendMember(out, "state", chunk.state);
   AppendMember(out, "data", chunk.data);
-  AppendMetadata(out, chunk.node, chunk.step);
+  AppendMetadata(out, chunk.node, chunk.step, chunk.cursor);
   if (!chunk.thread_name.empty()) {
     out += ",\"thread_name\":";
     AppendJsonString(out, chunk.thread_name);
@@ -115,7 +117,8 @@ std::string StreamChunkWriter::Write(const Chunk& chunk, double timestamp) const
   return out;
 }
 
-void StreamChunkWriter::AppendMetadata(std::string& out, std::string_view node, int step) const {
+void StreamChunkWriter::AppendMetadata(std::string& out, std::string_view node, int step,
+                                       std::string_view cursor) const {
   out += identity_;
   if (!node.empty()) {
     out += ",\"node\":";
@@ -125,6 +128,10 @@ void StreamChunkWriter::AppendMetadata(std::string& out, std::string_view node, 
     char text[16];
     out += ",\"step\":";
     out.append(text, std::to_chars(text, text + sizeof text, step).ptr);
+  }
+  if (!cursor.empty()) {
+    out += ",\"cursor\":";
+    AppendJsonString(out, cursor);
   }
 }
 

@@ -18,10 +18,12 @@ class StreamChunkWriter {
  public:
   explicit StreamChunkWriter(const run::RunStart& start);
 
-  // Returns the line of an event.
-  std::string Line(const run::RunEvent& event, double timestamp) const;
+  // Returns the line of an event. `cursor` is the position after it; empty: not known.
+  std::string Line(const run::RunEvent& event, double timestamp,
+                   std::string_view cursor = {}) const;
   // Appends the line of a message delta; called for each piece that a model produces.
-  void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros) const;
+  void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros,
+                  std::string_view cursor = {}) const;
   // Returns the last line: updates with data.status "done". `state_json` and `thread_name` may be
   // empty.
   std::string DoneLine(std::string_view state_json, std::string_view thread_name,
@@ -36,9 +38,11 @@ class StreamChunkWriter {
     std::string_view node;
     int step = -1;  // negative: none
     std::string_view thread_name;
+    std::string_view cursor;
   };
   std::string Write(const Chunk& chunk, double timestamp) const;
-  void AppendMetadata(std::string& out, std::string_view node, int step) const;
+  void AppendMetadata(std::string& out, std::string_view node, int step,
+                      std::string_view cursor) const;
 
   std::string identity_;  // `,"thread_id":…,"run_id":…,"metadata":{"is_new_thread":…,"thread_id":…`
 };

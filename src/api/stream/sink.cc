@@ -2,27 +2,13 @@
 
 #include "api/http/context.h"
 #include "api/http/errors.h"
+#include "api/stream/error_data.h"
 #include "base/clock.h"
-#include "base/json.h"
 
 namespace agent_graph::api {
 namespace {
 
 constexpr size_t kLineBytesKept = 16 * 1024;
-
-// Returns the data of an error chunk, with the same code as the error response of a request that is
-// not streamed.
-std::string ErrorData(const run::RunEvent& event) {
-  const ErrorInfo error = ErrorOf(event.error);
-  std::string data = R"({"status":"error","code":)";
-  AppendJsonString(data, CodeOf(error));
-  data += R"(,"reason":)";
-  AppendJsonString(data, MessageOf(error));
-  data += R"(,"node":)";
-  AppendJsonString(data, event.node);
-  data += ",\"step\":" + std::to_string(event.step) + '}';
-  return data;
-}
 
 }  // namespace
 

@@ -1,0 +1,186 @@
+#include "api/resources/run_result.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "api/resources/run_record.h"
+#include "api/resources/run_request.h"
+#include "base/json.h"
+#include "run/context/agent_state.h"
+#include "run/log/log_entry.h"
+#include "runtime/signal.h"
+#include "state/service.h"
+
+namespace agent_graph::api {
+namespace {
+
+// Beyond every entry: such a read waits for the end of the run only.
+constexpr uint64_t kNoEntry = uint64_t{1} << 62;
+constexpr std::chrono::milliseconds kRetryAfter{500};
+// Of one result: more messages or entries than a run can have.
+constexpr size_t kLogPagesMax = 10'000;
+
+void AppendArray(std::string& out, const std::vector<std::string>& messages) {
+  out += '[';
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (i > 0) out += ',';
+    out += messages[i];
+  }
+  out += ']';
+}
+
+// What the result takes from the run's log.
+struct LoggedEnd {
+  std::optional<Status> error;
+  std::unordered_set<std::string> message_ids;
+};
+
+StatusCode CodeNamed(std::string_view name) {
+  for (int code = 0; code <= static_cast<int>(StatusCode::kInternal); ++code) {
+    if (StatusCodeName(static_cast<StatusCode>(code)) == name) return static_cast<StatusCode>(code);
+  }
+  return StatusCode::kInternal;
+}
+
+void Take(const state::IndexedEntry& indexed, LoggedEnd& end) {
+  const std::optional<run::EntryBody> body = run::Decode(indexed.entry);
+  if (!body) return;
+  if (const auto* failed = std::get_if<run::entry::RunFailed>(&*body)) {
+    end.error = Status(CodeNamed(failed->code), failed->reason);
+  } else if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
+    end.message_ids.insert(added->message_id);
+  }
+}
+
+Result<LoggedEnd> ReadEnd(HandlerContext& context, const state::RunRecord& run) {
+  LoggedEnd end;
+  state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
+  read.first = run.log_begin;
+  for (size_t page = 0; page < kLogPagesMax; ++page) {
+    AG_ASSIGN_OR_RETURN(const state::FollowRunReply reply,
+                        context.state().FollowRun(read, &context.exchange().cancellation()));
+    for (const state::IndexedEntry& indexed : reply.entries) Take(indexed, end);
+    if (reply.complete || reply.entries.empty()) break;
+    read.first = reply.entries.back().index + 1;
+  }
+  return end;
+}
+
+// The error of a run that has no entry for it was not found by the run itself: it was lost.
+Status ErrorOfRun(const state::RunRecord& run, const LoggedEnd& end) {
+  if (end.error) return *end.error;
+  return Status(StatusCode::kInternal,
+                run.reason.empty() ? "the run failed" : "the run failed: " + run.reason);
+}
+
+// Removes messages that came after the run, if others have run since.
+void KeepMessagesOf(const LoggedEnd& end, std::vector<state::StoredMessage>& window) {
+  const auto last = std::find_if(window.rbegin(), window.rend(), [&](const auto& message) {
+    return end.message_ids.contains(message.id);
+  });
+  if (last != window.rend()) window.erase(last.base(), window.end());
+}
+
+run::RunStatus OutcomeOfRun(state::RunState state) {
+  switch (state) {
+    case state::RunState::kInterrupted:
+      return run::RunStatus::kInterrupted;
+    case state::RunState::kStopped:
+      return run::RunStatus::kStopped;
+    case state::RunState::kError:
+      return run::RunStatus::kError;
+    default:
+      return run::RunStatus::kDone;
+  }
+}
+
+}  // namespace
+
+std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
+  const bool shows_state = granularity != Granularity::kLow;
+  size_t bytes = 1024 + outcome.state_json.size();
+  for (const std::string& message : outcome.messages_json) {
+    bytes += (shows_state ? 2 : 1) * (message.size() + 1);
+  }
+  std::string out;
+  out.reserve(bytes);  // it may be large
+  out += "{\"messages\":";
+  AppendArray(out, outcome.messages_json);
+  out += ",\"state\":";
+  out += shows_state ? std::string_view(outcome.state_json) : "null";
+  out += ",\"context\":";
+  if (shows_state) {
+    AppendArray(out, outcome.messages_json);
+  } else {
+    out += "null";
+  }
+  out += ",\"summary\":";
+  if (granularity == Granularity::kFull && outcome.summary) {
+    AppendJsonString(out, *outcome.summary);
+  } else {
+    out += "null";
+  }
+  out += ",\"meta\":" + RunMetaJson(outcome.start) + "}";
+  return out;
+}
+
+Status AwaitRunEnd(HandlerContext& context, state::RunRecord& run, Deadline deadline) {
+  const runtime::Cancellation& cancellation = context.exchange().cancellation();
+  state::FollowRunRequest wait{context.caller().scope, run.thread_id, run.run_id};
+  wait.first = kNoEntry;
+  wait.entries_max = 1;
+  while (!state::HasEnded(run.state)) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        std::min(deadline, DeadlineAfter(std::chrono::milliseconds(state::kFollowWaitMsMax))) -
+        MonotonicClock::now());
+    if (left.count() <= 0) return Status(StatusCode::kDeadlineExceeded, "the run goes on");
+    wait.wait_ms = std::min<int64_t>(left.count(), state::kFollowWaitMsMax);
+    Result<state::FollowRunReply> reply = context.state().FollowRun(wait, &cancellation);
+    if (reply.ok()) {
+      run = std::move(reply->run);
+      continue;
+    }
+    const StatusCode code = reply.status().code();
+    if (code != StatusCode::kUnavailable && code != StatusCode::kResourceExhausted) {
+      return reply.status();
+    }
+    runtime::Signal nobody;
+    const Deadline retry = std::min(deadline, DeadlineAfter(kRetryAfter));
+    if (nobody.Wait(&cancellation, retry) == runtime::WakeReason::kCancelled) {
+      return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
+    }
+    if (MonotonicClock::now() >= deadline) return reply.status();
+  }
+  return Status::Ok();
+}
+
+void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
+                     Granularity granularity) {
+  Result<state::ThreadState> state =
+      context.state().GetState(context.caller().scope, run.thread_id);
+  if (!state.ok()) return context.Fail(state.status());
+  const bool has_moved_on = state->record.last_run_id != run.run_id;
+  const bool failed = run.state == state::RunState::kError;
+  if (failed || has_moved_on) {
+    const Result<LoggedEnd> end = ReadEnd(context, run);
+    if (!end.ok()) return context.Fail(end.status());
+    if (failed) return context.Fail(ErrorOfRun(run, *end));
+    KeepMessagesOf(*end, state->window);
+  }
+  run::RunOutcome outcome;
+  outcome.start.thread_id = run.thread_id;
+  outcome.start.run_id = run.run_id;
+  outcome.start.is_new_thread = state->record.created_micros >= run.created_micros;
+  outcome.start.thread_name = state->record.name;
+  outcome.status = OutcomeOfRun(run.state);
+  if (granularity != Granularity::kLow) outcome.state_json = run::AgentStateJson(*state);
+  for (state::StoredMessage& message : state->window) {
+    outcome.messages_json.push_back(std::move(message.json));
+  }
+  outcome.summary = std::move(state->snapshot.summary);
+  context.Succeed(200, InvokeData(std::move(outcome), granularity),
+                  {{"Location", RunStreamPath(context, run.thread_id, run.run_id)}});
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,104 @@
+#include "api/resources/run_streaming.h"
+
+#include <utility>
+
+#include "api/resources/run_record.h"
+#include "base/percent_encoding.h"
+#include "run/host/run_host.h"
+#include "state/service.h"
+
+namespace agent_graph::api {
+namespace {
+
+// A reader that takes nothing for so long loses its connection; it can come back with its cursor.
+constexpr std::chrono::seconds kReaderWaitMax{60};
+
+class HttpFollower : public FollowerOutput {
+ public:
+  HttpFollower(bridge::Exchange& exchange, Framing framing)
+      : exchange_(exchange), framing_(framing) {}
+
+  Status Send(const StreamLine& line) override {
+    if (framing_ == Framing::kNdjson) return exchange_.Send(line.json, kReaderWaitMax);
+    return exchange_.Send(Frame(framing_, line), kReaderWaitMax);
+  }
+  Status SendHeartbeat() override { return exchange_.Send(HeartbeatOf(framing_), kReaderWaitMax); }
+
+ private:
+  bridge::Exchange& exchange_;
+  const Framing framing_;
+};
+
+std::string StatePath(const HandlerContext& context, const std::string& thread_id) {
+  return context.head().base_path + "/v1/threads/" + PercentEncode(thread_id) + "/state";
+}
+
+}  // namespace
+
+FollowerLimit::Place EnterFollowers(HandlerContext& context) {
+  // The other half of the worker's requests stays for those that start runs.
+  return context.api().followers->Enter((context.api().settings->limits.runs_max + 1) / 2);
+}
+
+ErrorInfo TooManyFollowers() {
+  return {ApiError::kOverloaded, "too many requests of this worker follow a run", {}};
+}
+
+bridge::HeaderList StreamHeaders(std::string_view content_type) {
+  bridge::HeaderList headers;
+  headers.emplace_back("Content-Type", content_type);
+  headers.emplace_back("Cache-Control", "no-cache, no-transform");
+  headers.emplace_back("Connection", "keep-alive");  // for HTTP/1.1; the reply writer handles it
+  headers.emplace_back("X-Accel-Buffering", "no");
+  headers.emplace_back("Content-Encoding", "identity");
+  return headers;
+}
+
+RunFollower MakeFollower(HandlerContext& context, const RunStreamRequest& stream,
+                         const runtime::Cancellation& cancellation) {
+  RunFollower::FindLiveRun find_live;
+  if (run::RunHost* host = context.api().host; host != nullptr) {
+    find_live = [host](const std::string& run_id) { return host->Find(run_id); };
+  }
+  return RunFollower(context.state(), std::move(find_live),
+                     {context.caller().scope, stream.thread_id, stream.run_id}, stream.options,
+                     cancellation);
+}
+
+std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const RunStreamRequest& stream,
+                                      RunFollower::Place place) {
+  const std::string rest = "; GET " + StatePath(context, stream.thread_id) + " has the state";
+  switch (place) {
+    case RunFollower::Place::kFound:
+    case RunFollower::Place::kBehindEnd:
+      return std::nullopt;
+    case RunFollower::Place::kOtherThread:
+      return ErrorInfo{ApiError::kGone, "the cursor is of another thread" + rest, {}};
+    case RunFollower::Place::kCutAway:
+      return ErrorInfo{ApiError::kGone, "this part of the stream is no longer kept" + rest, {}};
+  }
+  return std::nullopt;
+}
+
+void StreamRun(HandlerContext& context, const RunStreamRequest& stream,
+               const FollowerLimit::Place&) {
+  bridge::Exchange& exchange = context.exchange();
+  RunFollower follower = MakeFollower(context, stream, exchange.cancellation());
+  const Result<RunFollower::Place> place = follower.Open(stream.after);
+  if (!place.ok()) return context.Fail(place.status());
+  if (auto error = ErrorOfPlace(context, stream, *place)) return context.Fail(*error);
+  if (*place == RunFollower::Place::kBehindEnd) {
+    exchange.SendHead(context.MakeHead(204, {}));
+    return exchange.End("ok");
+  }
+  bridge::HeaderList headers = StreamHeaders(stream.content_type);
+  headers.emplace_back("Location", RunStreamPath(context, stream.thread_id, stream.run_id));
+  exchange.SendHead(context.MakeHead(200, std::move(headers)));
+  if (context.head().method == "HEAD") return exchange.End("ok");
+  HttpFollower output(exchange, stream.framing);
+  const Status followed = follower.Follow(output);
+  if (followed.ok()) return exchange.End("ok");
+  exchange.End(OutcomeOf(ErrorOf(followed), exchange.cancellation().reason()));
+}
+
+}  // namespace agent_graph::api

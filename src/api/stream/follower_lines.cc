@@ -1,0 +1,181 @@
+// RunFollower: the lines that it sends.
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "api/stream/error_data.h"
+#include "api/stream/run_follower.h"
+#include "base/json.h"
+#include "message/codec.h"
+#include "message/reader.h"
+#include "run/context/agent_state.h"
+#include "run/entry_events.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr double kMicrosPerSecond = 1e6;
+
+// How a run ends is no part of an attempt: it makes no message void.
+bool IsEnd(const run::EntryBody& body) {
+  return std::holds_alternative<run::entry::RunFinished>(body) ||
+         std::holds_alternative<run::entry::RunFailed>(body);
+}
+
+// What deltas of a message contain, all together.
+struct Texts {
+  std::string message_id;
+  std::string text;
+  std::string reasoning;
+};
+
+Texts TextsOf(const std::string& message_json) {
+  Texts texts;
+  const Result<Message> message = message::FromJsonText(message_json);
+  if (!message.ok() || message->role != Role::kAssistant) return texts;
+  texts.message_id = message->id;
+  texts.text = message->Text();
+  texts.reasoning = message::ReasoningOfBlocks(*message);
+  return texts;
+}
+
+}  // namespace
+
+Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
+  if (lost_epoch_ && indexed.lease_epoch <= *lost_epoch_) return Status::Ok();
+  const std::optional<run::EntryBody> body = run::Decode(indexed.entry);
+  if (!body) return Status::Ok();
+  if (!IsEnd(*body)) AG_RETURN_IF_ERROR(ResetVoid(indexed.lease_epoch));
+  lease_epoch_ = std::max(lease_epoch_, indexed.lease_epoch);
+  const double timestamp = static_cast<double>(indexed.entry.micros) / kMicrosPerSecond;
+  const std::string cursor = CursorAt(indexed.index + 1);
+  if (const auto* started = std::get_if<run::entry::NodeStarted>(&*body)) {
+    step_ = static_cast<int>(started->step);
+  } else if (const auto* finished = std::get_if<run::entry::NodeFinished>(&*body)) {
+    return ShowNodeFinished(*finished, timestamp, cursor);
+  }
+  const auto find_message = [this](const std::string& message_id) -> Result<std::string> {
+    AG_ASSIGN_OR_RETURN(state::StoredMessage found,
+                        state_.GetMessage(followed_.scope, followed_.thread_id, message_id));
+    return std::move(found.json);
+  };
+  AG_ASSIGN_OR_RETURN(std::optional<run::RunEvent> event, run::EventOf(*body, step_, find_message));
+  if (!event) return Status::Ok();
+  if (event->kind == run::RunEvent::Kind::kError) event->data_json = ErrorData(*event);
+  if (event->kind == run::RunEvent::Kind::kMessage) {
+    AG_RETURN_IF_ERROR(ShowRest(event->message_json, event->node, indexed.lease_epoch));
+  }
+  const bool is_error = event->kind == run::RunEvent::Kind::kError;
+  return Send(is_error ? "error" : "message", cursor, writer_->Line(*event, timestamp, cursor));
+}
+
+// The log has no state per node, so the line has none.
+Status RunFollower::ShowNodeFinished(const run::entry::NodeFinished& finished, double timestamp,
+                                     const std::string& cursor) {
+  if (options_.granularity == Granularity::kLow) return Status::Ok();
+  run::RunEvent event;
+  event.kind = run::RunEvent::Kind::kUpdate;
+  event.node = finished.node;
+  event.step = static_cast<int>(finished.step);
+  event.data_json = "{\"status\":\"node_invoked\",\"node\":";
+  AppendJsonString(event.data_json, finished.node);
+  event.data_json += ",\"step\":" + std::to_string(finished.step) + '}';
+  return Send("updates", cursor, writer_->Line(event, timestamp, cursor));
+}
+
+Status RunFollower::ShowPartial(const run::LiveRun::View& view, const std::string& asked_id) {
+  const run::LiveRun::Partial& partial = *view.partial;
+  lease_epoch_ = std::max(lease_epoch_, view.lease_epoch);
+  MessagePart part{partial.message_id, view.lease_epoch};
+  std::string_view reasoning = partial.reasoning;
+  std::string_view text = partial.text;
+  const MessagePart* known = parts_.Find(partial.message_id, view.lease_epoch);
+  if (known != nullptr) part = *known;
+  // Otherwise the view has the whole message.
+  if (known != nullptr && (asked_id.empty() || asked_id != partial.message_id)) {
+    reasoning = TextBehind(reasoning, part.reasoning_bytes);
+    text = TextBehind(text, part.text_bytes);
+    if (!reasoning.empty()) part.reasoning_bytes = partial.reasoning.size();
+    if (!text.empty()) part.text_bytes = partial.text.size();
+  } else {
+    part.reasoning_bytes += reasoning.size();
+    part.text_bytes += text.size();
+  }
+  if (reasoning.empty() && text.empty()) return Status::Ok();
+  return ShowDelta({partial.message_id, text, reasoning, partial.node, partial.step}, part,
+                   known == nullptr);
+}
+
+// A reader that has a part of the message gets the rest before the message as a whole, so that its
+// deltas alone make up the text, too.
+Status RunFollower::ShowRest(const std::string& message_json, const std::string& node,
+                             uint64_t lease_epoch) {
+  if (parts_.empty()) return Status::Ok();
+  const Texts texts = TextsOf(message_json);
+  const MessagePart* known =
+      texts.message_id.empty() ? nullptr : parts_.Find(texts.message_id, lease_epoch);
+  if (known == nullptr) return Status::Ok();
+  MessagePart part = *known;
+  const std::string_view text = TextBehind(texts.text, part.text_bytes);
+  const std::string_view reasoning = TextBehind(texts.reasoning, part.reasoning_bytes);
+  if (!text.empty() || !reasoning.empty()) {
+    part.text_bytes += text.size();
+    part.reasoning_bytes += reasoning.size();
+    AG_RETURN_IF_ERROR(ShowDelta({texts.message_id, text, reasoning, node, step_}, part, false));
+  }
+  parts_.Forget(texts.message_id);
+  return Status::Ok();
+}
+
+Status RunFollower::ShowDelta(const run::RunDelta& delta, const MessagePart& part, bool is_first) {
+  parts_.Update(part.message_id, part.lease_epoch, part.reasoning_bytes, part.text_bytes);
+  // A cursor names one message in progress; with more of them, the reader continues at the first.
+  std::string cursor;
+  if (parts_.size() == 1) cursor = CursorAt(next_, part.reasoning_bytes, part.text_bytes);
+  std::string line;
+  writer_->AppendLine(line, delta, UnixMicros(),
+                      options_.delta_cursors || is_first ? cursor : std::string_view());
+  return Send("message", cursor, line);
+}
+
+Status RunFollower::ResetVoid(uint64_t lease_epoch) {
+  if (parts_.empty()) return Status::Ok();
+  for (const MessagePart& part : parts_.TakeVoid(lease_epoch)) {
+    AG_RETURN_IF_ERROR(ShowReset(part.message_id));
+  }
+  return Status::Ok();
+}
+
+// `message_id` empty: the message in which the reader's cursor was.
+Status RunFollower::ShowReset(const std::string& message_id) {
+  run::RunEvent event;
+  event.kind = run::RunEvent::Kind::kUpdate;
+  event.step = -1;
+  event.data_json = "{\"status\":\"retrying\",\"reset\":";
+  if (message_id.empty()) {
+    event.data_json += "null";
+  } else {
+    AppendJsonString(event.data_json, message_id);
+  }
+  event.data_json += ",\"attempt\":" + std::to_string(record_.attempt) + '}';
+  // Without a cursor: it would be that of the attempt before.
+  return Send("updates", "", writer_->Line(event, UnixSeconds()));
+}
+
+Status RunFollower::ShowDone() {
+  std::string state_json;
+  std::string thread_name;
+  if (options_.granularity != Granularity::kLow) {
+    Result<state::ThreadState> state = state_.GetState(followed_.scope, followed_.thread_id);
+    if (state.ok()) {
+      state_json = run::AgentStateJson(*state);
+      thread_name = state->record.name;
+    }
+  } else {
+    Result<state::ThreadRecord> thread = state_.GetThread(followed_.scope, followed_.thread_id);
+    if (thread.ok()) thread_name = thread->name;
+  }
+  return Send("updates", CursorAt(next_),
+              writer_->DoneLine(state_json, thread_name, UnixSeconds()));
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,121 @@
+// Follows a run: turns the entries of its log into the lines of a stream, from any position on,
+// while the run goes on. If this worker executes the run, the message in progress is sent piece by
+// piece.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/stream/chunk.h"
+#include "api/stream/framing.h"
+#include "api/stream/granularity.h"
+#include "api/stream/partial_messages.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "run/host/live_run.h"
+#include "run/log/cursor.h"
+#include "run/log/log_entry.h"
+#include "runtime/cancellation.h"
+#include "state/runs.h"
+#include "state/service.h"
+
+namespace agent_graph::api {
+
+// A run as one reader sees it.
+struct FollowedRun {
+  state::Scope scope;
+  std::string thread_id;
+  std::string run_id;
+};
+
+// Receives the lines. Each call may suspend; a failed Status ends the follower.
+class FollowerOutput {
+ public:
+  virtual ~FollowerOutput() = default;
+  virtual Status Send(const StreamLine& line) = 0;
+  virtual Status SendHeartbeat() = 0;
+};
+
+struct FollowerOptions {
+  Granularity granularity = Granularity::kLow;
+  // metadata.cursor in every delta; false: only in the first delta of a message.
+  bool delta_cursors = true;
+  std::chrono::milliseconds heartbeat{10'000};
+  // After this time a failed read of the log is repeated.
+  std::chrono::milliseconds retry{1000};
+};
+
+// Used by one fiber, which it suspends. The run never waits for it.
+class RunFollower {
+ public:
+  // Returns the run if this worker executes it, else null. May be empty.
+  using FindLiveRun = std::function<std::shared_ptr<const run::LiveRun>(const std::string& run_id)>;
+  enum class Place : uint8_t {
+    kFound,
+    kBehindEnd,    // the reader has everything
+    kOtherThread,  // the cursor is of another thread, or of a thread that had this id before
+    kCutAway,      // the entries behind the cursor are no longer kept
+  };
+
+  // All of them must outlive the follower.
+  RunFollower(state::Service& state, FindLiveRun find_live, FollowedRun followed,
+              FollowerOptions options, const runtime::Cancellation& cancellation);
+
+  // Reads the run's record and finds the place after the cursor; nullopt: the beginning.
+  // kNotFound: no such run in the scope.
+  Result<Place> Open(const std::optional<run::Cursor>& after);
+  // Sends the lines after that place until `done` was sent. kCancelled: the reader has gone, or
+  // must go. kUnavailable, kResourceExhausted: the log could not be read for a while.
+  Status Follow(FollowerOutput& output);
+
+  // As it was read last.
+  const state::RunRecord& record() const { return record_; }
+
+ private:
+  Result<Place> FindPlace(const run::Cursor& after);
+  std::shared_ptr<const run::LiveRun> FindLive() const;
+  Status FollowLive(const std::shared_ptr<const run::LiveRun>& live);
+  Status ReadLog(std::chrono::milliseconds wait);
+  Status AwaitRetry(Status failure);
+  Status BeatIfDue();
+  std::chrono::milliseconds UntilBeat() const;
+
+  Status ShowEntry(const state::IndexedEntry& indexed);
+  Status ShowNodeFinished(const run::entry::NodeFinished& finished, double timestamp,
+                          const std::string& cursor);
+  Status ShowPartial(const run::LiveRun::View& view, const std::string& asked_id);
+  Status ShowRest(const std::string& message_json, const std::string& node, uint64_t lease_epoch);
+  Status ShowDelta(const run::RunDelta& delta, const MessagePart& part, bool is_first);
+  Status ResetVoid(uint64_t lease_epoch);
+  Status ShowReset(const std::string& message_id);
+  Status ShowDone();
+  Status Send(std::string_view event, const std::string& cursor, std::string_view line);
+  std::string CursorAt(uint64_t index, uint64_t reasoning_bytes = 0, uint64_t text_bytes = 0) const;
+
+  state::Service& state_;
+  const FindLiveRun find_live_;
+  const FollowedRun followed_;
+  const FollowerOptions options_;
+  const runtime::Cancellation cancellation_;
+  FollowerOutput* output_ = nullptr;
+
+  state::RunRecord record_;
+  std::optional<StreamChunkWriter> writer_;
+  uint64_t next_ = 0;         // index of the next entry to read
+  uint64_t lease_epoch_ = 0;  // the highest one of the entries that were read
+  int step_ = -1;             // of the last node_started entry; -1: not known
+  PartialMessages parts_;
+  // Set if the reader came with a cursor that is beyond the entries that are kept of its attempt.
+  std::optional<uint64_t> lost_epoch_;
+  std::shared_ptr<const run::LiveRun> left_;  // an attempt of this worker that is over
+  bool complete_ = false;
+  int failures_ = 0;
+  Deadline next_beat_ = kNoDeadline;
+};
+
+}  // namespace agent_graph::api
