@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,15 +53,18 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
     for (Client* client : clients_) client->Stop();
   }
 
-  // A new client of the state; valid as long as the fixture.
-  Client* Connect() {
+  // A new client of the state; valid as long as the fixture. With `on_run_granted` it takes
+  // accepted runs.
+  Client* Connect(std::function<void(GrantedRun)> on_run_granted = {}) {
     std::shared_ptr<Client> client;
     if (direct_ != nullptr) {
-      const std::shared_ptr<DirectChannel> channel = direct_->NewChannel();
+      const std::shared_ptr<DirectChannel> channel = direct_->NewChannel(std::move(on_run_granted));
       client = std::make_shared<Client>(channel, options_.type,
                                         [channel] { channel->DropConnection(); });
     } else {
-      client = std::make_shared<Client>(options_);
+      StateOptions options = options_;
+      options.on_run_granted = std::move(on_run_granted);
+      client = std::make_shared<Client>(options);
     }
     EXPECT_TRUE(client->Start().ok());
     owned_.push_back(client);

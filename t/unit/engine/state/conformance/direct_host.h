@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,7 +31,10 @@ namespace agent_graph::state {
 
 class DirectChannel : public Channel, public std::enable_shared_from_this<DirectChannel> {
  public:
-  explicit DirectChannel(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+  DirectChannel(std::chrono::milliseconds timeout, std::function<void(GrantedRun)> on_run_granted)
+      : timeout_(timeout),
+        on_run_granted_(std::move(on_run_granted)),
+        takes_runs_(static_cast<bool>(on_run_granted_)) {}
 
   Status Start() override { return Status::Ok(); }
   void Stop() override {
@@ -43,6 +47,11 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     pending_.clear();
   }
   const BackendCounters& counters() const override { return counters_; }
+  void RefuseGrants() override {
+    MutexLock lock(mutex_);
+    takes_runs_ = false;
+    if (executor_ != nullptr) executor_->RefuseGrants(connection_, client_);
+  }
 
   // Connects to the next executor and sends it every request that is not answered.
   void Connect(Executor* executor) {
@@ -50,7 +59,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     if (stopped_) return;
     executor_ = executor;
     connection_ = std::make_shared<Connection>(weak_from_this());
-    ClientHello hello{client_, getpid(), 0, {}, true};
+    ClientHello hello{client_, getpid(), 0, {}, true, takes_runs_};
     for (const auto& [run, holding] : held_) hello.runs.push_back(run.second);
     executor_->Connect(connection_, std::move(hello));
     for (auto& [sequence, pending] : pending_) {
@@ -112,8 +121,12 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     MutexLock lock(mutex_);
     Holding holding;
     if (cancellation != nullptr) holding.cancellation = *cancellation;
-    const auto [held, is_new] = held_.try_emplace({thread_id, run_id}, std::move(holding));
+    const auto [held, is_new] = held_.try_emplace({thread_id, run_id}, holding);
     if (is_new) return Status::Ok();
+    if (std::exchange(held->second.granted, false)) {
+      held->second.cancellation = holding.cancellation;
+      return Status::Ok();
+    }
     return Status(held->second.released ? StatusCode::kUnavailable : StatusCode::kConflict,
                   "a run with this id is held");
   }
@@ -138,6 +151,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
   struct Holding {
     std::optional<runtime::Cancellation> cancellation;
     bool released = false;
+    bool granted = false;
   };
   struct Pending {
     std::string request;
@@ -207,6 +221,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
   }
 
   void Receive(const Connection& from, ClientMessage message) {
+    if (auto* granted = std::get_if<GrantedRun>(&message)) return ReceiveGrant(from, *granted);
     MutexLock lock(mutex_);
     if (connection_.get() != &from) return;
     if (auto* reply = std::get_if<Reply>(&message)) {
@@ -229,11 +244,24 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     }
   }
 
+  void ReceiveGrant(const Connection& from, GrantedRun& granted) {
+    {
+      MutexLock lock(mutex_);
+      if (connection_.get() != &from) return;
+      Holding holding;
+      holding.granted = true;
+      held_.insert_or_assign({granted.thread_id, granted.run_id}, holding);
+    }
+    on_run_granted_(std::move(granted));
+  }
+
   const std::chrono::milliseconds timeout_;
+  const std::function<void(GrantedRun)> on_run_granted_;
   const std::string client_ = NewUuid();
   BackendCounters counters_;
   Mutex mutex_;
   bool stopped_ AG_GUARDED_BY(mutex_) = false;
+  bool takes_runs_ AG_GUARDED_BY(mutex_);
   Executor* executor_ AG_GUARDED_BY(mutex_) = nullptr;
   std::shared_ptr<Connection> connection_ AG_GUARDED_BY(mutex_);
   uint64_t next_sequence_ AG_GUARDED_BY(mutex_) = 1;
@@ -261,8 +289,8 @@ class DirectHost {
     if (executor_ != nullptr) executor_->Stop();
     executor_.reset();
   }
-  std::shared_ptr<DirectChannel> NewChannel() {
-    auto channel = std::make_shared<DirectChannel>(timeout_);
+  std::shared_ptr<DirectChannel> NewChannel(std::function<void(GrantedRun)> on_run_granted = {}) {
+    auto channel = std::make_shared<DirectChannel>(timeout_, std::move(on_run_granted));
     channels_.push_back(channel);
     if (executor_ != nullptr) channel->Connect(executor_.get());
     return channel;
