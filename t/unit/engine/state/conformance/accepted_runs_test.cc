@@ -223,10 +223,11 @@ TEST_P(AcceptedRunsTest, ALostRunThatIsNotContinuedEndsWithItsFields) {
   Accept(accept);
   Begin(*worker, grants.Next());
   Leave(worker);
+  // Waits for the end of the lost run.
+  EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok());
   const RunRecord lost = Run("t", "r1");
   EXPECT_EQ(lost.state, RunState::kError);
   EXPECT_EQ(lost.reason, "worker_lost");
-  EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok());
 }
 
 TEST_P(AcceptedRunsTest, QueuedRunsAreGrantedInTheirOrder) {
