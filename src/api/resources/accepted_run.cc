@@ -94,7 +94,10 @@ Result<state::AcceptRunReply> Accept(HandlerContext& context, run::RunRequest re
   AG_RETURN_IF_ERROR(Check(context, request, terms.key.has_value()));
   if (request.run_id.empty()) request.run_id = NewUuid();
   state::AcceptRunRequest accept;
-  AG_ASSIGN_OR_RETURN(accept.request, run::StoreRequest(request, context.api().settings->authentication.persist_claims, *context.api().ids));
+  AG_ASSIGN_OR_RETURN(
+      accept.request,
+      run::StoreRequest(request, context.api().settings->authentication.persist_claims,
+                        *context.api().ids));
   accept.begin = BeginOf(context, request);
   const int64_t now = UnixMicros();
   const std::chrono::microseconds limit = request.cancelled_after;

@@ -80,7 +80,8 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
     next_ = std::max(record_.log_begin, reply.kept_from);
     return Place::kFound;
   }
-  if (is_behind_end) return Place::kBehindEnd;
+  // The last entry may have a line, before `done`: the cursor of `done` differs from its cursor.
+  if (is_behind_end && (!reached || after.text_bytes > 0)) return Place::kBehindEnd;
   parts_.Resume(after);
   return Place::kFound;
 }
@@ -101,7 +102,7 @@ Status RunFollower::Follow(FollowerOutput& output) {
 
 std::shared_ptr<const run::LiveRun> RunFollower::FindLive() const {
   if (!find_live_) return nullptr;
-  std::shared_ptr<const run::LiveRun> live = find_live_(followed_.run_id);
+  std::shared_ptr<const run::LiveRun> live = find_live_();
   return live == left_ ? nullptr : live;
 }
 
