@@ -176,8 +176,12 @@ Status RunFollower::ShowDone() {
     Result<state::ThreadRecord> thread = state_.GetThread(followed_.scope, followed_.thread_id);
     if (thread.ok()) thread_name = thread->name;
   }
+  // The same for every reader.
+  const double timestamp = record_.finished_micros > 0
+                               ? static_cast<double>(record_.finished_micros) / kMicrosPerSecond
+                               : UnixSeconds();
   return Send("updates", CursorAt(next_, 0, kDoneMark),
-              writer_->DoneLine(state_json, thread_name, UnixSeconds()));
+              writer_->DoneLine(state_json, thread_name, timestamp));
 }
 
 }  // namespace agent_graph::api

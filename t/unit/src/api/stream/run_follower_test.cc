@@ -127,6 +127,7 @@ class RunFollowerTest : public testing::Test {
   void End(state::RunState run_state = state::RunState::kDone, uint64_t lease_epoch = 1) {
     Add(run::entry::RunFinished{.run_id = "r"}, lease_epoch);
     record_.state = run_state;
+    record_.finished_micros = 2'000'000;
   }
   void AddWholeRun() {
     Add(run::entry::RunStarted{.run_id = "r", .graph = "g", .graph_hash = "h"});
