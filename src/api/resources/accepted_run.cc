@@ -20,6 +20,7 @@ namespace agent_graph::api {
 namespace {
 
 constexpr int kThreadIdAttemptsMax = 8;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 ErrorInfo NoCheckpointer() {
   return {ApiError::kNotConfigured, "checkpointer not configured", {}};
@@ -94,11 +95,18 @@ Result<state::AcceptRunReply> Accept(HandlerContext& context, run::RunRequest re
   AG_RETURN_IF_ERROR(Check(context, request, terms.key.has_value()));
   if (request.run_id.empty()) request.run_id = NewUuid();
   state::AcceptRunRequest accept;
-  AG_ASSIGN_OR_RETURN(accept.request, run::StoreRequest(request, context.api().settings->authentication.persist_claims, *context.api().ids));
+  AG_ASSIGN_OR_RETURN(
+      accept.request,
+      run::StoreRequest(request, context.api().settings->authentication.persist_claims,
+                        *context.api().ids));
   accept.begin = BeginOf(context, request);
   const int64_t now = UnixMicros();
   const std::chrono::microseconds limit = request.cancelled_after;
   if (limit.count() > 0) accept.deadline_micros = now + limit.count();
+  const settings::RecoverySettings& recovery = context.api().settings->recovery;
+  if (recovery.enabled && !terms.cancelled_on_leave) {
+    accept.continued_until_micros = now + recovery.age_seconds_max * kMicrosPerSecond;
+  }
   accept.key = terms.key;
   const bool is_new_thread = request.thread_id.empty();
   request = {};

@@ -9,12 +9,12 @@ constexpr int64_t kNameBytesMax = static_cast<int64_t>(kIdBytesMax);
 constexpr int64_t kCursorBytesMax = 32;
 constexpr int64_t kFiltersMax = 32;
 
-constexpr Field kConfig{.name = "config",
-                        .type = kObject,
-                        .description =
-                            "`agent_id`: the agent that owns the memories. "
-                            "`user_id`: the user, if the caller may access all users. "
-                            "Other members are ignored"};
+constexpr Field kMemoryConfig{.name = "config",
+                              .type = kObject,
+                              .description =
+                                  "`agent_id`: the agent that owns the memories. "
+                                  "`user_id`: the user, if the caller may access all users. "
+                                  "Other members are ignored"};
 constexpr Field kOptions{
     .name = "options",
     .type = kObject,
@@ -50,7 +50,7 @@ constexpr std::array kStoreFields = {
           .description = "Absent or empty: general",
           .maximum = kNameBytesMax},
     kMetadata,
-    kConfig,
+    kMemoryConfig,
     kOptions,
 };
 
@@ -71,7 +71,7 @@ constexpr std::array kSearchFields = {
     kRetrievalStrategy,
     kDistanceMetric,
     kMaxTokens,
-    kConfig,
+    kMemoryConfig,
     kOptions,
 };
 
@@ -81,7 +81,7 @@ constexpr std::array kListFields = {
           .type = kText,
           .description = "`next_cursor` of the previous page",
           .maximum = kCursorBytesMax},
-    kConfig,
+    kMemoryConfig,
     kOptions,
 };
 
@@ -90,13 +90,13 @@ constexpr std::array kForgetFields = {
         .name = "memory_type", .type = kChoice, .not_null = true, .choices = memory::kMemoryTypes},
     Field{.name = "category", .type = kText, .not_null = true, .not_blank = true},
     kStrictFilters,
-    kConfig,
+    kMemoryConfig,
     kOptions,
 };
 
-constexpr std::array kUpdateFields = {kContentField, kMetadata, kConfig, kOptions};
+constexpr std::array kUpdateFields = {kContentField, kMetadata, kMemoryConfig, kOptions};
 
-constexpr std::array kMemoryFields = {kConfig, kOptions};
+constexpr std::array kMemoryFields = {kMemoryConfig, kOptions};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "api/resources/run_request.h"
 #include "base/json.h"
 #include "run/context/agent_state.h"
+#include "run/entry_events.h"
 #include "run/log/log_entry.h"
 #include "runtime/signal.h"
 #include "state/service.h"
@@ -36,20 +37,17 @@ struct LoggedEnd {
   std::unordered_set<std::string> message_ids;
 };
 
-StatusCode CodeNamed(std::string_view name) {
-  for (int code = 0; code <= static_cast<int>(StatusCode::kInternal); ++code) {
-    if (StatusCodeName(static_cast<StatusCode>(code)) == name) return static_cast<StatusCode>(code);
-  }
-  return StatusCode::kInternal;
-}
-
 void Take(const state::IndexedEntry& indexed, LoggedEnd& end) {
   const std::optional<run::EntryBody> body = run::Decode(indexed.entry);
   if (!body) return;
-  if (const auto* failed = std::get_if<run::entry::RunFailed>(&*body)) {
-    end.error = Status(CodeNamed(failed->code), failed->reason);
-  } else if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
+  if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
     end.message_ids.insert(added->message_id);
+    return;
+  }
+  const auto no_message = [](const std::string&) -> Result<std::string> { return NotFound(""); };
+  const Result<std::optional<run::RunEvent>> event = run::EventOf(*body, 0, no_message);
+  if (event.ok() && *event && (*event)->kind == run::RunEvent::Kind::kError) {
+    end.error = (*event)->error;
   }
 }
 
@@ -65,13 +63,6 @@ Result<LoggedEnd> ReadEnd(HandlerContext& context, const state::RunRecord& run) 
     read.first = reply.entries.back().index + 1;
   }
   return end;
-}
-
-// The error of a run that has no entry for it was not found by the run itself: it was lost.
-Status ErrorOfRun(const state::RunRecord& run, const LoggedEnd& end) {
-  if (end.error) return *end.error;
-  return Status(StatusCode::kInternal,
-                run.reason.empty() ? "the run failed" : "the run failed: " + run.reason);
 }
 
 // Removes messages that came after the run, if others have run since.
@@ -165,7 +156,10 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
   if (failed || has_moved_on) {
     const Result<LoggedEnd> end = ReadEnd(context, run);
     if (!end.ok()) return context.Fail(end.status());
-    if (failed) return context.Fail(ErrorOfRun(run, *end));
+    if (failed) {
+      const Status failure(StatusCode::kInternal, "the run failed: " + run.reason);
+      return context.Fail(end->error.value_or(failure));
+    }
     KeepMessagesOf(*end, state->window);
   }
   run::RunOutcome outcome;

@@ -58,7 +58,9 @@ RunFollower MakeFollower(HandlerContext& context, const RunStreamRequest& stream
                          const runtime::Cancellation& cancellation) {
   RunFollower::FindLiveRun find_live;
   if (run::RunHost* host = context.api().host; host != nullptr) {
-    find_live = [host](const std::string& run_id) { return host->Find(run_id); };
+    find_live = [host, thread_id = stream.thread_id, run_id = stream.run_id] {
+      return host->Find(thread_id, run_id);
+    };
   }
   return RunFollower(context.state(), std::move(find_live),
                      {context.caller().scope, stream.thread_id, stream.run_id}, stream.options,

@@ -14,6 +14,8 @@ namespace agent_graph::api {
 namespace {
 
 constexpr double kMicrosPerSecond = 1e6;
+// In place of text in the cursor of `done`.
+constexpr uint64_t kDoneMark = 1;
 
 // How a run ends is no part of an attempt: it makes no message void.
 bool IsEnd(const run::EntryBody& body) {
@@ -174,8 +176,12 @@ Status RunFollower::ShowDone() {
     Result<state::ThreadRecord> thread = state_.GetThread(followed_.scope, followed_.thread_id);
     if (thread.ok()) thread_name = thread->name;
   }
-  return Send("updates", CursorAt(next_),
-              writer_->DoneLine(state_json, thread_name, UnixSeconds()));
+  // The same for every reader.
+  const double timestamp = record_.finished_micros > 0
+                               ? static_cast<double>(record_.finished_micros) / kMicrosPerSecond
+                               : UnixSeconds();
+  return Send("updates", CursorAt(next_, 0, kDoneMark),
+              writer_->DoneLine(state_json, thread_name, timestamp));
 }
 
 }  // namespace agent_graph::api

@@ -39,7 +39,9 @@ Result<RunFollower::Place> RunFollower::Open(const std::optional<run::Cursor>& a
     AG_ASSIGN_OR_RETURN(state::FollowRunReply reply, state_.FollowRun(probe, &cancellation_));
     record_ = std::move(reply.run);
     next_ = record_.log_begin;
-    if (reply.kept_from > next_) place = Place::kCutAway;
+    // A queued run has no place in the log yet.
+    const bool is_queued = record_.state == state::RunState::kQueued;
+    if (!is_queued && reply.kept_from > next_) place = Place::kCutAway;
   }
   if (place != Place::kFound) return place;
   AG_ASSIGN_OR_RETURN(const state::ThreadRecord thread,
@@ -80,7 +82,8 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
     next_ = std::max(record_.log_begin, reply.kept_from);
     return Place::kFound;
   }
-  if (is_behind_end) return Place::kBehindEnd;
+  // The last entry may have a line, before `done`: the cursor of `done` differs from its cursor.
+  if (is_behind_end && (!reached || after.text_bytes > 0)) return Place::kBehindEnd;
   parts_.Resume(after);
   return Place::kFound;
 }
@@ -101,7 +104,7 @@ Status RunFollower::Follow(FollowerOutput& output) {
 
 std::shared_ptr<const run::LiveRun> RunFollower::FindLive() const {
   if (!find_live_) return nullptr;
-  std::shared_ptr<const run::LiveRun> live = find_live_(followed_.run_id);
+  std::shared_ptr<const run::LiveRun> live = find_live_();
   return live == left_ ? nullptr : live;
 }
 
@@ -119,7 +122,9 @@ Status RunFollower::FollowLive(const std::shared_ptr<const run::LiveRun>& live) 
     AG_RETURN_IF_ERROR(ShowPartial(view, latest.message_id));
   }
   const Status waited = live->Await(view.version, cancellation_, next_beat_);
-  return waited.code() == StatusCode::kDeadlineExceeded ? Status::Ok() : waited;
+  if (waited.code() != StatusCode::kDeadlineExceeded) return waited;
+  // The thread may have been deleted, or the run granted to another worker.
+  return ReadLog(std::chrono::milliseconds(0));
 }
 
 Status RunFollower::ReadLog(std::chrono::milliseconds wait) {

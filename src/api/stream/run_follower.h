@@ -54,7 +54,7 @@ struct FollowerOptions {
 class RunFollower {
  public:
   // Returns the run if this worker executes it, else null. May be empty.
-  using FindLiveRun = std::function<std::shared_ptr<const run::LiveRun>(const std::string& run_id)>;
+  using FindLiveRun = std::function<std::shared_ptr<const run::LiveRun>()>;
   enum class Place : uint8_t {
     kFound,
     kBehindEnd,    // the reader has everything

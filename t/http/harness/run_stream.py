@@ -1,0 +1,126 @@
+"""Reads the stream of a run as a browser's EventSource does, at the test's own pace."""
+
+import dataclasses
+import json
+
+from .http1 import Connection, ConnectionClosed
+from .messages import text_of
+from .stream import is_done
+
+
+@dataclasses.dataclass
+class Event:
+    id: str
+    name: str
+    chunk: dict
+
+    @property
+    def message(self):
+        return self.chunk["message"]
+
+    @property
+    def is_done(self):
+        return is_done(self.chunk)
+
+
+class RunStream:
+    """GET …/stream from a cursor on. `events` are those that were read."""
+
+    def __init__(self, port, target, after=None, headers=(), method="GET", body=None):
+        self.connection = Connection(port)
+        headers = list(headers)
+        if after is not None:
+            headers.append(("Last-Event-ID", after))
+        self.connection.request(method, target, headers, body)
+        self.reply = self.connection.read_head()
+        self._pieces = self.connection.body_pieces(self.reply)
+        self._rest = b""
+        self._ready = []
+        self.events = []
+        self.heartbeats = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def read(self):
+        """Returns the next event, or None at the end of the body. A cut body raises
+        ConnectionClosed."""
+        while not self._ready:
+            piece = next(self._pieces, None)
+            if piece is None:
+                assert self._rest == b"", f"unterminated event {self._rest!r}"
+                return None
+            *whole, self._rest = (self._rest + piece).split(b"\n\n")
+            self._ready += [event for block in whole if (event := self._parse(block.decode()))]
+        self.events.append(self._ready.pop(0))
+        return self.events[-1]
+
+    def _parse(self, block):
+        if block.startswith(":"):
+            self.heartbeats += 1
+            return None
+        fields = dict(line.split(": ", 1) for line in block.split("\n"))
+        assert set(fields) <= {"id", "event", "data"}, block
+        chunk = json.loads(fields["data"])
+        assert fields["event"] == chunk["event"]
+        return Event(fields.get("id", ""), fields["event"], chunk)
+
+    def read_until(self, condition):
+        while event := self.read():
+            if condition(event):
+                return event
+        raise AssertionError("the stream ended before that")
+
+    def read_to_end(self):
+        """Reads until the body ends or is cut; returns true if it ended with `done`."""
+        try:
+            while self.read():
+                pass
+        except ConnectionClosed:
+            return False
+        return bool(self.events) and self.events[-1].is_done
+
+    @property
+    def last_id(self):
+        return next((event.id for event in reversed(self.events) if event.id), None)
+
+    def close(self):
+        self.connection.close()
+
+
+class Reader:
+    """A client that puts the events of several connections together."""
+
+    def __init__(self):
+        self.pieces = {}  # by message id
+        self.messages = {}
+        self.cursors = []
+        self.resets = 0
+        self.done = 0
+
+    def take(self, events):
+        for event in events:
+            if event.id:
+                self.cursors.append(event.id)
+            data = event.chunk["data"] or {}
+            if data.get("status") == "retrying":
+                self.resets += 1
+                self.pieces.clear()
+            elif event.is_done:
+                self.done += 1
+            elif event.message and event.message["delta"]:
+                id = event.message["message_id"]
+                self.pieces[id] = self.pieces.get(id, "") + text_of(event.message)
+            elif event.message:
+                assert event.message["message_id"] not in self.messages, "a message came twice"
+                self.messages[event.message["message_id"]] = text_of(event.message)
+
+    def check(self, text):
+        """The reader has the whole answer, by its pieces and as a message, once."""
+        assert list(self.messages.values()) == [text]
+        assert all(piece in ("", text) for piece in self.pieces.values()), self.pieces
+        assert self.done == 1
+        assert self.cursors == sorted(self.cursors)

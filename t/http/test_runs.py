@@ -1,0 +1,190 @@
+"""Runs in the background: POST /v1/graph/runs, their records, wait and cancel, in every worker."""
+
+import pytest
+
+from harness.agents import DEMO, behaviour
+from harness.service import invocation
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
+
+_RUNS = "/v1/graph/runs"
+_GUARDED = DEMO | {"auth": "jwt", "env": "secrets.env", "authorization": "ownership"}
+_FILES = {"secrets.env": JWT_ENVIRONMENT}
+
+
+def _start(service, text="hi", thread_id="t", run_id=None, headers=(), **fields):
+    config = {"thread_id": thread_id} | ({"run_id": run_id} if run_id else {})
+    return service.post(_RUNS, invocation(text, config=config, **fields), headers=headers)
+
+
+def _path(run_id, thread_id="t"):
+    return f"/v1/threads/{thread_id}/runs/{run_id}"
+
+
+@pytest.fixture
+def gated(start_service, gated_provider):
+    """A service whose model waits at a gate."""
+    models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
+    return start_service(DEMO | {"models": models}, workers=2)
+
+
+def test_a_run_is_accepted_and_its_result_waited_for(start_service):
+    service = start_service(DEMO, workers=3)
+    reply = _start(service, run_id="r1")
+    assert reply.status == 202, reply.text
+    data = reply.json()["data"]
+    assert data["run_id"] == "r1" and data["thread_id"] == "t"
+    assert data["status"] in ("queued", "running", "done")
+    assert reply.header("Location") == _path("r1") + "/stream"
+    for _ in range(6):  # in whichever worker
+        done = service.get(_path("r1") + "/wait")
+        assert done.status == 200, done.text
+        texts = [m["content"][0]["text"] for m in done.json()["data"]["messages"]]
+        assert texts == ["hi", "You said: hi"]
+        assert done.json()["data"]["meta"]["run_id"] == "r1"
+        assert done.json()["data"]["meta"]["is_new_thread"] is True
+        record = service.get(_path("r1")).json()["data"]
+        assert record["status"] == "done" and record["attempt"] == 1
+        assert record["created_at"] <= record["started_at"] <= record["finished_at"]
+        assert isinstance(record["usage"], dict)
+
+
+def test_location_has_the_prefix(start_service):
+    service = start_service(DEMO, prefix="/support/")
+    reply = _start(service, thread_id="a/b c", run_id="r1")
+    assert reply.header("Location") == "/support/v1/threads/a%2Fb%20c/runs/r1/stream"
+    assert service.get("/v1/threads/a%2Fb%20c/runs/r1/wait").status == 200
+
+
+def test_a_thread_is_made_for_a_run_without_one(start_service):
+    service = start_service(DEMO)
+    data = service.post(_RUNS, invocation("hi")).json()["data"]
+    done = service.get(_path(data["run_id"], data["thread_id"]) + "/wait").json()["data"]
+    assert done["meta"]["is_new_thread"] is True
+
+
+def test_refusals_come_before_acceptance(start_service):
+    service = start_service(DEMO)
+    for body in (
+        {},
+        {"messages": []},
+        invocation("x", recursion_limit=0),
+        invocation("x", config={"thread_id": "t", "on_disconnect": "perhaps"}),
+        invocation("x", initial_state=[]),
+        {"messages": [{"role": "tool", "content": [{"type": "tool_result", "call_id": "c", "output": 1}]}],
+         "config": {"thread_id": "t"}},
+    ):
+        assert service.post(_RUNS, body).status == 422, body
+    file = {"type": "image", "media": {"kind": "file_id", "file_id": "0" * 32}}
+    lost = {"messages": [{"role": "user", "content": [file]}], "config": {"thread_id": "t"}}
+    assert service.post(_RUNS, lost).status == 404
+    assert service.get("/v1/threads/t").status == 404
+
+
+def test_without_a_checkpointer_nothing_is_accepted(start_service):
+    service = start_service(DEMO | {"checkpointer": "none"})
+    assert _start(service).status == 503
+    assert _start(service).json()["error"]["code"] == "NOT_CONFIGURED"
+    assert service.get("/v1/threads/t/runs").status == 503
+    assert service.post(_path("r") + "/cancel").status == 503
+    keyed = service.post("/v1/graph/invoke", invocation("x"), headers={"Idempotency-Key": "k"})
+    assert keyed.status == 503
+    assert service.invoke("x").status == 200
+
+
+def test_runs_are_listed_the_newest_first(start_service):
+    service = start_service(DEMO, workers=2)
+    for number in range(3):
+        assert _start(service, run_id=f"r{number}").status == 202
+        assert service.get(_path(f"r{number}") + "/wait").status == 200
+    runs = service.get("/v1/threads/t/runs").json()["data"]
+    assert [run["run_id"] for run in runs["runs"]] == ["r2", "r1", "r0"]
+    assert runs["next_cursor"] is None
+    page = service.get("/v1/threads/t/runs?limit=2").json()["data"]
+    assert [run["run_id"] for run in page["runs"]] == ["r2", "r1"]
+    rest = service.get(f"/v1/threads/t/runs?limit=2&cursor={page['next_cursor']}").json()["data"]
+    assert [run["run_id"] for run in rest["runs"]] == ["r0"]
+    assert len(service.get("/v1/threads/t/runs?status=done").json()["data"]["runs"]) == 3
+    assert service.get("/v1/threads/t/runs?status=queued").json()["data"]["runs"] == []
+    refused = service.get("/v1/threads/t/runs?status=asleep")
+    assert refused.status == 422
+    assert refused.json()["error"]["details"][0]["loc"] == ["query", "status"]
+
+
+def test_what_is_not_there_is_not_found(start_service):
+    service = start_service(_GUARDED, files=_FILES)
+    alice, bob = bearer("alice"), bearer("bob")
+    assert _start(service, run_id="r1", headers=alice).status == 202
+    assert service.get(_path("r1") + "/wait", headers=alice).status == 200
+    unknown = service.get("/v1/threads/nowhere/runs/r1", headers=bob)
+    for method, path in (
+        ("GET", _path("r1")),
+        ("GET", _path("r1") + "/wait"),
+        ("GET", _path("r1") + "/stream"),
+        ("POST", _path("r1") + "/cancel"),
+        ("GET", "/v1/threads/t/runs"),
+    ):
+        foreign = service.request(method, path, headers=bob)
+        missing = service.request(method, path.replace("/t/", "/nowhere/"), headers=bob)
+        assert foreign.status == missing.status, path
+        assert foreign.json()["detail"] == missing.json()["detail"], path
+    assert unknown.status == service.get(_path("r1"), headers=bob).status
+    for path in (_path("r2"), _path("r2") + "/wait", _path("r2") + "/stream"):
+        assert service.get(path, headers=alice).status == 404, path
+    assert service.post(_path("r2") + "/cancel", headers=alice).status == 404
+
+
+def test_wait_ends_at_its_timeout(gated, gated_provider):
+    assert _start(gated, run_id="r1").status == 202
+    gated_provider.wait_for_waiting(1)
+    pending = gated.get(_path("r1") + "/wait?timeout=0")
+    assert pending.status == 202 and pending.json()["data"]["status"] == "running"
+    for timeout in ("-1", "x", "301"):
+        assert gated.get(_path("r1") + f"/wait?timeout={timeout}").status == 422
+    gated_provider.open_gate()
+    assert gated.get(_path("r1") + "/wait").status == 200
+
+
+def test_cancel_ends_runs_in_flight_and_queued(gated, gated_provider):
+    assert _start(gated, run_id="r1").status == 202
+    gated_provider.wait_for_waiting(1)
+    assert _start(gated, run_id="r2").json()["data"]["status"] == "queued"
+    for run_id in ("r2", "r1"):
+        reply = gated.post(_path(run_id) + "/cancel")
+        assert reply.status == 200, reply.text
+        assert reply.json()["data"]["run"]["run_id"] == run_id
+        wait_until(
+            lambda run_id=run_id: gated.get(_path(run_id)).json()["data"]["status"] == "stopped",
+            f"{run_id} is stopped",
+        )
+    again = gated.post(_path("r1") + "/cancel").json()["data"]
+    assert again["cancelling"] is False and again["run"]["status"] == "stopped"
+    assert gated.get(_path("r1") + "/wait").status == 200
+
+
+def test_a_failed_run_is_waited_for_as_invoke_fails(start_service):
+    service = start_service(behaviour("throwing"))
+    direct = service.invoke("x", config={"thread_id": "d"})
+    _start(service, run_id="r1")
+    waited = service.get(_path("r1") + "/wait")
+    assert (waited.status, waited.json()["error"]["code"]) == (direct.status, direct.json()["error"]["code"])
+    assert service.get(_path("r1")).json()["data"]["status"] == "error"
+
+
+def test_a_result_stays_the_same_when_the_thread_goes_on(start_service):
+    service = start_service(DEMO)
+    _start(service, "first", run_id="r1")
+    first = service.get(_path("r1") + "/wait").json()["data"]["messages"]
+    _start(service, "second", run_id="r2")
+    assert len(service.get(_path("r2") + "/wait").json()["data"]["messages"]) == 4
+    assert service.get(_path("r1") + "/wait").json()["data"]["messages"] == first
+
+
+def test_answers_of_direct_runs_name_their_stream(start_service):
+    service = start_service(DEMO)
+    reply = service.invoke("hi", config={"thread_id": "t", "run_id": "r1"})
+    assert reply.header("Location") == _path("r1") + "/stream"
+    stream = service.stream("hi", config={"thread_id": "t", "run_id": "r2"}).read_head()
+    assert stream.header("Location") == _path("r2") + "/stream"
+    alone = start_service(DEMO | {"checkpointer": "none"})
+    assert alone.invoke("hi").header("Location") is None
