@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build docs module install run test check bench conformance lint asan tsan fuzz clean
+.PHONY: deps build docs module install deb run test check bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -45,6 +45,13 @@ module:
 PREFIX ?= /usr/local
 install: build
 	root='$(DESTDIR)'; DESTDIR=$${root:+$$(realpath -m -- "$$root")} cmake --install $(BUILD) --prefix '$(PREFIX)'
+
+# Builds the Debian packages in build/deb and checks them with lintian. packaging/test-deb.sh tries
+# them in a clean chroot.
+deb:
+	cmake/install-packages.sh build deb
+	$(MAKE) docs
+	JOBS='$(JOBS)' packaging/build-deb.sh
 
 # Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it.
 run: build docs

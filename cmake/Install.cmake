@@ -26,7 +26,7 @@ if(NOT AGENT_GRAPH_MODULES_DIR)
   set(AGENT_GRAPH_MODULES_DIR ${modules_dir} CACHE PATH
       "Folder for the module, by default that of the nginx for which it is built")
 endif()
-set(AGENT_GRAPH_DOCUMENTS_DIR share/doc/agent-graph CACHE PATH "Folder for documents and samples")
+set(AGENT_GRAPH_DOCUMENTS_DIR share/doc/agent-graph CACHE STRING "Folder for documents and samples")
 
 if(TARGET ngx_http_agent_graph_module)
   # A running nginx has mapped the module. CMake may write into an existing file, which would crash
