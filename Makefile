@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build docs module run test check bench conformance lint asan tsan fuzz clean
+.PHONY: deps build docs module install deb run test check bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -38,6 +38,20 @@ module:
 	@test -n '$(NGINX_SRC)' || { echo 'usage: make module NGINX_SRC=DIR [STATIC=1]' >&2; exit 2; }
 	cmake/install-packages.sh build
 	JOBS='$(JOBS)' cmake/build-with-nginx.sh '$(NGINX_SRC)' '$(if $(STATIC),static,dynamic)' $(NGINX_CONFIGURE)
+
+# make install [DESTDIR=DIR] [PREFIX=/usr/local]: installs the module in nginx's folder of modules,
+# and programs, headers, schemas, documents and samples below PREFIX (see cmake/Install.cmake).
+# DESTDIR is put before all paths. Run `make docs` before it to install the viewers of /docs, too.
+PREFIX ?= /usr/local
+install: build
+	root='$(DESTDIR)'; DESTDIR=$${root:+$$(realpath -m -- "$$root")} cmake --install $(BUILD) --prefix '$(PREFIX)'
+
+# Builds the Debian packages in build/deb and checks them with lintian. packaging/test-deb.sh tries
+# them in a clean chroot.
+deb:
+	cmake/install-packages.sh build deb
+	$(MAKE) docs
+	JOBS='$(JOBS)' packaging/build-deb.sh
 
 # Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it.
 run: build docs

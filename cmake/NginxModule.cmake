@@ -4,15 +4,20 @@
 #   NGINX_OBJECT_DIR   output of that nginx's ./configure (ngx_auto_config.h); default: configured
 #                      here with the options of Debian's package
 #
-# On demand it also builds the files that nginx's own build links (see config and config.make): the
-# target agent_graph_for_nginx makes one relocatable object of all code, and response files for the
-# linker.
+# On demand it also builds:
+#
+#   agent_graph_for_nginx   the files that nginx's own build links (see config and config.make): one
+#                           relocatable object of all code, and response files for the linker
+#   agent_graph_parts       engine and src as one object, agent_graph_parts.o. They know no nginx, so
+#                           modules for several nginx can share it: AGENT_GRAPH_PARTS=FILE uses it
+#                           instead of compiling them again (see build-matrix.sh)
 if(NOT TARGET src_service)
   return()
 endif()
 
 set(NGINX_SOURCE_DIR /usr/share/nginx/src CACHE PATH "nginx source tree (headers)")
 set(NGINX_OBJECT_DIR "" CACHE PATH "objs directory of a configured nginx; empty: configure Debian's")
+set(AGENT_GRAPH_PARTS "" CACHE FILEPATH "agent_graph_parts.o of another build; empty: compile all")
 
 set(nginx_objects "${NGINX_OBJECT_DIR}")
 if(NOT nginx_objects)
@@ -81,10 +86,18 @@ target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
 
 get_property(module_closure GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_src/service)
 get_property(module_libraries GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_src/service)
-set(module_objects $<TARGET_OBJECTS:ngx_module>)
-foreach(object ${module_closure})
-  list(APPEND module_objects $<TARGET_OBJECTS:${object}>)
-endforeach()
+set(module_parts ${AGENT_GRAPH_PARTS})
+if(NOT AGENT_GRAPH_PARTS)
+  foreach(object ${module_closure})
+    list(APPEND module_parts $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  set(shared_parts ${CMAKE_BINARY_DIR}/agent_graph_parts.o)
+  add_custom_command(OUTPUT ${shared_parts}
+    COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -o ${shared_parts} ${module_parts}
+    DEPENDS ${module_parts} COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(agent_graph_parts DEPENDS ${shared_parts})
+endif()
+set(module_objects $<TARGET_OBJECTS:ngx_module> ${module_parts})
 
 # nodelete: nginx unmaps modules at exit, but a background thread of a library may still run in
 # them.

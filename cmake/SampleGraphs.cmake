@@ -2,7 +2,8 @@
 # nothing else of this tree.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/engine/include/agent_graph DESTINATION include COMPONENT sdk
         FILES_MATCHING PATTERN "*.h")
-install(FILES ${CMAKE_SOURCE_DIR}/conf/graph.schema.json DESTINATION share/agent-graph COMPONENT sdk)
+file(GLOB schemas CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/*.schema.json)
+install(FILES ${schemas} DESTINATION share/agent-graph COMPONENT sdk)
 
 set(sdk ${CMAKE_BINARY_DIR}/sdk)
 file(GLOB sdk_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/engine/include/agent_graph/*.h)
@@ -10,7 +11,7 @@ add_custom_command(OUTPUT ${sdk}/installed
   COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component sdk --prefix ${sdk} >
           ${CMAKE_BINARY_DIR}/sdk-install.log
   COMMAND ${CMAKE_COMMAND} -E touch ${sdk}/installed
-  DEPENDS ${sdk_headers} ${CMAKE_SOURCE_DIR}/conf/graph.schema.json
+  DEPENDS ${sdk_headers} ${schemas}
   COMMENT "Installing the SDK headers" VERBATIM)
 add_custom_target(sdk DEPENDS ${sdk}/installed)
 

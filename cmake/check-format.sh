@@ -9,5 +9,8 @@ trap 'rm -f "$list"' EXIT
 find admin engine extractor src ngx_module conf t bench -type f \
   \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 >"$list"
 xargs -0 clang-format-19 --dry-run -Werror <"$list"
-for script in .ci/run $(find cmake conf ngx_module -name '*.sh'); do bash -n "$script"; done
+for script in .ci/run packaging/systemd/back-up-and-prune packaging/debian/*.post* \
+    $(find cmake conf ngx_module packaging -name '*.sh'); do
+  bash -n "$script"
+done
 echo 'check-format: clean'

@@ -22,7 +22,8 @@ newest() {
   mkdir -p lists/partial
   echo "$1" >sources.list
   apt_source update
-  apt_source source --download-only nginx
+  # Without Debian's patches, which a mirror may lack, it is still the nginx of this version.
+  apt_source source --download-only nginx || test -f nginx_*.orig.tar.gz
 }
 main='deb-src http://deb.debian.org/debian bookworm main'
 security='deb-src http://deb.debian.org/debian-security bookworm-security main'
@@ -36,7 +37,12 @@ else
   apt_source source --download-only "nginx=$(dpkg-query -W -f='${Version}' nginx)" ||
     newest "$main"
 fi
-dpkg-source --no-check --extract ./nginx_*.dsc unpacked
+if ls nginx_*.dsc >/dev/null 2>&1; then
+  dpkg-source --no-check --extract ./nginx_*.dsc unpacked
+else
+  mkdir unpacked
+  tar -xf nginx_*.orig.tar.gz -C unpacked --strip-components=1
+fi
 cd - >/dev/null
 mv "$directory.fetch/unpacked" "$directory"
 rm -rf "$directory.fetch"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # install-packages.sh [--optional] GROUP...   Installs the missing Debian packages of the named
-# groups. Groups: build, docs, test, lint, fuzz, bench, sanitizer, check. Needs root or sudo only if
-# something is missing. With --optional it succeeds if packages cannot be installed, and does not
-# ask for a password.
+# groups. Groups: build, compiler (build without nginx), runtime, docs, test, lint, fuzz, bench,
+# sanitizer, check, deb, deb-test. Needs root or sudo only if something is missing. With --optional it
+# succeeds if packages cannot be installed, and does not ask for a password.
 set -eu
 
 # The package of promtool also starts a server that listens on every address, except where packages
@@ -15,20 +15,26 @@ promtool_without_server() {
 
 packages_of() {
   case "$1" in
-    build) echo g++ cmake ninja-build nginx nginx-dev curl ca-certificates \
+    build) echo nginx nginx-dev $(packages_of compiler) ;;
+    compiler) echo g++ make cmake ninja-build curl ca-certificates \
                 libboost1.81-dev libboost-context1.81-dev libboost-json1.81-dev \
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
                 libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
+    # What the module, the programs and nginx need to run; docs/install.md lists them.
+    runtime) echo ca-certificates curl libboost-context1.81.0 libboost-json1.81.0 libcurl4 libhiredis0.14 \
+                  libleveldb1d libpcre2-8-0 libsnappy1v5 libssl3 libxml2 libzip4 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
-               python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace \
+               python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace pkg-config \
                $(promtool_without_server) ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
+    deb) echo debhelper dpkg-dev fakeroot lintian ;;
+    deb-test) echo mmdebstrap python3 ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
   esac
 }

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "ngx_module/callback.h"
 #include "ngx_module/config.h"
@@ -20,7 +22,16 @@ constexpr ngx_msec_t kDefaultShutdownJitter = 10'000;
 constexpr ngx_msec_t kDefaultSocketPing = 20'000;
 constexpr ngx_msec_t kDefaultPongTimeout = 20'000;
 constexpr ngx_msec_t kDefaultSocketCloseTimeout = 5000;
-constexpr std::string_view kDefaultDocs = "/usr/share/agent-graph/docs";
+// Where packages and `make install` put the viewers of /docs.
+constexpr std::array kDocsFolders = {"/usr/share/agent-graph/docs",
+                                     "/usr/local/share/agent-graph/docs"};
+
+std::string_view DefaultDocs() {
+  for (const char* folder : kDocsFolders) {
+    if (access(folder, F_OK) == 0) return folder;
+  }
+  return kDocsFolders.front();
+}
 
 // agent_graph NAME | off;
 char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
@@ -296,7 +307,7 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
   ngx_conf_merge_size_value(location->socket_max_message, previous->socket_max_message,
                             NGX_CONF_UNSET_SIZE);
   if (location->docs.data == nullptr) {
-    location->docs = previous->docs.data != nullptr ? previous->docs : Reference(kDefaultDocs);
+    location->docs = previous->docs.data != nullptr ? previous->docs : Reference(DefaultDocs());
   }
 
   // A nested location has its own base path; "if" and "limit_except" blocks belong to the same

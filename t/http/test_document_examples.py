@@ -10,7 +10,10 @@ from harness.example_runner import ExampleRunner
 from harness.examples import differences, examples_of, output_differences
 
 _API = "docs/api.md"
-_OTHERS = ["docs/quickstart.md", "docs/nginx-recipes.md", "docs/providers.md", "docs/security.md"]
+_OTHERS = [
+    "docs/install.md", "docs/quickstart.md", "docs/nginx-recipes.md", "docs/providers.md",
+    "docs/security.md",
+]  # fmt: skip
 
 
 @pytest.fixture

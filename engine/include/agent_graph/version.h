@@ -6,6 +6,6 @@
 namespace agent_graph {
 
 // major * 10000 + minor * 100 + patch. A graph runs on a server with the same major and minor.
-inline constexpr uint32_t kSdkVersion = 100;
+inline constexpr uint32_t kSdkVersion = 200;
 
 }  // namespace agent_graph

@@ -1,0 +1,89 @@
+"""What `make install` installs works from there, and can be installed while nginx runs."""
+
+import os
+import subprocess
+
+import pytest
+
+from harness import environment
+from harness.agents import DEMO
+
+_SYSTEMD = environment.ROOT / "packaging" / "systemd"
+_PROJECT = """\
+cmake_minimum_required(VERSION 3.25)
+project(graphs LANGUAGES CXX)
+find_package(agent-graph 0.2 REQUIRED)
+agent_graph_add_graph(approval "{source}")
+"""
+
+
+def _run(*command, **variables):
+    done = subprocess.run(
+        [str(word) for word in command],
+        env=os.environ | {name: str(value) for name, value in variables.items()},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _install(root, *options):
+    _run("cmake", "--install", environment.BUILD, "--prefix", "/usr", *options, DESTDIR=root)
+
+
+@pytest.fixture
+def installed(directory):
+    _install(directory / "root", "--component", "sdk")
+    _install(directory / "root", "--component", "development")
+    return directory / "root"
+
+
+def test_pkg_config_names_the_headers(installed):
+    variables = {
+        "PKG_CONFIG_PATH": installed / "usr/share/pkgconfig",
+        "PKG_CONFIG_SYSROOT_DIR": "",
+        "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1",
+    }
+    flags = _run("pkg-config", "--cflags", "agent-graph", **variables).split()
+    assert "-I/usr/include" in flags and "-std=c++20" in flags
+
+
+def test_a_graph_is_built_with_cmake_and_served(installed, directory, start_service):
+    project = directory / "project"
+    project.mkdir()
+    source = environment.ROOT / "conf/graphs/approval.cc"
+    (project / "CMakeLists.txt").write_text(_PROJECT.format(source=source))
+    _run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={installed}/usr")
+    _run("cmake", "--build", project / "build")
+    service = start_service(DEMO | {"agent": f"{project}/build/approval.so:app"})
+    assert service.get("/ping").status == 200
+
+
+def test_a_mapped_module_is_replaced_and_not_written_to(directory):
+    root = directory / "root"
+    _install(root, "--component", "module")
+    (module,) = root.rglob("ngx_http_agent_graph_module.so")
+    assert (module.parent / "agent-extract").exists()
+    with open(module, "rb") as mapped:
+        before = os.fstat(mapped.fileno())
+        # An older file, so that CMake does not take it for up to date.
+        os.utime(module, (0, 0))
+        _install(root, "--component", "module")
+        assert os.stat(module).st_ino != before.st_ino
+        assert os.fstat(mapped.fileno()).st_size == before.st_size
+
+
+def test_the_backup_script_keeps_the_newest_of_its_own(directory):
+    state = directory / "state"
+    for name in ("auto-20250101-030000", "auto-20250102-030000", "before-upgrade"):
+        (state / "backups" / name).mkdir(parents=True)
+    admin = directory / "agent-graph-admin"
+    admin.write_text('#!/bin/sh\ntest "$1" = backup && mkdir "$2/backups/$3"\n')
+    admin.chmod(0o755)
+    _run(_SYSTEMD / "back-up-and-prune", state, "2", AGENT_GRAPH_ADMIN=admin)
+    first, second, by_hand = sorted(path.name for path in (state / "backups").iterdir())
+    assert (first, by_hand) == ("auto-20250102-030000", "before-upgrade")
+    assert second.startswith("auto-")
