@@ -181,7 +181,7 @@ Status ReadAuthentication(const Value& value, Settings& settings) {
   }
   const std::vector<std::string> keys = value.Keys();
   const auto has = [&](std::string_view key) { return std::ranges::count(keys, key) > 0; };
-  const bool is_jwt = has("method") && value.node()["method"] == "jwt";
+  const bool is_jwt = has("method") && *value.node().find("method") == "jwt";
   // A path names a class, which only the custom method has.
   if (!has("method") || has("path") == is_jwt) return value.Error(std::string(kForms));
   static constexpr Key<Settings> kKeys[] = {
