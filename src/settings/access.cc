@@ -1,4 +1,5 @@
 #include "settings/access.h"
+#include "agent_graph/json.h"
 
 #include <algorithm>
 #include <array>
