@@ -35,6 +35,8 @@ std::optional<Status> ErrorOfLostRun(const entry::RunFinished& finished) {
   std::string text = "the run was lost: " + finished.reason;
   if (finished.reason == state::kWorkerLost) text = "the worker that executed the run has ended";
   if (finished.reason == state::kEndNotStored) text = "the end of the run could not be stored";
+  if (finished.reason == state::kPoisoned) text = "the run has crashed its workers";
+  if (finished.reason == state::kTooManyAttempts) text = "the run was attempted too often";
   return Status(StatusCode::kUnavailable, std::move(text));
 }
 

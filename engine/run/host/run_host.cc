@@ -16,6 +16,8 @@ namespace agent_graph::run {
 namespace {
 
 constexpr int64_t kMicrosPerMillisecond = 1000;
+// Limit on the requests of runs that wait for others to end.
+constexpr size_t kWaitingBytesMax = 64 * 1024 * 1024;
 
 // The place where the attempt before had arrived; empty if it had stored nothing.
 std::string PlaceOf(const state::GrantedRun& granted) {
@@ -35,94 +37,102 @@ RunHost::RunHost(Runner& runner, state::Service& state, runtime::Runtime& runtim
                  RunHostOptions options)
     : runner_(runner), state_(state), runtime_(runtime), options_(std::move(options)) {}
 
+// A run may be granted again before the fiber of an attempt that lost its lease has ended; the new
+// attempt takes its place.
 void RunHost::Execute(state::GrantedRun granted) {
-  Key key(granted.thread_id, granted.run_id);
-  std::shared_ptr<Hosted> hosted = Admit(key);
-  if (hosted == nullptr) {
-    runtime_.Spawn([this, key = std::move(key)] {
-      const Status given = state_.HandOverRun(key.first, key.second);
-      if (!given.ok()) Log(LogLevel::kWarning, key.second, given);
-    });
-    return;
+  auto start = std::make_shared<Start>();
+  start->key = Key(granted.thread_id, granted.run_id);
+  start->hosted = std::make_shared<Hosted>();
+  start->bytes = granted.request.size();
+  start->continues = !PlaceOf(granted).empty();
+  start->granted = std::move(granted);
+  CountBytes(static_cast<int64_t>(start->bytes));
+  {
+    MutexLock lock(mutex_);
+    runs_[start->key] = start->hosted;
+    waiting_bytes_ += start->bytes;
+    if (leaving_ || waiting_bytes_ > kWaitingBytesMax) {
+      start->hosted->hand_over->Request();
+      waiting_.push_front(std::move(start));
+    } else {
+      waiting_.push_back(std::move(start));
+    }
   }
-  const bool continues = !PlaceOf(granted).empty();
-  // In an object that can be copied, as std::function requires.
-  auto run = std::make_shared<state::GrantedRun>(std::move(granted));
-  const auto body = [this, key = std::move(key), hosted = std::move(hosted), run = std::move(run)] {
-    const std::shared_ptr<void> removal(nullptr, [&](void*) { Remove(key, hosted); });
-    Run(hosted, std::move(*run));
-  };
-  Spawn(body, continues);
+  StartWaiting();
 }
 
-// If many runs have lost their worker, they are not all loaded at the same time.
-void RunHost::Spawn(std::function<void()> body, bool continues) {
-  if (continues) {
-    MutexLock lock(mutex_);
-    if (starting_ >= options_.starts_max) {
-      waiting_.push_back(std::move(body));
-      return;
+// If many runs have lost their worker, they are not all loaded at the same time. A run that is only
+// given back needs no room.
+bool RunHost::MayStart(const Start& start) const {
+  if (start.hosted->hand_over->requested()) return true;
+  return active_ < options_.runs_max && (!start.continues || loading_ < options_.starts_max);
+}
+
+void RunHost::StartWaiting() {
+  for (;;) {
+    std::shared_ptr<Start> start;
+    {
+      MutexLock lock(mutex_);
+      if (waiting_.empty() || !MayStart(*waiting_.front())) return;
+      start = std::move(waiting_.front());
+      waiting_.pop_front();
+      waiting_bytes_ -= start->bytes;
+      ++active_;
+      if (start->continues) ++loading_;
     }
-    ++starting_;
+    runtime_.Spawn([this, start = std::move(start)] {
+      const std::shared_ptr<void> removal(nullptr, [&](void*) { Remove(*start); });
+      Run(*start);
+    });
   }
-  runtime_.Spawn(std::move(body));
 }
 
 void RunHost::EndStart() {
-  std::function<void()> next;
   {
     MutexLock lock(mutex_);
-    if (waiting_.empty()) {
-      --starting_;
-      return;
-    }
-    next = std::move(waiting_.front());
-    waiting_.pop_front();
+    --loading_;
   }
-  runtime_.Spawn(std::move(next));
+  StartWaiting();
 }
 
-// A run may be granted again before the fiber of an attempt that lost its lease has ended; the new
-// attempt takes its place.
-std::shared_ptr<RunHost::Hosted> RunHost::Admit(const Key& key) {
-  auto hosted = std::make_shared<Hosted>();
-  MutexLock lock(mutex_);
-  if (leaving_ || runs_.size() >= options_.runs_max) return nullptr;
-  runs_[key] = hosted;
-  return hosted;
-}
-
-void RunHost::Remove(const Key& key, const std::shared_ptr<Hosted>& hosted) {
+void RunHost::Remove(const Start& start) {
   {
     MutexLock lock(mutex_);
-    const auto found = runs_.find(key);
-    if (found != runs_.end() && found->second == hosted) runs_.erase(found);
+    --active_;
+    const auto found = runs_.find(start.key);
+    if (found != runs_.end() && found->second == start.hosted) runs_.erase(found);
   }
-  hosted->live->End();
+  start.hosted->live->End();
+  StartWaiting();
 }
 
-void RunHost::Run(const std::shared_ptr<Hosted>& hosted, state::GrantedRun granted) {
-  const Status failure = Begin(hosted, granted);
-  if (failure.ok()) return;
-  Log(LogLevel::kWarning, granted.run_id, failure);
-  // The run is still ours if the state server did not answer. No effect on a run that has ended.
-  (void)state_.HandOverRun(granted.thread_id, granted.run_id);
+void RunHost::Run(Start& start) {
+  const auto& [thread_id, run_id] = start.key;
+  std::shared_ptr<void> loading;
+  if (start.continues) loading.reset(this, [](RunHost* host) { host->EndStart(); });
+  const bool leaves = start.hosted->hand_over->requested();
+  if (leaves) CountBytes(-static_cast<int64_t>(start.bytes));
+  const Status failure = leaves ? Status::Ok() : Begin(start, std::move(loading));
+  if (!failure.ok()) Log(LogLevel::kWarning, run_id, failure);
+  // After a failure the run is still ours if the state server did not answer. The call has no
+  // effect on a run that has ended.
+  if (leaves || !failure.ok()) (void)state_.HandOverRun(thread_id, run_id);
 }
 
-Status RunHost::Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& granted) {
-  AcceptedRun accepted{.attempt = granted.attempt,
-                       .current_node = PlaceOf(granted),
-                       .step = granted.step,
-                       .hand_over = hosted->hand_over};
-  std::shared_ptr<void> start;
-  if (accepted.continues()) start.reset(this, [](RunHost* host) { host->EndStart(); });
+Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
+  state::GrantedRun& granted = start.granted;
+  const std::shared_ptr<Hosted>& hosted = start.hosted;
   Result<RunRequest> loaded = LoadRequest(granted.request);
   granted.request = {};
+  CountBytes(-static_cast<int64_t>(start.bytes));
   const Status readable = loaded.status();
   RunRequest request = loaded.ok() ? *std::move(loaded) : RunRequest{};
   request.thread_id = granted.thread_id;
   request.run_id = granted.run_id;
-  request.accepted = std::move(accepted);
+  request.accepted = AcceptedRun{.attempt = granted.attempt,
+                                 .current_node = PlaceOf(granted),
+                                 .step = granted.step,
+                                 .hand_over = hosted->hand_over};
   const auto end = [&](Status failure, std::string reason) {
     AG_RETURN_IF_ERROR(
         runner_.EndUnexecuted(request, hosted->cancellation, failure, std::move(reason)));
@@ -138,7 +148,7 @@ Status RunHost::Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& 
     request.deadline = DeadlineAfter(left);
     request.cancelled_after = left;
   }
-  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(start));
+  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading));
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();
 }
 
@@ -155,20 +165,27 @@ size_t RunHost::count() const {
 }
 
 void RunHost::HandOver() {
-  MutexLock lock(mutex_);
-  leaving_ = true;
-  for (const auto& [key, hosted] : runs_) hosted->hand_over->Request();
-}
-
-void RunHost::HandOverNow() {
-  std::vector<std::shared_ptr<Hosted>> runs;
   {
     MutexLock lock(mutex_);
     leaving_ = true;
+    for (const auto& [key, hosted] : runs_) hosted->hand_over->Request();
+  }
+  StartWaiting();
+}
+
+void RunHost::HandOverNow() {
+  HandOver();
+  std::vector<std::shared_ptr<Hosted>> runs;
+  {
+    MutexLock lock(mutex_);
     for (const auto& [key, hosted] : runs_) runs.push_back(hosted);
   }
   // Without the lock: waits of the runs end within the call.
   for (const std::shared_ptr<Hosted>& hosted : runs) hosted->hand_over->RequestNow();
+}
+
+void RunHost::CountBytes(int64_t bytes) const {
+  if (options_.count_bytes) options_.count_bytes(bytes);
 }
 
 void RunHost::Log(LogLevel level, const std::string& run_id, const Status& status) const {

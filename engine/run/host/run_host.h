@@ -30,7 +30,7 @@ class Service;
 namespace agent_graph::run {
 
 struct RunHostOptions {
-  size_t runs_max = 8192;  // more are given back for another worker
+  size_t runs_max = 8192;  // further ones wait, or are given back if the requests are large
   size_t starts_max = 16;  // runs of lost workers that are being loaded at once
   // Returns the memory that a run takes for a thread and a partial reply of so many bytes of JSON.
   // Empty: their sum.
@@ -69,16 +69,23 @@ class RunHost {
     std::shared_ptr<run::HandOver> hand_over = std::make_shared<run::HandOver>(cancellation);
   };
   using Key = std::pair<std::string, std::string>;  // thread and run
+  struct Start {
+    Key key;
+    std::shared_ptr<Hosted> hosted;
+    state::GrantedRun granted;
+    size_t bytes = 0;        // of the request
+    bool continues = false;  // a part of the run is stored
+  };
 
-  // Returns null if the run must be given back.
-  std::shared_ptr<Hosted> Admit(const Key& key);
-  void Remove(const Key& key, const std::shared_ptr<Hosted>& hosted);
-  // Spawns the fiber of a run: at once, or when one of the starts in progress is over.
-  void Spawn(std::function<void()> body, bool continues);
+  bool MayStart(const Start& start) const AG_REQUIRES(mutex_);
+  // Spawns the fibers of waiting runs, as far as the limits permit.
+  void StartWaiting();
   void EndStart();
-  void Run(const std::shared_ptr<Hosted>& hosted, state::GrantedRun granted);
+  void Remove(const Start& start);
+  void Run(Start& start);
   // Returns the failure with which the run ended or left without being executed.
-  Status Begin(const std::shared_ptr<Hosted>& hosted, state::GrantedRun& granted);
+  Status Begin(Start& start, std::shared_ptr<void> loading);
+  void CountBytes(int64_t bytes) const;
   void Log(LogLevel level, const std::string& run_id, const Status& status) const;
 
   Runner& runner_;
@@ -88,9 +95,11 @@ class RunHost {
 
   mutable Mutex mutex_;
   std::map<Key, std::shared_ptr<Hosted>> runs_ AG_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Start>> waiting_ AG_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  size_t active_ AG_GUARDED_BY(mutex_) = 0;   // runs with a fiber
+  size_t loading_ AG_GUARDED_BY(mutex_) = 0;  // of these, continued runs that are being loaded
   bool leaving_ AG_GUARDED_BY(mutex_) = false;
-  size_t starting_ AG_GUARDED_BY(mutex_) = 0;
-  std::deque<std::function<void()>> waiting_ AG_GUARDED_BY(mutex_);  // fibers to start later
 };
 
 }  // namespace agent_graph::run

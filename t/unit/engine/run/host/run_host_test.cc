@@ -118,14 +118,49 @@ TEST_F(RunHostTest, FollowersSeeTheMessageInProgress) {
   EXPECT_EQ(state_.At("t1").last_status, "handed_over");
 }
 
-TEST_F(RunHostTest, GivesBackWhatItCannotExecute) {
+TEST_F(RunHostTest, RunsBeyondTheLimitWait) {
+  AddOneNode(Say("ok"));
+  host_options_.runs_max = 1;
+  MakeHost();
+  for (const char* thread_id : {"t1", "t2", "t3"}) host_->Execute(Granted(thread_id));
+  Finish();
+  for (const char* thread_id : {"t1", "t2", "t3"}) {
+    EXPECT_EQ(state_.At(thread_id).last_status, "done");
+  }
+}
+
+TEST_F(RunHostTest, RunsThatWaitAreGivenBackUnbegun) {
+  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
+  builder_.AddEdge(START, "MAIN");
+  builder_.AddEdge("MAIN", END);
+  std::promise<void> waits;
+  model_.on_wait = [&] { waits.set_value(); };
+  model_.script = {{.pieces = {"Hi"}, .wait_for_cancel = true}};
+  host_options_.runs_max = 1;
+  MakeHost();
+  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  EXPECT_CALL(state_, HandOverRun("t2", "r1"));
+  host_->Execute(Granted("t1"));
+  host_->Execute(Granted("t2"));
+  waits.get_future().wait();
+  const std::shared_ptr<LiveRun> waiting = host_->Find("t2", "r1");
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_EQ(waiting->Read("", 0, 0).lease_epoch, 0u);
+  host_->HandOverNow();
+  Finish();
+  EXPECT_FALSE(state_.Kinds("t1").empty());
+  EXPECT_TRUE(state_.Kinds("t2").empty());
+}
+
+TEST_F(RunHostTest, LargeRequestsDoNotWait) {
   AddOneNode(Say("ok"));
   host_options_.runs_max = 0;
   MakeHost();
+  state::GrantedRun large = Granted("t1");
+  large.request.resize(65 * 1024 * 1024);
   EXPECT_CALL(state_, HandOverRun("t1", "r1"));
-  host_->Execute(Granted("t1"));
+  host_->Execute(std::move(large));
   Finish();
-  EXPECT_TRUE(state_.Kinds("t1").empty());
 }
 
 TEST_F(RunHostTest, GivesBackRunsThatAreGrantedWhileItLeaves) {
