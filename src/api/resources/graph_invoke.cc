@@ -69,7 +69,7 @@ std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
   } else {
     out += "null";
   }
-  out += ",\"meta\":" + RunMetaJson(outcome.start) + "}";
+  out += ",\"meta\":" + RunMetaJson(outcome) + "}";
   return out;
 }
 
