@@ -79,6 +79,7 @@ struct RunOutcome {
   bool left = false;
   RunStatus status = RunStatus::kDone;
   Status error;                            // set if status is kError; also sent as a kError event
+  std::string interrupt_json;              // set if status is kInterrupted: InterruptJson
   std::vector<std::string> messages_json;  // the working window after the run, oldest first
   std::string state_json;                  // AgentState
   std::optional<std::string> summary;

@@ -1,9 +1,9 @@
 #include "settings/access.h"
-#include "agent_graph/json.h"
 
 #include <algorithm>
 #include <array>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "net/redis.h"
 

@@ -98,6 +98,19 @@ ExecutionMeta ExecutionMeta::FromJson(std::string_view text) {
   return meta;
 }
 
+std::string InterruptJson(const ExecutionMeta& meta) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, meta.interrupted_node);
+  out += ",\"reason\":";
+  AppendJsonString(out, meta.interrupt_reason);
+  out += ",\"status\":\"";
+  out += PhaseName(meta.phase);
+  out.push_back('"');
+  if (meta.interrupt_data_json != "null") out += ",\"data\":" + meta.interrupt_data_json;
+  out.push_back('}');
+  return out;
+}
+
 void AppendExecutionMeta(std::string& out, const ExecutionMeta& meta, const LiveFlags& flags,
                          std::string_view thread_id) {
   const bool paused = meta.interrupted() && !flags.running;
@@ -113,15 +126,7 @@ void AppendExecutionMeta(std::string& out, const ExecutionMeta& meta, const Live
   out += flags.running && flags.stop_requested ? ",\"is_stopped_requested\":true"
                                                : ",\"is_stopped_requested\":false";
   if (paused) {
-    out += ",\"interrupt\":{\"node\":";
-    AppendJsonString(out, meta.interrupted_node);
-    out += ",\"reason\":";
-    AppendJsonString(out, meta.interrupt_reason);
-    out += ",\"status\":\"";
-    out += PhaseName(meta.phase);
-    out.push_back('"');
-    if (meta.interrupt_data_json != "null") out += ",\"data\":" + meta.interrupt_data_json;
-    out.push_back('}');
+    out += ",\"interrupt\":" + InterruptJson(meta);
   }
   out += ",\"queued_runs\":[";
   for (const std::string& run_id : flags.queued_runs) {

@@ -46,6 +46,10 @@ struct LiveFlags {
   std::vector<std::string> queued_runs = {};  // run ids in queue order
 };
 
+// Returns the object that tells clients why a thread is paused: node, reason, status and, if there
+// is one, data. `meta` must be interrupted.
+std::string InterruptJson(const ExecutionMeta& meta);
+
 // Appends the `execution_meta` object as clients receive it.
 void AppendExecutionMeta(std::string& out, const ExecutionMeta& meta, const LiveFlags& flags,
                          std::string_view thread_id);

@@ -57,6 +57,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   outcome.start = std::move(start_);
   outcome.status = ending.status;
   outcome.error = std::move(ending.error);
+  if (ending.status == RunStatus::kInterrupted) outcome.interrupt_json = InterruptJson(meta_);
   outcome.messages_json = thread_.VisibleMessages();
   if (emitter_.wants_final_state()) outcome.state_json = thread_.AgentState(meta_, {});
   outcome.summary = thread_.state().summary();

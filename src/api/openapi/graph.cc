@@ -3,6 +3,17 @@
 namespace agent_graph::api {
 
 const std::string_view kGraphSchemas = R"json({
+  "Interrupt": {
+    "type": "object",
+    "description": "Why the thread is paused; only while it is",
+    "properties": {
+      "node": {"type": "string"},
+      "reason": {"type": "string"},
+      "status": {"enum": ["interrupted_before", "interrupted_after"]},
+      "data": {"description": "Defined by the node that asks"}
+    },
+    "required": ["node", "reason", "status"]
+  },
   "ExecutionMeta": {
     "type": "object",
     "properties": {
@@ -16,17 +27,7 @@ const std::string_view kGraphSchemas = R"json({
         "description": "Ids of the queued runs, in the order in which they will run",
         "items": {"type": "string"}
       },
-      "interrupt": {
-        "type": "object",
-        "description": "Only while paused",
-        "properties": {
-          "node": {"type": "string"},
-          "reason": {"type": "string"},
-          "status": {"type": "string"},
-          "data": {}
-        },
-        "required": ["node", "reason", "status"]
-      }
+      "interrupt": {"$ref": "#/components/schemas/Interrupt"}
     },
     "required": ["current_node", "step", "is_running", "is_interrupted", "is_stopped_requested"]
   },
@@ -46,9 +47,11 @@ const std::string_view kGraphSchemas = R"json({
       "thread_id": {"type": "string"},
       "is_new_thread": {"type": "boolean"},
       "thread_name": {"type": ["string", "null"]},
-      "run_id": {"type": "string"}
+      "run_id": {"type": "string"},
+      "outcome": {"enum": ["done", "interrupted", "stopped"]},
+      "interrupt": {"$ref": "#/components/schemas/Interrupt"}
     },
-    "required": ["thread_id", "is_new_thread"]
+    "required": ["thread_id", "is_new_thread", "outcome"]
   },
   "Invocation": {
     "type": "object",
@@ -69,7 +72,17 @@ const std::string_view kGraphSchemas = R"json({
       "state": {"anyOf": [{"$ref": "#/components/schemas/AgentState"}, {"type": "null"}]},
       "data": {
         "type": ["object", "null"],
-        "description": "`status` is `done` in the last chunk; `reason` describes an error"
+        "description": "`status` is `done` in the last chunk; `reason` describes an error",
+        "properties": {
+          "status": {"type": "string"},
+          "outcome": {
+            "enum": ["done", "interrupted", "error", "stopped"],
+            "description": "How the run ended; only in the last chunk"
+          },
+          "interrupt": {"$ref": "#/components/schemas/Interrupt"},
+          "code": {"type": "string"},
+          "reason": {"type": "string"}
+        }
       },
       "thread_id": {"type": ["string", "null"]},
       "run_id": {"type": ["string", "null"]},

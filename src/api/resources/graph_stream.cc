@@ -107,7 +107,7 @@ void StreamGraph(HandlerContext& context) {
       RunGraph(context, std::move(request.run), exchange.cancellation(), sink);
   if (!outcome.ok()) {
     if (!sink.started()) return context.Fail(outcome.status());
-    sink.Finish({});
+    sink.FinishFailed();
     return exchange.End(OutcomeOf(ErrorOf(outcome.status()), exchange.cancellation().reason()));
   }
   sink.Finish(*outcome);

@@ -90,7 +90,8 @@ class Refusal {
   // Sends an error chunk and the final chunk, because a client waits for the end of each request.
   void Answer(const ErrorInfo& error) {
     Tell(error);
-    context_.exchange().SendLast(Frame(writer_.DoneLine("", "", UnixSeconds())));
+    context_.exchange().SendLast(
+        Frame(writer_.DoneLine({.outcome = run::RunStatus::kError}, UnixSeconds())));
   }
 
  private:
@@ -185,11 +186,9 @@ void Run(HandlerContext& context) {
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
       RunGraph(context, std::move(request.run), exchange.active_cancellation(), sink);
-  if (sink.started()) {
-    sink.Finish(outcome.ok() ? *outcome : run::RunOutcome{});
-  } else {
-    refusal.Answer(context.Explain(outcome.status()));
-  }
+  if (outcome.ok()) return sink.Finish(*outcome);
+  if (sink.started()) return sink.FinishFailed();
+  refusal.Answer(context.Explain(outcome.status()));
 }
 
 }  // namespace

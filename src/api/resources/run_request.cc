@@ -121,7 +121,8 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest reques
   return outcome;
 }
 
-std::string RunMetaJson(const run::RunStart& start) {
+std::string RunMetaJson(const run::RunOutcome& outcome) {
+  const run::RunStart& start = outcome.start;
   std::string out = "{\"is_new_thread\":";
   out += start.is_new_thread ? "true" : "false";
   out += ",\"thread_id\":";
@@ -134,6 +135,10 @@ std::string RunMetaJson(const run::RunStart& start) {
   }
   out += ",\"run_id\":";
   AppendJsonString(out, start.run_id);
+  out += ",\"outcome\":\"";
+  out += run::RunStatusName(outcome.status);
+  out += '"';
+  if (!outcome.interrupt_json.empty()) out += ",\"interrupt\":" + outcome.interrupt_json;
   out += '}';
   return out;
 }

@@ -36,7 +36,8 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest reques
 std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller);
 
 // Returns `meta` of an invoke response:
-// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}.
-std::string RunMetaJson(const run::RunStart& start);
+// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…,"outcome":…}, and "interrupt" if the
+// run was interrupted.
+std::string RunMetaJson(const run::RunOutcome& outcome);
 
 }  // namespace agent_graph::api

@@ -6,8 +6,10 @@
 
 #include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
+#include "api/stream/run_outcome.h"
 #include "base/json.h"
 #include "run/context/agent_state.h"
+#include "run/context/execution_meta.h"
 #include "run/entry_events.h"
 #include "run/log/log_entry.h"
 #include "runtime/signal.h"
@@ -73,19 +75,6 @@ void KeepMessagesOf(const LoggedEnd& end, std::vector<state::StoredMessage>& win
   if (last != window.rend()) window.erase(last.base(), window.end());
 }
 
-run::RunStatus OutcomeOfRun(state::RunState state) {
-  switch (state) {
-    case state::RunState::kInterrupted:
-      return run::RunStatus::kInterrupted;
-    case state::RunState::kStopped:
-      return run::RunStatus::kStopped;
-    case state::RunState::kError:
-      return run::RunStatus::kError;
-    default:
-      return run::RunStatus::kDone;
-  }
-}
-
 }  // namespace
 
 std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
@@ -112,7 +101,7 @@ std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
   } else {
     out += "null";
   }
-  out += ",\"meta\":" + RunMetaJson(outcome.start) + "}";
+  out += ",\"meta\":" + RunMetaJson(outcome) + "}";
   return out;
 }
 
@@ -168,6 +157,10 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
   outcome.start.is_new_thread = state->record.created_micros >= run.created_micros;
   outcome.start.thread_name = state->record.name;
   outcome.status = OutcomeOfRun(run.state);
+  if (run.state == state::RunState::kInterrupted && !has_moved_on) {
+    const auto meta = run::ExecutionMeta::FromJson(state->snapshot.execution_json);
+    if (meta.interrupted()) outcome.interrupt_json = run::InterruptJson(meta);
+  }
   if (granularity != Granularity::kLow) outcome.state_json = run::AgentStateJson(*state);
   for (state::StoredMessage& message : state->window) {
     outcome.messages_json.push_back(std::move(message.json));

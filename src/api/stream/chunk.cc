@@ -86,13 +86,18 @@ void StreamChunkWriter::AppendLine(std::string& out, const run::RunDelta& delta,
   out += "}\n";
 }
 
-std::string StreamChunkWriter::DoneLine(std::string_view state_json, std::string_view thread_name,
-                                        double timestamp) const {
+std::string StreamChunkWriter::DoneLine(const StreamEnd& end, double timestamp) const {
+  // Clients wait for this status, whatever the outcome is.
+  std::string data = R"({"status":"done","outcome":")";
+  data += run::RunStatusName(end.outcome);
+  data += '"';
+  if (!end.interrupt_json.empty()) AppendMember(data, "interrupt", end.interrupt_json);
+  data += '}';
   Chunk chunk;
   chunk.event = "updates";
-  chunk.state = state_json;
-  chunk.data = "{\"status\":\"done\"}";
-  chunk.thread_name = thread_name;
+  chunk.state = end.state_json;
+  chunk.data = data;
+  chunk.thread_name = end.thread_name;
   return Write(chunk, timestamp);
 }
 

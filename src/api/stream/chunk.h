@@ -13,6 +13,14 @@
 
 namespace agent_graph::api {
 
+// The content of a stream's last line. The texts may be empty.
+struct StreamEnd {
+  run::RunStatus outcome = run::RunStatus::kDone;
+  std::string_view interrupt_json;  // set if the run was interrupted
+  std::string_view state_json;
+  std::string_view thread_name;
+};
+
 // Writes the lines of one run. Immutable, therefore thread-safe. Timestamps in seconds since 1970.
 class StreamChunkWriter {
  public:
@@ -24,10 +32,9 @@ class StreamChunkWriter {
   // Appends the line of a message delta; called for each piece that a model produces.
   void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros,
                   std::string_view cursor = {}) const;
-  // Returns the last line: updates with data.status "done". `state_json` and `thread_name` may be
-  // empty.
-  std::string DoneLine(std::string_view state_json, std::string_view thread_name,
-                       double timestamp) const;
+  // Returns the last line: updates with data.status "done", for every outcome, and with
+  // data.outcome.
+  std::string DoneLine(const StreamEnd& end, double timestamp) const;
 
  private:
   struct Chunk {

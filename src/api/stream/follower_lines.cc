@@ -4,10 +4,12 @@
 #include "agent_graph/json.h"
 #include "api/stream/error_data.h"
 #include "api/stream/run_follower.h"
+#include "api/stream/run_outcome.h"
 #include "base/json.h"
 #include "message/codec.h"
 #include "message/reader.h"
 #include "run/context/agent_state.h"
+#include "run/context/execution_meta.h"
 #include "run/entry_events.h"
 
 namespace agent_graph::api {
@@ -29,6 +31,17 @@ struct Texts {
   std::string text;
   std::string reasoning;
 };
+
+std::string InterruptOf(const run::entry::Interrupted& interrupted) {
+  using Phase = run::ExecutionMeta::Phase;
+  run::ExecutionMeta meta;
+  const bool before = interrupted.phase == run::PhaseName(Phase::kInterruptedBefore);
+  meta.phase = before ? Phase::kInterruptedBefore : Phase::kInterruptedAfter;
+  meta.interrupted_node = interrupted.node;
+  meta.interrupt_reason = interrupted.reason;
+  meta.interrupt_data_json = interrupted.data_json;
+  return run::InterruptJson(meta);
+}
 
 Texts TextsOf(const std::string& message_json) {
   Texts texts;
@@ -54,6 +67,8 @@ Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
     step_ = static_cast<int>(started->step);
   } else if (const auto* finished = std::get_if<run::entry::NodeFinished>(&*body)) {
     return ShowNodeFinished(*finished, timestamp, cursor);
+  } else if (const auto* interrupted = std::get_if<run::entry::Interrupted>(&*body)) {
+    interrupt_json_ = InterruptOf(*interrupted);
   }
   const auto find_message = [this](const std::string& message_id) -> Result<std::string> {
     AG_ASSIGN_OR_RETURN(state::StoredMessage found,
@@ -180,8 +195,11 @@ Status RunFollower::ShowDone() {
   const double timestamp = record_.finished_micros > 0
                                ? static_cast<double>(record_.finished_micros) / kMicrosPerSecond
                                : UnixSeconds();
-  return Send("updates", CursorAt(next_, 0, kDoneMark),
-              writer_->DoneLine(state_json, thread_name, timestamp));
+  const StreamEnd end{.outcome = OutcomeOfRun(record_.state),
+                      .interrupt_json = interrupt_json_,
+                      .state_json = state_json,
+                      .thread_name = thread_name};
+  return Send("updates", CursorAt(next_, 0, kDoneMark), writer_->DoneLine(end, timestamp));
 }
 
 }  // namespace agent_graph::api

@@ -105,6 +105,7 @@ class RunFollower {
   FollowerOutput* output_ = nullptr;
 
   state::RunRecord record_;
+  std::string interrupt_json_;  // set if the run has paused
   std::optional<StreamChunkWriter> writer_;
   uint64_t next_ = 0;         // index of the next entry to read
   uint64_t lease_epoch_ = 0;  // the highest one of the entries that were read

@@ -38,9 +38,16 @@ Status StreamSink::OnDelta(const run::RunDelta& delta) {
 }
 
 void StreamSink::Finish(const run::RunOutcome& outcome) {
-  std::string_view state = outcome.state_json;
-  if (granularity_ == Granularity::kLow) state = {};
-  SendLast(writer_->DoneLine(state, outcome.start.thread_name, UnixSeconds()));
+  StreamEnd end;
+  end.outcome = outcome.status;
+  end.interrupt_json = outcome.interrupt_json;
+  if (granularity_ != Granularity::kLow) end.state_json = outcome.state_json;
+  end.thread_name = outcome.start.thread_name;
+  SendLast(writer_->DoneLine(end, UnixSeconds()));
+}
+
+void StreamSink::FinishFailed() {
+  SendLast(writer_->DoneLine({.outcome = run::RunStatus::kError}, UnixSeconds()));
 }
 
 bool StreamSink::Shows(run::RunEvent::Kind kind) const {

@@ -56,15 +56,30 @@ TEST(StreamChunkWriter, NamesTheEvents) {
 }
 
 TEST(StreamChunkWriter, EndsWithDone) {
-  const run::RunStart start = Start();
-  json low = ParseLine(StreamChunkWriter(start).DoneLine("", "", 1));
+  const StreamChunkWriter writer(Start());
+  json low = ParseLine(writer.DoneLine({}, 1));
   EXPECT_EQ(low["event"], "updates");
-  EXPECT_EQ(low["data"], json::parse(R"({"status":"done"})"));
+  EXPECT_EQ(low["data"], json::parse(R"({"status":"done","outcome":"done"})"));
   EXPECT_EQ(low["state"], nullptr);
   EXPECT_FALSE(low["metadata"].contains("thread_name"));
-  json full = ParseLine(StreamChunkWriter(start).DoneLine(R"({"context":[]})", "calm river", 1));
+  json full = ParseLine(
+      writer.DoneLine({.state_json = R"({"context":[]})", .thread_name = "calm river"}, 1));
   EXPECT_EQ(full["state"], json::parse(R"({"context":[]})"));
   EXPECT_EQ(full["metadata"]["thread_name"], "calm river");
+}
+
+TEST(StreamChunkWriter, EndsWithTheOutcome) {
+  const StreamChunkWriter writer(Start());
+  for (auto [outcome, name] : {std::pair(run::RunStatus::kDone, "done"),
+                               {run::RunStatus::kError, "error"},
+                               {run::RunStatus::kStopped, "stopped"}}) {
+    EXPECT_EQ(ParseLine(writer.DoneLine({.outcome = outcome}, 1))["data"],
+              json({{"status", "done"}, {"outcome", name}}));
+  }
+  json paused = ParseLine(writer.DoneLine(
+      {.outcome = run::RunStatus::kInterrupted, .interrupt_json = R"({"node":"ASK"})"}, 1));
+  EXPECT_EQ(paused["data"], json::parse(R"({"status":"done","outcome":"interrupted",
+      "interrupt":{"node":"ASK"}})"));
 }
 
 }  // namespace
