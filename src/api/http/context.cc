@@ -82,13 +82,28 @@ bool HandlerContext::Admit(const Route& route) {
     return false;
   }
   if (outcome.refusal) {
-    Fail(ErrorOf(*std::move(outcome.refusal)));
+    if (route.hides_foreign_threads && IsDueToThread(request, *outcome.refusal)) {
+      Fail(NotFound("thread not found"));
+    } else {
+      Fail(ErrorOf(*std::move(outcome.refusal)));
+    }
     return false;
   }
   caller_ = std::move(outcome.caller);
   permission_ = request.permission;
   guarded_thread_ = std::move(request.resource_id);
   return true;
+}
+
+// True if the caller may do this, but not with the thread that the path names.
+bool HandlerContext::IsDueToThread(const auth::GuardRequest& request,
+                                   const auth::Refusal& refusal) const {
+  if (refusal.kind != auth::Refusal::Kind::kForbidden || request.resource_id.empty()) return false;
+  const auth::GuardRequest without_thread{.head = request.head,
+                                          .cancellation = request.cancellation,
+                                          .permission = request.permission,
+                                          .websocket = request.websocket};
+  return !api_.guard->Check(without_thread).refusal;
 }
 
 bool HandlerContext::AdmitBodyThread(const Route& route) {
@@ -166,9 +181,8 @@ void HandlerContext::Fail(const Status& status) {
 
 ErrorInfo HandlerContext::Explain(const Status& status) {
   if (status.code() == StatusCode::kNotFound && caller_.remembered) {
-    if (auto refusal = api_.guard->Confirm(permission_, guarded_thread_, caller_)) {
-      return ErrorOf(*std::move(refusal));
-    }
+    auto refusal = api_.guard->Confirm(permission_, guarded_thread_, caller_);
+    if (refusal && !route().hides_foreign_threads) return ErrorOf(*std::move(refusal));
   }
   ErrorInfo error = ErrorOf(status);
   if (error.error == ApiError::kValidation) {

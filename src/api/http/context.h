@@ -132,6 +132,7 @@ class HandlerContext {
  private:
   void Send(Reply reply, std::string outcome);
   auth::GuardRequest Ask(const Route& route) const;
+  bool IsDueToThread(const auth::GuardRequest& request, const auth::Refusal& refusal) const;
   // Counts the request in Redis. Returns false if it is over the limit; `rate_refusal_` is then the
   // error.
   bool CountShared(const std::string& user_id);

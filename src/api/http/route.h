@@ -51,6 +51,8 @@ struct Route {
   // The request creates the thread that its path names. Only such routes match an id with a "." or
   // ".." component: the handler refuses it as an unusable id. For all others no such thread exists.
   bool creates_thread = false;
+  // A thread of another user is answered like one that does not exist: 404.
+  bool hides_foreign_threads = false;
   BodyKind body = BodyKind::kNone;
   bool native = false;                         // answered in the event loop
   void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes
