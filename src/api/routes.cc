@@ -25,8 +25,8 @@ constexpr auto Join(const std::array<Route, kSizes>&... lists) {
 }
 
 // A new resource or protocol adds its list here.
-constexpr auto kRoutes =
-    Join(kServiceRoutes, kGraphRoutes, kRunRoutes, kThreadRoutes, kStoreRoutes, kFileRoutes, kEvalRoutes);
+constexpr auto kRoutes = Join(kServiceRoutes, kGraphRoutes, kRunRoutes, kThreadRoutes, kStoreRoutes,
+                              kFileRoutes, kEvalRoutes);
 
 }  // namespace
 

@@ -25,7 +25,7 @@ bool IsEnd(const run::EntryBody& body) {
          std::holds_alternative<run::entry::RunFailed>(body);
 }
 
-// What deltas of a message contain, all together.
+// The texts that the deltas of a message make up.
 struct Texts {
   std::string message_id;
   std::string text;
