@@ -268,7 +268,7 @@ ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& valu
   }
   ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
   if (header == nullptr) return NGX_ERROR;
-  // Tells the filters about the content coding: such a body is not compressed again.
+  // nginx's filters read the content coding here, and do not compress such a body again.
   if (EqualsIgnoringCase(name, "Content-Encoding")) {
     request_->headers_out.content_encoding = header;
   }

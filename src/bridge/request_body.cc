@@ -122,7 +122,7 @@ Result<std::string> RequestBody::TakePiece(Deadline deadline) {
   }
 }
 
-// Of a body that was delivered whole.
+// Returns the next piece of a body that was delivered whole.
 Result<std::string> RequestBody::TakeStoredPiece(Body& body) {
   const uint64_t left = body.size() - std::min(body.size(), taken_bytes_);
   const uint64_t size = std::min(kStoredPieceBytes, left);

@@ -6,7 +6,7 @@ namespace agent_graph::bridge {
 namespace {
 
 // Amounts up to this part of the bound do not wait behind larger ones, and have a reserve beyond
-// it: replies that nobody reads must not keep small requests waiting.
+// it: replies to slow readers must not keep small requests waiting.
 constexpr int64_t kSmallParts = 256;
 constexpr int64_t kReserveParts = 4;
 
@@ -50,8 +50,8 @@ bool WorkerMemory::IsSmall(int64_t bytes) const {
   return bytes <= bytes_max_ / kSmallParts;
 }
 
-// A request that holds nothing yet may always be the only one at work, unless replies that nobody
-// reads fill the memory.
+// If no other request is at work, a request that holds nothing yet always fits, unless replies that
+// their clients do not read fill the memory.
 bool WorkerMemory::Fits(const Wanted& wanted) const {
   const int64_t bytes = wanted.bytes;
   if (held_ <= 0 && replies_ <= bytes_max_ / kReserveParts) return true;
@@ -96,7 +96,7 @@ Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& canc
     waiter = waiters_.emplace(place, wanted);
     ++waiting_;
   }
-  // What became free before anybody waited has woken nobody.
+  // Memory that was freed before this waiter was queued has not woken it.
   AdmitWaiters();
   runtime::WakeReason reason = runtime::WakeReason::kNotified;
   for (;;) {

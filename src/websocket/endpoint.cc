@@ -60,7 +60,7 @@ void Endpoint::Enter(Phase next) {
   phase_ = next;
 }
 
-// Nothing more comes from the peer.
+// The peer sends no more frames.
 void Endpoint::EndInput() {
   Enter(phase_ == Phase::kWaiting ? Phase::kFinished : Phase::kReplying);
 }

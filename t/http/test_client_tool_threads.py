@@ -236,7 +236,7 @@ def test_a_pause_whose_calls_are_gone_is_over(serve, remove):
     meta = _meta(service, thread)
     assert meta["is_interrupted"] is False and "interrupt" not in meta
     assert meta["interrupted_node"] is meta["interrupt_data"] is None
-    # Without its thread the result finds nobody, and what comes next is a turn like any other.
+    # Without its thread the result matches no call, and the next message is an ordinary turn.
     assert service.post(_INVOKE, {"messages": [_result(call)]}).status == 422
     data = _data(service.invoke("never mind", config={"thread_id": thread}, response_granularity="full"))
     assert texts(data["messages"])[-1] == "fine"

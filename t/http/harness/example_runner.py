@@ -212,7 +212,7 @@ class ExampleRunner:
         assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    # What a test has elsewhere
+    # Replacements for addresses, paths and times of a document
 
     def _local(self, text, directory):
         """Replaces the addresses and paths of a document."""

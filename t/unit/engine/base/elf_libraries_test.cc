@@ -30,7 +30,7 @@ TEST(ElfLibrariesTest, OtherContentHasNone) {
   }
 }
 
-// Nothing outside of the text is read, whatever its numbers say.
+// No byte outside of the text is read, even if the offsets in it are wrong.
 TEST(ElfLibrariesTest, DamagedFilesDoNoHarm) {
   const std::string whole = OwnProgram();
   for (size_t size = 64; size < whole.size(); size += 1 + whole.size() / 23) {

@@ -16,7 +16,7 @@ struct FakeNginx {
 
   // The client does not read: the filters keep what they get.
   bool blocked = false;
-  // What the filters have received.
+  // Received by the filters.
   int heads = 0;
   std::string body;
   bool ended = false;

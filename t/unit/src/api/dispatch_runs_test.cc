@@ -346,7 +346,7 @@ TEST_F(DispatchTest, AResultWithoutAThreadIsThatOfTheThreadThatWaits) {
     asked = {};
     EXPECT_EQ(Send("POST", path, messages + "}").status, 422);
     EXPECT_EQ(asked.call_ids, (std::vector<std::string>{"c1", "c2"}));
-    // Nobody is asked if the thread is named, or if there is no result.
+    // No lookup if the request names its thread, or has no result.
     EXPECT_EQ(Send("POST", path, messages + R"(,"config":{"thread_id":"t"}})").status, 422);
     EXPECT_EQ(Send("POST", path, Invocation("hi")).status, 200);
   }

@@ -57,7 +57,7 @@ class SocketTurnsTest : public testing::Test {
     return exchange;
   }
 
-  // What was queued since the last call: messages taken, and bytes for the client.
+  // Queued since the last call: messages taken, and bytes for the client.
   struct Progress {
     int taken = 0;
     uint64_t bytes = 0;

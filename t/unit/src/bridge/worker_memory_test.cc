@@ -123,8 +123,8 @@ TEST(WorkerMemory, RequestsThatHoldSomethingAndWaitForMoreDoNotBlockEachOther) {
   }
   EXPECT_EQ(memory.held(), 5 * kOwn);
   const auto one_ends = [&] { memory.CountHeld(-2 * static_cast<int64_t>(kOwn)); };
-  // Nobody is at work any more, so the first of those that hold something goes on. There would be
-  // no room for it beside what the others hold.
+  // No request is at work any more, so the first waiter that holds memory continues. Beside the
+  // memory of the others there would be no room for it.
   one_ends();
   AwaitWaiting(memory, 3);
   EXPECT_EQ(memory.held(), 4 * kOwn);

@@ -81,7 +81,7 @@ TEST_F(FileStorage, FilesInMemoryAreForgottenWithTheirNginx) {
     EXPECT_NE(storage, nullptr);
   }
   ForgetFiles(settings, state, geteuid(), getpid());
-  // Nothing happens to files on the disk.
+  // Files on the disk are not changed.
   ForgetFiles(Settings(), state, geteuid(), getpid());
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
 }

@@ -135,7 +135,7 @@ TEST_F(ServiceState, ThatCannotBeReachedMakesRequestsFail) {
   EXPECT_FALSE(loop.lines.empty()) << "the operator must see why";
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/state/db"))
       << "a worker never creates a database";
-  // What needs no state is served.
+  // Requests that need no state are served.
   EXPECT_EQ(loop.Ask("GET", "/v1/graph").status, 200);
   Stop(*service);
 }

@@ -1,4 +1,4 @@
-// What an emitter passes to its sink: pieces, and the memory that a reply takes.
+// The emitter passes pieces to its sink, and reports the memory that a reply takes.
 #include "run/nodes/emitter.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a model is asked, and what the run log says of its answer.
+// The request that a model gets, and the entries of the run log for its answer.
 #include "../run_fixture.h"
 #include "message/codec.h"
 
