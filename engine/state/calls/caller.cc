@@ -119,7 +119,8 @@ Result<AcceptRunReply> Caller::AcceptRun(const AcceptRunRequest& accept) {
 }
 
 Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id) {
-  const Status status = Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id}).status();
+  const Status status =
+      Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id}).status();
   // After an error the executor may still hold the lease for us; it ends when we do not hold it.
   channel_->Unhold(thread_id, run_id);
   return status;
@@ -142,8 +143,8 @@ Result<FollowRunReply> Caller::FollowRun(const FollowRunRequest& follow,
   AG_RETURN_IF_ERROR(CheckId(follow.run_id, "run_id"));
   Channel::CallOptions options;
   options.cancellation = cancellation;
-  options.queued_wait = std::chrono::milliseconds(
-      std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
+  options.queued_wait =
+      std::chrono::milliseconds(std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
   return Unpacked<FollowRunReply>(Send(Operation::kFollowRun, follow, options));
 }
 

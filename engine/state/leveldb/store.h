@@ -213,7 +213,8 @@ class Store {
   Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,
                                                      int64_t micros) const;
   void StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros);
-  // Gives the thread's lease to a run that no worker executes yet. Fails without a change.
+  // Grants of these runs (store_grants.cc). Reserve gives the thread's lease to a run that no
+  // worker executes yet; it fails without a change.
   Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run);
   // Grants the run of a reserved lease to a client; `preferred` if that takes runs. Without a
   // client it waits for one.
