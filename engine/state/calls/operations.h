@@ -58,6 +58,9 @@ enum class Operation : uint8_t {
   kListUnembedded = 62,
 };
 
+// The text of kInvalidArgument for an operation that the server does not know.
+inline constexpr char kUnknownOperation[] = "unknown state operation";
+
 inline bool IsMutating(Operation operation) {
   return operation < Operation::kGetThread;
 }

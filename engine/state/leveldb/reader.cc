@@ -127,7 +127,7 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
     case Operation::kListUnembedded:
       return Run(ReadUnembedded, snapshot, unpacker);
     default:
-      return Status(StatusCode::kInvalidArgument, "unknown state operation");
+      return Status(StatusCode::kInvalidArgument, kUnknownOperation);
   }
 }
 

@@ -268,7 +268,7 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
       return RemoveMemories(remove);
     }
     default:
-      return Status(StatusCode::kInvalidArgument, "unknown state operation");
+      return Status(StatusCode::kInvalidArgument, kUnknownOperation);
   }
 }
 

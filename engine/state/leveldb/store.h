@@ -230,7 +230,8 @@ class Store {
   enum class Loss : uint8_t {
     kCrash,         // its process has ended, and no other run of it was suspected
     kCrashOfOther,  // its process has ended; another run was suspected as well
-    kLeft,          // it has given the run back, or has left
+    kLeft,          // it has left, or no longer holds the run
+    kGivenBack,
   };
   // Keeps the lease for the next attempt. Returns the reason if there is none; empty: there is.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);

@@ -198,8 +198,8 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
       const std::optional<RunRequestRow> request,
       transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, lease.row.run_id)));
   if (!run || !request) return DamagedState();
-  const bool in_user_code = loss != Loss::kLeft && lease.row.in_user_code;
-  if (in_user_code) {
+  const bool crashed = loss == Loss::kCrash || loss == Loss::kCrashOfOther;
+  if (crashed && lease.row.in_user_code) {
     if (run->suspect && loss == Loss::kCrash) ++run->crashes_alone;
     run->suspect = true;
   }
@@ -207,7 +207,9 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
   if (lease.row.stop_requested) return std::string(kStoppedReason);
   if (run->crashes_alone >= kCrashesAloneMax) return std::string(kPoisoned);
   if (run->record.attempt >= kAttemptsMax) return std::string(kTooManyAttempts);
-  if (now > request->accept.continued_until_micros) return std::string(kWorkerLost);
+  if (loss != Loss::kGivenBack && now > request->accept.continued_until_micros) {
+    return std::string(kWorkerLost);
+  }
   const int64_t deadline = request->accept.deadline_micros;
   if (deadline != 0 && now >= deadline) return std::string(kDeadlineReason);
   if (lease.row.last_append > 0) {
@@ -217,6 +219,8 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
     run->has_appended = true;
     run->record.current_node = lease.row.current_node;
     run->record.step = lease.row.step;
+  } else if (loss == Loss::kGivenBack && run->record.attempt > 0) {
+    --run->record.attempt;  // it has done nothing
   }
   ForgetAttempt(lease);
   lease.suspect = run->suspect;
@@ -232,7 +236,7 @@ Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunR
                      found->second.row.run_id == run.run_id;
   if (!holds) return ReplyRow{};
   Lease& lease = found->second;
-  Result<std::string> none = StageNextAttempt(lease, Loss::kLeft);
+  Result<std::string> none = StageNextAttempt(lease, Loss::kGivenBack);
   if (!none.ok() || !none->empty()) {
     transaction_.Reject();
     AG_RETURN_IF_ERROR(StageLostRun(lease, none.ok() ? *none : std::string(kEndNotStored)));

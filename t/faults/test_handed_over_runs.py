@@ -1,0 +1,96 @@
+"""Runs in the background outlive more than one worker: a reload, the state server, all of nginx."""
+
+import pytest
+
+from harness.agents import DEMO
+from harness.gated_provider import GatedProvider
+from harness.http1 import ConnectionClosed
+from harness.service import invocation
+from harness.waiting import wait_until
+
+_RUNS = 12
+_WORDS = tuple(f"word{number} " for number in range(20))
+
+
+@pytest.fixture
+def provider():
+    gated = GatedProvider(words=_WORDS, before_gate=5)
+    yield gated
+    gated.close()
+
+
+@pytest.fixture
+def serve(make_service, provider):
+    def start(**other):
+        models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
+        service = make_service(DEMO | {"models": models}, workers=2, **other).start()
+        for number in range(_RUNS):
+            config = {"thread_id": f"t{number}", "run_id": "r"}
+            reply = service.post("/v1/graph/runs", invocation("go", config=config))
+            assert reply.status == 202, reply.text
+        provider.wait_for_waiting(_RUNS)
+        return service
+
+    return start
+
+
+def _check_results(service, provider):
+    """Each run has its whole answer, once."""
+    for number in range(_RUNS):
+
+        def result(path=f"/v1/threads/t{number}/runs/r/wait"):
+            try:
+                return service.get(path)
+            except (ConnectionClosed, ConnectionError):
+                return None
+
+        reply = wait_until(result, "a worker answers")
+        assert reply.status == 200, reply.text
+        messages = reply.json()["data"]["messages"]
+        assert [message["role"] for message in messages] == ["user", "assistant"]
+        assert messages[-1]["content"][0]["text"] == provider.text
+
+
+def test_a_reload_hands_runs_over(serve, provider):
+    service = serve()
+    old = {worker.pid for worker in service.workers()}
+    service.reload()
+    # Other workers ask the model again.
+    provider.wait_for_waiting(2 * _RUNS)
+    provider.open_gate()
+    _check_results(service, provider)
+    assert not old & {worker.pid for worker in service.workers()}
+
+
+def test_a_quit_and_a_start_continue_runs(serve, provider):
+    service = serve()
+    service.quit()
+    service.wait_until_gone()
+    service.start()
+    provider.wait_for_waiting(2 * _RUNS)
+    provider.open_gate()
+    _check_results(service, provider)
+
+
+def test_runs_survive_the_death_of_all_of_nginx(serve, provider):
+    service = serve()
+    service.error_log.allow(r"signal 9")
+    service.kill_all()
+    service.start()
+    provider.wait_for_waiting(2 * _RUNS)
+    provider.open_gate()
+    _check_results(service, provider)
+
+
+def test_runs_survive_the_state_server(serve, provider):
+    service = serve()
+    service.error_log.allow(r"signal 9")
+    before = service.state_terms()
+    service.kill(service.cache_manager().pid)
+    service.wait_for_state(before)
+    provider.open_gate()
+    _check_results(service, provider)
+    # They went on where they were.
+    for number in range(_RUNS):
+        record = service.get(f"/v1/threads/t{number}/runs/r").json()["data"]
+        assert record["attempt"] == 1, record
