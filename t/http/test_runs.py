@@ -3,6 +3,7 @@
 import pytest
 
 from harness.agents import DEMO, behaviour
+from harness.openapi import OpenApi
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
@@ -188,3 +189,28 @@ def test_answers_of_direct_runs_name_their_stream(start_service):
     assert stream.header("Location") == _path("r2") + "/stream"
     alone = start_service(DEMO | {"checkpointer": "none"})
     assert alone.invoke("hi").header("Location") is None
+
+
+def test_answers_are_what_the_document_says(start_service):
+    service = start_service(DEMO)
+    openapi = OpenApi(service.get("/openapi.json").json())
+
+    def check(method, path, body=None, query="", status=200, **headers):
+        target = path.format(thread_id="t", run_id="r1") + query
+        reply = service.request(method, target, body, headers=headers)
+        assert reply.status == status, reply.text
+        openapi.check_answer(method, path, reply)
+
+    run = "/v1/threads/{thread_id}/runs/{run_id}"
+    body = invocation("hi", config={"thread_id": "t", "run_id": "r1"})
+    check("POST", _RUNS, body, status=202)
+    check("POST", _RUNS, {}, status=422)
+    check("POST", _RUNS, body, status=409)  # the thread has this run already
+    check("GET", run + "/wait")
+    check("GET", run + "/wait", query="?timeout=x", status=422)
+    check("GET", run)
+    check("GET", "/v1/threads/{thread_id}/runs")
+    check("GET", run + "/stream", Accept="application/x-ndjson")
+    check("GET", run + "/stream", query="?after=x", status=400)
+    check("POST", run + "/cancel")
+    check("POST", run + "/cancel", {"config": 1}, status=422)
