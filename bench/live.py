@@ -195,10 +195,12 @@ http {{
 """)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def reserve_port():
+    """Returns a socket whose port nginx may listen on, and nobody else gets while it is open."""
+    reservation = socket.socket()
+    reservation.bind(("127.0.0.1", 0))
+    reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return reservation
 
 
 async def wait_for_worker(nginx, port):
@@ -221,7 +223,8 @@ async def wait_for_worker(nginx, port):
 async def run(build, directory, sessions, seconds, cap):
     # A separate process, so that it does not share an interpreter with the clients.
     provider = subprocess.Popen([sys.executable, __file__, "--provider"], stdout=subprocess.PIPE)
-    provider_port, port = int(provider.stdout.readline()), free_port()
+    provider_port, reservation = int(provider.stdout.readline()), reserve_port()
+    port = reservation.getsockname()[1]
     write_configuration(directory, build, port, provider_port, cap)
     nginx = subprocess.Popen(["nginx", "-p", directory, "-c", directory / "nginx.conf",
                               "-g", "daemon off;"])
@@ -234,6 +237,7 @@ async def run(build, directory, sessions, seconds, cap):
     finally:
         nginx.send_signal(signal.SIGTERM)
         nginx.wait(60)
+        reservation.close()
         provider.kill()
 
 

@@ -134,7 +134,11 @@ def test_one_of_several_is_not_guessed(serve):
     # The model gives its calls the same ids in every conversation.
     threads = [_ask(service)[0] for _ in range(2)]
     reply = service.post(_INVOKE, {"messages": [_result("call_one_0")]})
-    assert reply.status == 422 and "config.thread_id" in reply.text
+    assert reply.status == 422
+    assert reply.json()["detail"].startswith(
+        "config.thread_id: must name the thread that waits for the result, because no thread or more"
+        " than one does"
+    ), reply.text
     assert sorted(_threads(service)) == sorted(threads)
     named = {"messages": [_result("call_one_0")], "config": {"thread_id": threads[0]}}
     assert texts(_data(service.post(_INVOKE, named))["messages"])[-1] == "done"

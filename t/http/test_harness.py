@@ -1,8 +1,11 @@
 """Tests of the harness itself with an nginx without the module."""
 
+import socket
+
 import pytest
 
 from harness import environment, http1, http2, processes
+from harness.http_service import HttpService
 from harness.ports import free_port
 from harness.stream import Stream
 from harness.waiting import wait_until
@@ -86,6 +89,17 @@ def test_http2_client(start_nginx):
     assert nginx.port != port
     reply = http2.fetch(port, "GET", "/")
     assert (reply.status, reply.body, reply.version) == (200, b"fine", "HTTP/2")
+
+
+def test_the_port_of_a_closed_server_goes_to_nobody_else():
+    service = HttpService(lambda *_: (200, "text/plain", "fine"))
+    port = int(service.url.rpartition(":")[2])
+    assert http1.fetch(port, "GET", "/").text == "fine"
+    service.close()
+    with socket.socket() as other, pytest.raises(OSError, match="Address already in use"):
+        other.bind(("127.0.0.1", port))
+    with pytest.raises(ConnectionRefusedError):
+        http1.fetch(port, "GET", "/")
 
 
 def test_gated_provider_holds_streams_and_notices_aborts(start_nginx, gated_provider):

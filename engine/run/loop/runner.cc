@@ -331,7 +331,8 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
   });
 }
 
-// Called before a thread is created: in a new thread no call waits for a result.
+// Called before a thread is created: in a new thread no call waits for a result. The text holds
+// whether no thread of the caller waits for the result or several do, and tells nothing of others.
 Status Runner::CheckResults(const RunRequest& request) const {
   if (request.accepted || !BringResults(request.messages)) return Status::Ok();
   if (state_ != nullptr && !request.thread_id.empty()) {
@@ -344,7 +345,9 @@ Status Runner::CheckResults(const RunRequest& request) const {
   if (matched.ok() || !request.thread_id.empty()) return matched;
   return Status(
       matched.code(),
-      "config.thread_id: must name the thread that waits for the result; " + matched.message());
+      "config.thread_id: must name the thread that waits for the result, because no thread "
+      "or more than one does; in a new thread, " +
+          matched.message());
 }
 
 }  // namespace agent_graph::run

@@ -8,6 +8,8 @@ import http.server
 import threading
 import urllib.parse
 
+from .ports import free_port
+
 _HELD_INTERVAL, _HELD_PIECE = 1, 32 * 1024
 
 
@@ -74,7 +76,7 @@ class Bucket:
             daemon_threads = True
 
         self._lock = threading.Lock()
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", free_port()), Handler)
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
         self.endpoint = f"http://{self.host}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

@@ -4,13 +4,15 @@ import contextlib
 import socket
 import threading
 
+from .ports import free_port
+
 
 class ConnectProxy:
     """`asked`: the targets that clients requested."""
 
     def __init__(self, port_behind):
         self._port_behind = port_behind
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", free_port()))
         self.port = self._listener.getsockname()[1]
         self.asked = []
         self._thread = threading.Thread(target=self._accept, daemon=True)

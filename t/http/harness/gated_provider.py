@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 
+from .ports import free_port
 from .waiting import wait_until
 
 
@@ -25,7 +26,7 @@ class GatedProvider:
         self._finished = 0
         self._sent_bytes = 0
         self._open_connections = 0
-        self.port = None
+        self.port = free_port()
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
         self._thread.start()
@@ -85,11 +86,10 @@ class GatedProvider:
     def _run(self, started):
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=4096)
+            asyncio.start_server(self._serve, "127.0.0.1", self.port, backlog=4096)
         )
         if self._send_buffer:
             server.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer)
-        self.port = server.sockets[0].getsockname()[1]
         started.set()
         self._loop.run_forever()
         server.close()

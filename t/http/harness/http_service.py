@@ -4,6 +4,8 @@ import http.server
 import json
 import threading
 
+from .ports import free_port
+
 
 class HttpService:
     """`answer(method, path, body)` returns (status, content type, text). `parse` decodes the
@@ -43,7 +45,7 @@ class HttpService:
         class Server(http.server.ThreadingHTTPServer):
             request_queue_size = 128  # for many simultaneous calls
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", free_port()), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()

@@ -10,6 +10,7 @@ import threading
 import websockets
 
 from . import environment
+from .ports import free_port
 
 
 class ProviderConnection:
@@ -117,7 +118,7 @@ class LiveProvider:
         self._sockets = []
         self.attempts = 0
         self.refuse_with = None
-        self.port = None
+        self.port = free_port()
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
         self._thread.start()
@@ -145,13 +146,17 @@ class LiveProvider:
     def _run(self, started):
         asyncio.set_event_loop(self._loop)
         self._server = self._loop.run_until_complete(self._serve())
-        self.port = self._server.sockets[0].getsockname()[1]
         started.set()
         self._loop.run_forever()
 
     async def _serve(self):
         return await websockets.serve(
-            self._take, "127.0.0.1", 0, process_request=self._answer, max_size=None, max_queue=None
+            self._take,
+            "127.0.0.1",
+            self.port,
+            process_request=self._answer,
+            max_size=None,
+            max_queue=None,
         )
 
     async def _answer(self, path, headers):

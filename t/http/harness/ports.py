@@ -1,5 +1,7 @@
 """Free TCP ports below the kernel's ephemeral range, so that outgoing connections cannot use
-them."""
+them. Servers of the harness use them, too: a port that the kernel chooses belongs to anybody as soon
+as its server is closed, and then a test that expects a refused connection may find another test's
+server."""
 
 import os
 import random

@@ -6,6 +6,8 @@ import socket
 import struct
 import threading
 
+from .ports import free_port
+
 
 class ResettingPeer:
     """`answer(method, path, body)` returns (content type, bytes). `resets` selects the requests
@@ -50,7 +52,7 @@ class ResettingPeer:
             def shutdown_request(self, request):
                 self.close_request(request)  # no orderly shutdown before the reset
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", free_port()), Handler)
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
         self.url = f"http://{self.host}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

@@ -167,10 +167,22 @@ class ScriptedServer {
   std::vector<std::thread> threads_;  // used by the acceptor until it has ended
 };
 
-// A local port on which nothing listens.
+// A local port on which nothing listens. It is bound until the program exits, so that no other
+// program, and no outgoing connection, gets it meanwhile.
 inline int ClosedPort() {
-  ScriptedServer server([](Connection&) {});
-  return server.port();
+  static const int port = [] {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    const int reservation = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(reservation, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+        getsockname(reservation, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+      std::abort();
+    }
+    return static_cast<int>(ntohs(address.sin_port));
+  }();
+  return port;
 }
 
 }  // namespace agent_graph::testing

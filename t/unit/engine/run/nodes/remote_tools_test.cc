@@ -241,9 +241,11 @@ TEST_F(RemoteToolsTest, AnOlderAnswerOfTheStateReplacesNothing) {
 TEST_F(RemoteToolsTest, WithoutAThreadAResultAnswersNothing) {
   RunRequest request = Resume({Message::ToolResult("c1", "1")});
   request.thread_id.clear();
-  EXPECT_EQ(Run(request).status().message(),
-            "config.thread_id: must name the thread that waits for the result; message 0: no tool "
-            "call with the id \"c1\" waits for a result");
+  EXPECT_EQ(
+      Run(request).status().message(),
+      "config.thread_id: must name the thread that waits for the result, because no thread or "
+      "more than one does; in a new thread, message 0: no tool call with the id \"c1\" waits "
+      "for a result");
   request.thread_id = "t1";
   EXPECT_EQ(Run(request).status().message(),
             "message 0: no tool call with the id \"c1\" waits for a result");
