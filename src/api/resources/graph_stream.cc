@@ -15,7 +15,7 @@
 namespace agent_graph::api {
 namespace {
 
-// What the query and the headers say about the form of the response.
+// The form of the response, from the query and the headers.
 struct StreamForm {
   Framing framing = Framing::kNdjson;
   std::string_view content_type;

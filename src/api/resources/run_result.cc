@@ -21,7 +21,7 @@ namespace {
 // Beyond every entry: such a read waits for the end of the run only.
 constexpr uint64_t kNoEntry = uint64_t{1} << 62;
 constexpr std::chrono::milliseconds kRetryAfter{500};
-// Of one result: more messages or entries than a run can have.
+// Limit on the pages of one run's log.
 constexpr size_t kLogPagesMax = 10'000;
 
 void AppendArray(std::string& out, const std::vector<std::string>& messages) {
@@ -33,7 +33,7 @@ void AppendArray(std::string& out, const std::vector<std::string>& messages) {
   out += ']';
 }
 
-// What the result takes from the run's log.
+// The parts of a run's log that its result needs.
 struct LoggedEnd {
   std::optional<Status> error;
   std::unordered_set<std::string> message_ids;
