@@ -38,12 +38,12 @@ Result<std::string> Caller::Send(Operation operation, const Body& body,
   std::string request = channel_->BeginRequest(operation, UnixMicros());
   pack::Packer packer(request);
   pack::Pack(packer, body);
-  Result<std::string> body = channel_->Call(std::move(request), options);
+  Result<std::string> reply = channel_->Call(std::move(request), options);
   // During a binary upgrade, a server of an older build serves until it has handed over.
-  if (!body.ok() && body.status().message() == kUnknownOperation) {
+  if (!reply.ok() && reply.status().message() == kUnknownOperation) {
     return Unavailable("the state server is being replaced");
   }
-  return body;
+  return reply;
 }
 
 template <typename Answer, typename Body>
