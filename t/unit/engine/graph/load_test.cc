@@ -9,11 +9,17 @@
 #include <fstream>
 
 #include "agent_graph/json.h"
+#include "agent_graph/version.h"
 #include "graph/shared_object.h"
 #include "tools/local/builtin.h"
 
 namespace agent_graph::graph {
 namespace {
+
+std::string VersionText(uint32_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
 
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -185,7 +191,7 @@ TEST(LoadTest, WrongFiles) {
 
 TEST(LoadTest, BrokenSharedObjects) {
   std::string module = kTestGraphs + "broken.so";
-  const std::pair<const char*, const char*> cases[] = {
+  const std::pair<const char*, std::string> cases[] = {
       {"missing",
        "exports no graph \"missing\": it needs AGENT_GRAPH_EXPORT(missing, YourBuildFunction)"},
       {"a-b", "\"a-b\" cannot be an export: letters, digits and _ only"},
@@ -195,8 +201,8 @@ TEST(LoadTest, BrokenSharedObjects) {
        "std::exception"},
       {"empty", "empty: the graph has no nodes; no edge leaves START"},
       {"no_magic", "the export \"no_magic\" is not a graph"},
-      {"other_sdk",
-       "built with SDK 0.2.0, the server has 0.1.0: compile it again with the server's headers"},
+      {"other_sdk", "built with SDK " + VersionText(kSdkVersion + 100) + ", the server has " +
+                        VersionText(kSdkVersion) + ": compile it again with the server's headers"},
       {"other_layout",
        "built with other type layouts than the server: compile it again with the server's headers"},
       {"old_standard",
