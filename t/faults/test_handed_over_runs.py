@@ -34,6 +34,12 @@ def serve(make_service, provider):
     return start
 
 
+def _wait_for_next_attempts(provider):
+    """Other workers ask the model again."""
+    wait_until(lambda: provider.aborted >= _RUNS, "the first attempts are over")
+    provider.wait_for_waiting(_RUNS)
+
+
 def _check_results(service, provider):
     """Each run has its whole answer, once."""
     for number in range(_RUNS):
@@ -55,8 +61,7 @@ def test_a_reload_hands_runs_over(serve, provider):
     service = serve()
     old = {worker.pid for worker in service.workers()}
     service.reload()
-    # Other workers ask the model again.
-    provider.wait_for_waiting(2 * _RUNS)
+    _wait_for_next_attempts(provider)
     provider.open_gate()
     _check_results(service, provider)
     assert not old & {worker.pid for worker in service.workers()}
@@ -67,7 +72,7 @@ def test_a_quit_and_a_start_continue_runs(serve, provider):
     service.quit()
     service.wait_until_gone()
     service.start()
-    provider.wait_for_waiting(2 * _RUNS)
+    _wait_for_next_attempts(provider)
     provider.open_gate()
     _check_results(service, provider)
 
@@ -77,7 +82,7 @@ def test_runs_survive_the_death_of_all_of_nginx(serve, provider):
     service.error_log.allow(r"signal 9")
     service.kill_all()
     service.start()
-    provider.wait_for_waiting(2 * _RUNS)
+    _wait_for_next_attempts(provider)
     provider.open_gate()
     _check_results(service, provider)
 
