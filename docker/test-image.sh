@@ -96,8 +96,8 @@ inside() {
     --inh-caps=-all env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/bin "$@"
 }
 
-inside serve-agent -t
-# A pipe that belongs to the user, as container engines give.
+# Standard output is a pipe that belongs to the user, as in container engines.
+inside sh -c 'serve-agent -t 2>&1 | cat' | grep -q 'test is successful'
 inside sh -c '(serve-agent 2>&1; echo "exit status $?" >/tmp/status) | cat' >"$work/log" &
 server=$!
 until inside curl -fs -o /dev/null http://127.0.0.1:8000/ping; do
