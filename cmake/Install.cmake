@@ -2,7 +2,7 @@
 #
 #   bin/                    agent-graph-admin and the other programs
 #   include/agent_graph/    headers for graphs in C++, with share/pkgconfig and share/cmake
-#   lib/agent-graph/        the script of the backup timer
+#   lib/agent-graph/        the script of the backup timer, the library for tests of graphs
 #   lib/systemd/system/     the backup timer
 #   share/agent-graph/      JSON Schemas, and the viewers of /docs if `make docs` has fetched them
 #   share/doc/agent-graph/  documents and samples
@@ -55,7 +55,9 @@ install(CODE "
   configure_file(${CMAKE_SOURCE_DIR}/packaging/systemd/agent-graph-backup@.service.in
                  ${CMAKE_BINARY_DIR}/packaging/agent-graph-backup@.service @ONLY)
   configure_file(${CMAKE_SOURCE_DIR}/packaging/sdk/agent-graph.pc.in
-                 ${CMAKE_BINARY_DIR}/packaging/agent-graph.pc @ONLY)" ALL_COMPONENTS)
+                 ${CMAKE_BINARY_DIR}/packaging/agent-graph.pc @ONLY)
+  configure_file(${CMAKE_SOURCE_DIR}/packaging/sdk/agent-graph-testing.pc.in
+                 ${CMAKE_BINARY_DIR}/packaging/agent-graph-testing.pc @ONLY)" ALL_COMPONENTS)
 install(FILES ${CMAKE_BINARY_DIR}/packaging/agent-graph-backup@.service
               ${CMAKE_SOURCE_DIR}/packaging/systemd/agent-graph-backup@.timer
         DESTINATION lib/systemd/system COMPONENT tools)
@@ -69,6 +71,11 @@ install(FILES ${CMAKE_SOURCE_DIR}/packaging/sdk/agent-graph-config.cmake
         DESTINATION share/cmake/agent-graph COMPONENT development)
 install(FILES ${CMAKE_BINARY_DIR}/packaging/agent-graph.pc DESTINATION share/pkgconfig
         COMPONENT development)
+if(TARGET agent_graph_testing)
+  install(TARGETS agent_graph_testing LIBRARY DESTINATION lib/agent-graph COMPONENT development)
+  install(FILES ${CMAKE_BINARY_DIR}/packaging/agent-graph-testing.pc DESTINATION share/pkgconfig
+          COMPONENT development)
+endif()
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/build/docs/ DESTINATION share/agent-graph/docs
         COMPONENT documents OPTIONAL PATTERN installed EXCLUDE)

@@ -10,7 +10,7 @@ find admin engine extractor src ngx_module conf t bench -type f \
   \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 >"$list"
 xargs -0 clang-format-19 --dry-run -Werror <"$list"
 for script in .ci/run packaging/systemd/back-up-and-prune packaging/debian/*.post* \
-    $(find cmake conf ngx_module packaging -name '*.sh'); do
+    docker/serve-agent $(find charts cmake conf docker ngx_module packaging -name '*.sh'); do
   bash -n "$script"
 done
 echo 'check-format: clean'

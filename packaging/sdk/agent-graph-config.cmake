@@ -2,6 +2,7 @@
 #
 #   find_package(agent-graph 0.2 REQUIRED)
 #   agent_graph_add_graph(support support.cc)     # builds support.so
+#   target_link_libraries(my_tests PRIVATE agent-graph::testing)     # agent_graph/testing.h
 include(CMakeFindDependencyMacro)
 find_dependency(nlohmann_json)
 
@@ -12,6 +13,13 @@ if(NOT TARGET agent-graph::sdk)
     INTERFACE_INCLUDE_DIRECTORIES ${agent_graph_prefix}/include
     INTERFACE_COMPILE_FEATURES cxx_std_20
     INTERFACE_LINK_LIBRARIES nlohmann_json::nlohmann_json)
+  set(agent_graph_testing ${agent_graph_prefix}/lib/agent-graph/libagent_graph_testing.so)
+  if(EXISTS ${agent_graph_testing})
+    add_library(agent-graph::testing SHARED IMPORTED)
+    set_target_properties(agent-graph::testing PROPERTIES
+      IMPORTED_LOCATION ${agent_graph_testing}
+      INTERFACE_LINK_LIBRARIES agent-graph::sdk)
+  endif()
 endif()
 
 # The module, which loads the graph, contains the functions that the headers declare. So nothing is

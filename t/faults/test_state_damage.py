@@ -7,13 +7,13 @@ import os
 import pathlib
 import socket
 import struct
-import subprocess
 
 import pytest
 
-from harness import environment, leveldb_files
+from harness import leveldb_files
+from harness.admin import admin, state_of
 from harness.agents import DEMO, behaviour
-from harness.ledger import judge, progress, run_writers, settle, stored_memories, stored_messages
+from harness.ledger import await_rows, judge, progress, run_writers, settle, stored_memories, stored_messages
 from harness.leveldb_files import LOG_BLOCK, RECORD_HEAD
 from harness.messages import texts, user
 from harness.waiting import wait_until
@@ -27,21 +27,10 @@ _WHOLE_RECORD = 1  # type of a log record that is contained in one block
 pytestmark = pytest.mark.timeout(600)
 
 
-def _state(service):
-    return service.directory / "state" / "test"
-
-
-def _admin(command, service, code=0):
-    command = [environment.BUILD / "agent-graph-admin", command, _state(service)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    return done.stdout + done.stderr
-
-
 def _tear_end_of_log(service):
     """Appends a record that a power failure has cut after its header; it contains nothing
     acknowledged."""
-    log = max(_state(service).glob("db/*.log"), key=lambda path: path.name)
+    log = max(state_of(service).glob("db/*.log"), key=lambda path: path.name)
     with log.open("ab") as file:
         room = LOG_BLOCK - file.tell() % LOG_BLOCK
         if room < RECORD_HEAD + 100:
@@ -66,7 +55,7 @@ def _repaired(service):
     assert service.get("/ping").status == 200
     service.stop()
     service.wait_until_gone()
-    assert "0 problems" in _admin("repair", service)
+    assert "0 problems" in admin("repair", state_of(service))
     service.start()
 
 
@@ -90,7 +79,7 @@ def test_without_its_socket_the_state_is_served_again(start_service):
 
     def remove(writers):
         for pattern in ("owner.sock", "owner.*.sock"):
-            for path in _state(service).glob(pattern):
+            for path in state_of(service).glob(pattern):
                 path.unlink()
             progress(writers)
             service.kill_worker()
@@ -147,7 +136,7 @@ def test_connections_that_are_cut_lose_and_repeat_nothing(start_service):
 
 def test_leftovers_of_killed_owners_are_in_nobodys_way(start_service):
     service = start_service(_SETTINGS, workers=2)
-    state = _state(service)
+    state = state_of(service)
 
     def leave(writers):
         service.kill_all()
@@ -234,9 +223,9 @@ def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, 
 def test_a_damaged_record_in_the_last_block_of_the_log_is_no_end(start_service, damage):
     """LevelDB itself would treat it as a torn write and drop everything behind it."""
     service = start_service(_SETTINGS, workers=2)
-    before = run_writers(service, _WRITERS, _enough)
+    before = run_writers(service, _WRITERS, await_rows)
     service.kill_all()
-    log = max(_state(service).glob("db/*.log"), key=lambda path: path.name)
+    log = max(state_of(service).glob("db/*.log"), key=lambda path: path.name)
     size = log.stat().st_size
     whole = [record for record in leveldb_files.log_records(log) if record.type == _WHOLE_RECORD]
     last_block = [record for record in whole if record.offset // LOG_BLOCK == size // LOG_BLOCK]
@@ -255,14 +244,14 @@ def test_a_damaged_record_in_the_last_block_of_the_log_is_no_end(start_service, 
         assert all(f'"{name}"'.encode() in record.payload for name in missing), missing
     service.stop()
     service.wait_until_gone()
-    assert "0 problems" in _admin("verify", service)
+    assert "0 problems" in admin("verify", state_of(service))
 
 
 class _Place:
     """A place in the largest of LevelDB's tables that can be damaged."""
 
     def __init__(self, service):
-        self._file = max(_state(service).glob("db/*.ldb"), key=lambda path: path.stat().st_size)
+        self._file = max(state_of(service).glob("db/*.ldb"), key=lambda path: path.stat().st_size)
         self._blocks = leveldb_files.data_blocks(self._file)
         self.threads = set()  # writers whose messages cannot be read afterwards
         self.memories = False  # true if memories cannot be read afterwards
@@ -352,16 +341,6 @@ def _whole_or_refused(service, writer):
     return True
 
 
-def _enough(writers):
-    """Waits for enough rows that each kind has its own block: one block has some 40 memories or 17
-    messages, and the first and the last block of a kind may be shared with another kind."""
-
-    def enough(writer):
-        return len(writer.messages) >= 80 and len(writer.memories) >= 40
-
-    wait_until(lambda: all(enough(writer) for writer in writers), "there are rows", 60)
-
-
 @pytest.mark.parametrize(
     "damage",
     [_Place.damage_index, _Place.damage_a_record, _Place.damage_messages, _Place.damage_a_text,
@@ -372,7 +351,7 @@ def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, dama
     service = start_service(_SETTINGS, workers=2)
     service.error_log.allow(r"is not available")
     # At the next start, the log becomes a table.
-    before = run_writers(service, _WRITERS, _enough)
+    before = run_writers(service, _WRITERS, await_rows)
     service.kill_all()
     service.start()
     settle(service)
@@ -388,8 +367,8 @@ def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, dama
     wait_until(lambda: service.error_log.lines("DATA_LOSS: stored state cannot be read"), "it is told")
     service.stop()
     service.wait_until_gone()
-    assert "DATA_LOSS" in _admin("verify", service, code=1)
-    assert "0 problems" in _admin("repair", service)
+    assert "DATA_LOSS" in admin("verify", state_of(service), code=1)
+    assert "0 problems" in admin("repair", state_of(service))
 
     service.start()
     settle(service)
@@ -410,4 +389,4 @@ def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, dama
     assert len(memories) == len(set(memories))
     service.stop()
     service.wait_until_gone()
-    assert "0 problems" in _admin("verify", service)
+    assert "0 problems" in admin("verify", state_of(service))

@@ -1,6 +1,5 @@
 """agent-graph-admin on the state of a real nginx."""
 
-import json
 import os
 import pathlib
 import re
@@ -11,9 +10,9 @@ import subprocess
 import pytest
 
 from harness import environment, processes
-from harness.admin import PROGRAM, admin
+from harness.admin import PROGRAM, admin, state_of
 from harness.agents import behaviour
-from harness.http_service import HttpService
+from harness.memories import store_memory
 from harness.messages import texts
 from harness.uploads import uploaded
 from harness.waiting import wait_until
@@ -21,18 +20,10 @@ from harness.waiting import wait_until
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 
 
-def _state(service):
-    return service.directory / "state" / "test"
-
-
 def _run(service, thread_id, text):
     reply = service.invoke(text, config={"thread_id": thread_id})
     assert reply.status == 200, reply.text
     return texts(reply.json()["data"]["messages"])
-
-
-def _remember(service, content):
-    assert service.post("/v1/store/memories", {"content": content}).status == 200
 
 
 def _threads(service):
@@ -46,26 +37,26 @@ def _memories(service):
 
 def _backups(service):
     """Returns the names of all backups, complete or not."""
-    return {path.name for path in (_state(service) / "backups").iterdir()} - {".lock"}
+    return {path.name for path in (state_of(service) / "backups").iterdir()} - {".lock"}
 
 
 @pytest.mark.parametrize("by_name", [True, False], ids=["name", "folder"])
 def test_verify_backup_and_restore(start_service, by_name):
     service = start_service(_SETTINGS)
     _run(service, "kept", "hello")
-    _remember(service, "tea")
-    assert "1 threads, 1 memories, 0 problems" in admin("verify", _state(service))
+    store_memory(service, "tea")
+    assert "1 threads, 1 memories, 0 problems" in admin("verify", state_of(service))
     # nginx keeps serving meanwhile.
-    assert "backups/first" in admin("backup", _state(service), "first")
-    assert "exists" in admin("backup", _state(service), "first", code=1)
+    assert "backups/first" in admin("backup", state_of(service), "first")
+    assert "exists" in admin("backup", state_of(service), "first", code=1)
     _run(service, "later", "hello")
-    _remember(service, "coffee")
-    assert "in use" in admin("restore", _state(service), _state(service) / "backups/first", code=1)
-    assert "in use" in admin("repair", _state(service), code=1)
+    store_memory(service, "coffee")
+    assert "in use" in admin("restore", state_of(service), state_of(service) / "backups/first", code=1)
+    assert "in use" in admin("repair", state_of(service), code=1)
     service.stop()
     service.wait_until_gone()
-    admin("restore", _state(service), "first" if by_name else _state(service) / "backups/first")
-    assert "1 threads, 1 memories, 0 problems" in admin("verify", _state(service))
+    admin("restore", state_of(service), "first" if by_name else state_of(service) / "backups/first")
+    assert "1 threads, 1 memories, 0 problems" in admin("verify", state_of(service))
     service.start()
     assert _threads(service) == {"kept"} and _memories(service) == {"tea"}
     assert _run(service, "kept", "again")[:2] == ["hello", "echo: hello"]
@@ -75,8 +66,8 @@ def test_backups_are_private_and_can_be_verified(start_service, directory):
     service = start_service(_SETTINGS)
     _run(service, "kept", "hello")
     uploaded(service, b"x")
-    admin("backup", _state(service), "first")
-    backup = _state(service) / "backups/first"
+    admin("backup", state_of(service), "first")
+    backup = state_of(service) / "backups/first"
     for folder in (backup, backup / "db", backup / "uploads"):
         assert folder.stat().st_mode & 0o777 == 0o700, folder
     assert "1 threads, 0 memories, 0 problems" in admin("verify", backup)
@@ -94,9 +85,9 @@ def test_backups_are_private_and_can_be_verified(start_service, directory):
     service.stop()
     service.wait_until_gone()
     for name in ("first", copy):
-        admin("restore", _state(service), name)
-        assert "1 threads, 0 memories, 0 problems" in admin("verify", _state(service))
-        assert (_state(service) / "db").stat().st_mode & 0o777 == 0o700
+        admin("restore", state_of(service), name)
+        assert "1 threads, 0 memories, 0 problems" in admin("verify", state_of(service))
+        assert (state_of(service) / "db").stat().st_mode & 0o777 == 0o700
     assert "0 problems" in admin("repair", copy)
     service.start()
     assert _threads(service) == {"kept"}
@@ -117,14 +108,14 @@ def test_repair(start_service):
     service = start_service(_SETTINGS)
     for number in range(20):
         _run(service, f"t{number}", "hello")
-        _remember(service, f"memory {number}")
+        store_memory(service, f"memory {number}")
     service.stop()
     service.wait_until_gone()
-    database = _state(service) / "db"
+    database = state_of(service) / "db"
     for file in [*database.glob("MANIFEST-*"), database / "CURRENT"]:
         file.write_bytes(b"damaged")
-    admin("verify", _state(service), code=1)
-    assert "0 problems" in admin("repair", _state(service))
+    admin("verify", state_of(service), code=1)
+    assert "0 problems" in admin("repair", state_of(service))
     service.start()
     assert _threads(service) == {f"t{number}" for number in range(20)}
     assert _memories(service) == {f"memory {number}" for number in range(20)}
@@ -137,8 +128,8 @@ def _messages(service, thread_id):
 
 def _table(service):
     """Returns the only table of a database whose log has been converted."""
-    admin("verify", _state(service))
-    (table,) = (_state(service) / "db").glob("*.ldb")
+    admin("verify", state_of(service))
+    (table,) = (state_of(service) / "db").glob("*.ldb")
     return table
 
 
@@ -161,8 +152,8 @@ def test_what_a_damaged_table_has_lost_is_made_anew(start_service):
     counters = rows.rfind(b"\x11\x00\x01", 0, rows.index(b"\x12\x00\x01"))
     assert counters > 0
     _damage(table, counters)
-    assert "DATA_LOSS" in admin("verify", _state(service), code=1)
-    assert "60 threads, 0 memories, 0 problems" in admin("repair", _state(service))
+    assert "DATA_LOSS" in admin("verify", state_of(service), code=1)
+    assert "60 threads, 0 memories, 0 problems" in admin("repair", state_of(service))
     service.start()
     for thread_id in threads:
         assert _messages(service, thread_id) == ["hello", "echo: hello"]
@@ -175,20 +166,20 @@ def test_a_table_that_is_damaged_anywhere_can_be_repaired(start_service):
     service = start_service(_SETTINGS)
     for number in range(20):
         _run(service, f"t{number}", secrets.token_hex(2000))
-        _remember(service, f"memory {number}")
+        store_memory(service, f"memory {number}")
     service.stop()
     service.wait_until_gone()
     table = _table(service)
-    database, whole = table.parent, _state(service) / "whole"
+    database, whole = table.parent, state_of(service) / "whole"
     shutil.copytree(database, whole)
-    owner = _state(service).stat()
+    owner = state_of(service).stat()
     for step in range(24):
         shutil.rmtree(database)
         shutil.copytree(whole, database)
         for path in [database, *database.iterdir()]:
             os.chown(path, owner.st_uid, owner.st_gid)
         _damage(table, (table.stat().st_size - 1) * step // 23)
-        assert "0 problems" in admin("repair", _state(service))
+        assert "0 problems" in admin("repair", state_of(service))
     service.start()
     assert _run(service, "t0", "again")[-1] == "echo: again"
 
@@ -205,24 +196,24 @@ def test_a_backup_ends_when_its_service_does(start_service):
     service = start_service(_SETTINGS)
     _run(service, "t", "hello")
     processes.freeze(service.cache_manager().pid)
-    command = [PROGRAM, "backup", _state(service), "first"]
+    command = [PROGRAM, "backup", state_of(service), "first"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as backup:
-        wait_until(lambda: _is_locked(_state(service) / "backups/.lock"), "the backup has begun")
-        assert "another backup is being made" in admin("backup", _state(service), "second", code=1)
+        wait_until(lambda: _is_locked(state_of(service) / "backups/.lock"), "the backup has begun")
+        assert "another backup is being made" in admin("backup", state_of(service), "second", code=1)
         service.kill_all()
         _, told = backup.communicate(timeout=environment.PATIENCE)
     assert backup.returncode == 1 and "nginx was stopped meanwhile" in told
     assert _backups(service) == set()
     service.start()
-    admin("backup", _state(service), "first")
+    admin("backup", state_of(service), "first")
 
 
 def _killed_while_its_owner_copies(service):
     """Kills a backup while its copy is being made; returns false if it had ended before. The state
     server continues the copy when the next backup is requested."""
     owner = service.cache_manager()
-    drafts = _state(service) / "backups"
-    with subprocess.Popen([PROGRAM, "backup", _state(service), "first"]) as backup:
+    drafts = state_of(service) / "backups"
+    with subprocess.Popen([PROGRAM, "backup", state_of(service), "first"]) as backup:
         wait_until(
             lambda: backup.poll() is not None or any(drafts.glob("unfinished*")), "it is being copied"
         )
@@ -243,33 +234,33 @@ def test_a_killed_backup_is_not_in_the_way_of_the_next(start_service):
         assert service.post("/v1/threads/t/messages", {"messages": [message]}).status == 200
 
     def caught():
-        shutil.rmtree(_state(service) / "backups/first", ignore_errors=True)
+        shutil.rmtree(state_of(service) / "backups/first", ignore_errors=True)
         return _killed_while_its_owner_copies(service)
 
     wait_until(caught, "a backup was killed amid its copy")
-    admin("backup", _state(service), "second")
+    admin("backup", state_of(service), "second")
     assert "second" in _backups(service)
-    admin("backup", _state(service), "third")
+    admin("backup", state_of(service), "third")
     assert _backups(service) == {"second", "third"}
     for name in ("unfinished-database", "unfinished-database-x"):
-        assert "NAME has letters" in admin("backup", _state(service), name, code=1)
+        assert "NAME has letters" in admin("backup", state_of(service), name, code=1)
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_files_are_part_of_a_backup(start_service, elsewhere):
     service = start_service(_SETTINGS | {"media": {"storage_path": "media/files"} if elsewhere else {}})
-    uploads = [_state(service) / "media/files"] if elsewhere else []
+    uploads = [state_of(service) / "media/files"] if elsewhere else []
     kept = [uploaded(service, b"text %d" % number, "a.txt", "text/plain") for number in range(5)]
     _run(service, "t", "hello")
-    assert "5 files, 30 bytes" in admin("backup", _state(service), "b", *uploads)
+    assert "5 files, 30 bytes" in admin("backup", state_of(service), "b", *uploads)
     later = uploaded(service, b"later")
     service.stop()
     service.wait_until_gone()
-    where = uploads[0] if elsewhere else _state(service) / "uploads"
+    where = uploads[0] if elsewhere else state_of(service) / "uploads"
     for record in kept[:2]:
         file_id = record["file_id"]
         (where / file_id[:2] / file_id[2:4] / file_id).unlink()
-    assert "5 files" in admin("restore", _state(service), _state(service) / "backups/b", *uploads)
+    assert "5 files" in admin("restore", state_of(service), state_of(service) / "backups/b", *uploads)
     service.start()
     for number, record in enumerate(kept):
         assert service.get(record["url"]).body == b"text %d" % number
@@ -278,8 +269,8 @@ def test_files_are_part_of_a_backup(start_service, elsewhere):
     assert service.get(later["url"]).status == 404, "it is younger than the backup"
     assert uploaded(service, b"new")
     # The backup is still complete.
-    assert "exists" in admin("backup", _state(service), "b", *uploads, code=1)
-    assert len([*(_state(service) / "backups/b/uploads").glob("??/??/*.json")]) == 5
+    assert "exists" in admin("backup", state_of(service), "b", *uploads, code=1)
+    assert len([*(state_of(service) / "backups/b/uploads").glob("??/??/*.json")]) == 5
 
 
 def test_a_backup_holds_nothing_but_files(start_service, directory):
@@ -287,23 +278,23 @@ def test_a_backup_holds_nothing_but_files(start_service, directory):
     record = uploaded(service, b"x")
     secret = directory / "secret"
     secret.write_text("not for backups")
-    uploads = _state(service) / "uploads"
+    uploads = state_of(service) / "uploads"
     (uploads / "link").symlink_to(directory)
     (uploads / "zz").symlink_to(directory)
     folder = uploads / record["file_id"][:2] / record["file_id"][2:4]
     (folder / "other").write_text("x")
     (folder / "notes.json").symlink_to(secret)
-    assert "1 files" in admin("backup", _state(service), "first")
-    copied = {path.name for path in (_state(service) / "backups/first/uploads").rglob("*") if not path.is_dir()}
+    assert "1 files" in admin("backup", state_of(service), "first")
+    copied = {path.name for path in (state_of(service) / "backups/first/uploads").rglob("*") if not path.is_dir()}
     assert copied == {record["file_id"], record["file_id"] + ".json"}
     # A record that points to a symbolic link is an error; the link must not be followed.
     (folder / record["file_id"]).unlink()
     (folder / record["file_id"]).symlink_to(secret)
-    assert "is no file" in admin("backup", _state(service), "second", code=1)
+    assert "is no file" in admin("backup", state_of(service), "second", code=1)
     assert _backups(service) == {"first"}
     (folder / record["file_id"]).unlink()
     (folder / record["file_id"]).write_bytes(b"x")
-    admin("backup", _state(service), "second")
+    admin("backup", state_of(service), "second")
 
 
 def _traced(trace, *arguments):
@@ -330,7 +321,7 @@ def test_copies_are_on_the_disk_before_they_are_told(start_service, directory):
     _run(service, "t", "hello")
     service.stop()
     service.wait_until_gone()
-    state = _state(service)
+    state = state_of(service)
     steps = _traced(directory / "trace", "backup", state, "b")
     placed = steps.index(("rename", f"{state}/backups/b"))
     assert ("fsync", f"{state}/backups") in steps[placed:]
@@ -348,8 +339,8 @@ def test_no_restore_from_what_is_no_backup(start_service, directory):
     url = uploaded(service, b"x")["url"]
     service.stop()
     service.wait_until_gone()
-    for backup in (directory, directory / "nowhere", _state(service)):
-        assert "is no backup" in admin("restore", _state(service), backup, code=1)
+    for backup in (directory, directory / "nowhere", state_of(service)):
+        assert "is no backup" in admin("restore", state_of(service), backup, code=1)
     service.start()
     assert service.get(url).body == b"x"
 
@@ -357,128 +348,22 @@ def test_no_restore_from_what_is_no_backup(start_service, directory):
 def test_a_restore_that_fails_changes_nothing(start_service):
     service = start_service(_SETTINGS)
     _run(service, "kept", "hello")
-    admin("backup", _state(service), "b")
+    admin("backup", state_of(service), "b")
     _run(service, "later", "hello")
     service.stop()
     service.wait_until_gone()
     # Its name is too long for the suffix of a temporary name, so it cannot be renamed, like a mount
     # point.
-    uploads = _state(service) / ("u" * 240)
+    uploads = state_of(service) / ("u" * 240)
     uploads.mkdir()
     (uploads / "file").write_text("x")
-    owner = _state(service).stat()
+    owner = state_of(service).stat()
     os.chown(uploads, owner.st_uid, owner.st_gid)
-    told = admin("restore", _state(service), _state(service) / "backups/b", uploads, code=1)
+    told = admin("restore", state_of(service), state_of(service) / "backups/b", uploads, code=1)
     assert f"{uploads} cannot become {uploads}." in told
     assert (uploads / "file").read_text() == "x"
     service.start()
     assert _threads(service) == {"kept", "later"}
-
-
-def _vector(text, dimensions):
-    """Returns similar vectors for texts with the same first letter."""
-    vector = [0.01] * dimensions
-    vector[ord(text[0].lower()) % dimensions] = 1.0
-    return vector
-
-
-@pytest.fixture
-def embeddings():
-    server_state = {"dimensions": 32, "refused": None}
-
-    def answer(_method, _path, body):
-        texts_in = json.loads(body)["input"]
-        if server_state["refused"] in texts_in:
-            return 400, "application/json", "{}"
-        data = [{"index": i, "embedding": _vector(text, server_state["dimensions"])}
-                for i, text in enumerate(texts_in)]
-        return 200, "application/json", json.dumps({"data": data})
-
-    server = HttpService(answer)
-    server.state = server_state
-    yield server
-    server.close()
-
-
-def _search(service, query, **fields):
-    reply = service.post("/v1/store/search", {"query": query, "limit": 50} | fields)
-    assert reply.status == 200, reply.text
-    return [result["content"] for result in reply.json()["data"]["results"]]
-
-
-def _reembed(service, code=0):
-    return admin("reembed", _state(service), service.directory / "conf" / "service.json", code=code)
-
-
-@pytest.mark.parametrize("online", [True, False])
-def test_memories_are_embedded_anew(start_service, embeddings, online):
-    service = start_service(_SETTINGS)
-    words = ["apple", "banana", "cherry", "avocado"]
-    for word in words:
-        _remember(service, word)
-    hashed = _search(service, "apple")
-    assert set(hashed) == set(words) and hashed[0] == "apple"
-
-    service.write_settings(_SETTINGS | {"embedding": {
-        "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "k"}})
-    service.reload()
-    # Until then, vectors of different spaces are not compared; searches by words and age find all
-    # memories.
-    assert _search(service, "apple") == []
-    assert _search(service, "apple", retrieval_strategy="hybrid") == ["apple"]
-    assert _search(service, "apple", retrieval_strategy="relevance") == ["apple"]
-    assert _search(service, "apple", retrieval_strategy="temporal") == words[::-1]
-    _remember(service, "almond")
-    assert _search(service, "apple") == ["almond"]
-    before = service.post("/v1/store/memories/list").json()["data"]["memories"]
-
-    if not online:
-        service.stop()
-        service.wait_until_gone()
-    assert "5 memories, 4 embedded anew, 0 changed meanwhile, 0 refused" in _reembed(service)
-    assert "5 memories, 0 embedded anew" in _reembed(service)
-    if not online:
-        service.start()
-    found = _search(service, "apple")
-    assert set(found) == {*words, "almond"} and set(found[:3]) == {"apple", "avocado", "almond"}
-    assert service.post("/v1/store/memories/list").json()["data"]["memories"] == before
-
-    # The same model name with vectors of another length.
-    embeddings.state["dimensions"] = 48
-    service.reload()
-    assert _search(service, "banana") == []
-    assert "5 embedded anew" in _reembed(service)
-    assert _search(service, "banana")[0] == "banana"
-
-
-def test_texts_that_a_provider_refuses_leave_the_others(start_service, embeddings):
-    service = start_service(_SETTINGS)
-    for word in ("apple", "poison", "banana"):
-        _remember(service, word)
-    service.write_settings(_SETTINGS | {"embedding": {
-        "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "k", "retries_max": 0}})
-    service.reload()
-    embeddings.state["refused"] = "poison"
-    assert "2 embedded anew, 0 changed meanwhile, 1 refused" in _reembed(service, code=1)
-    assert set(_search(service, "apple")) == {"apple", "banana"}
-    embeddings.state["refused"] = None
-    assert "1 embedded anew" in _reembed(service)
-    assert len(_search(service, "apple")) == 3
-
-
-def test_reembed_tells_what_is_wrong(start_service, embeddings):
-    service = start_service(_SETTINGS)
-    _remember(service, "apple")
-    embeddings.close()
-    service.write("other.json", json.dumps(_SETTINGS | {"embedding": {
-        "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "secret-key",
-        "retries_max": 0}}))
-    told = admin("reembed", _state(service), service.directory / "conf" / "other.json", code=1)
-    assert "could not be connected" in told and "secret-key" not in told
-    service.write("other.json", "{")
-    assert "other.json" in admin("reembed", _state(service), service.directory / "conf" / "other.json", code=1)
-    admin("reembed", _state(service), service.directory / "conf" / "nowhere.json", code=1)
-    assert _search(service, "apple") == ["apple"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["verify"], ["verify", "a", "b"], ["drop", "a"], ["backup", "a"]])
@@ -490,4 +375,4 @@ def test_usage(arguments):
 def test_names_of_backups_stay_inside(start_service, name):
     service = start_service(_SETTINGS)
     _run(service, "t", "hello")
-    assert "NAME has letters" in admin("backup", _state(service), name, code=1)
+    assert "NAME has letters" in admin("backup", state_of(service), name, code=1)

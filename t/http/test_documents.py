@@ -9,6 +9,7 @@ import pytest
 
 from harness import documents, environment
 from harness.agents import behaviour
+from harness.file_messages import invoke_with, reference_to, settings_of_model
 from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import file_form, uploaded
@@ -158,17 +159,6 @@ def test_a_module_without_its_reader_says_so(make_service, directory, monkeypatc
     assert accepted and "agent-extract" not in printed
 
 
-def _reference(record, kind="image", nested=False, **fields):
-    if nested:
-        return {"type": kind, "media": {"kind": "file_id", "file_id": record["file_id"]} | fields}
-    return {"type": kind, "file_id": record["file_id"]} | fields
-
-
-def _invoke(service, *blocks, headers=(), **fields):
-    body = {"messages": [{"role": "user", "content": [{"type": "text", "text": "see"}, *blocks]}]}
-    return service.post("/v1/graph/invoke", body | fields, headers=headers)
-
-
 def _seen(reply):
     assert reply.status == 200, reply.text
     return reply.json()["data"]["messages"][0]["content"][1:]
@@ -181,7 +171,7 @@ def test_a_reference_resolves_by_the_stored_type(start_service, nested):
                           ("video/mp4", "video"), ("application/zip", "document")):
         record = uploaded(service, b"data", "a.bin", stored)
         for kind in ("image", "document"):
-            (block,) = _seen(_invoke(service, _reference(record, kind, nested)))
+            (block,) = _seen(invoke_with(service, reference_to(record, kind, nested)))
             assert block["type"] == shown, (stored, kind)
             media = block["media"]
             assert (media["kind"], media["file_id"]) == ("file_id", record["file_id"])
@@ -198,18 +188,18 @@ def test_document_handling(start_service, handling, good, corrupt):
                                   (documents.pdf()[:100], "a.pdf", corrupt)):
         record = uploaded(service, data, filename, None)
         assert (record["extracted_text"] is not None) == (shown == "text")
-        blocks = _seen(_invoke(service, _reference(record, "document")))
+        blocks = _seen(invoke_with(service, reference_to(record, "document")))
         assert [block["type"] for block in blocks] == ([shown] if shown else [])
         if shown == "text":
             assert blocks[0]["text"] == documents.TEXT
     image = uploaded(service, b"x", "a.png", "image/png")
-    assert _seen(_invoke(service, _reference(image)))[0]["type"] == "image"
+    assert _seen(invoke_with(service, reference_to(image)))[0]["type"] == "image"
 
 
 def test_an_unknown_file_is_404_before_the_run(start_service):
     service = start_service(_ECHO)
     for file_id in ("0" * 32, "nonsense", "../x"):
-        reply = _invoke(service, {"type": "image", "file_id": file_id}, config={"thread_id": "t"})
+        reply = invoke_with(service, {"type": "image", "file_id": file_id}, config={"thread_id": "t"})
         assert reply.status == 404 and "not found" in reply.json()["detail"]
         body = {"messages": [{"role": "user", "content": [{"type": "image", "file_id": file_id}]}],
                 "config": {"thread_id": "t"}}
@@ -229,17 +219,17 @@ def test_a_foreign_file_is_like_an_unknown_one(start_service):
     service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
                             files={"env": JWT_ENVIRONMENT})
     record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
-    mine = _invoke(service, _reference(record), headers=bearer("alice"))
+    mine = invoke_with(service, reference_to(record), headers=bearer("alice"))
     assert _seen(mine)[0]["type"] == "image"
 
     def refusal(reference):
-        reply = _invoke(service, reference, headers=bearer("bob"))
+        reply = invoke_with(service, reference, headers=bearer("bob"))
         body = reply.json()
         for key in ("request_id", "timestamp"):
             body["metadata"].pop(key)
         return reply.status, body
 
-    foreign = refusal(_reference(record))
+    foreign = refusal(reference_to(record))
     assert foreign[0] == 404
     assert foreign == refusal({"type": "image", "file_id": "0" * 32})
 
@@ -247,22 +237,14 @@ def test_a_foreign_file_is_like_an_unknown_one(start_service):
 def test_references_are_bounded(start_service):
     service = start_service(_ECHO)
     record = uploaded(service, b"x", "a.png", "image/png")
-    assert _invoke(service, *[_reference(record)] * 64).status == 200
-    assert _invoke(service, *[_reference(record)] * 65).status == 422
-
-
-def _seeing(mock):
-    return {
-        "agent": "graphs/support.json:app",
-        "models": {"default": {"provider": "openai", "model": "m", "api_key": "k",
-                               "base_url": mock.base_url}},
-    }
+    assert invoke_with(service, *[reference_to(record)] * 64).status == 200
+    assert invoke_with(service, *[reference_to(record)] * 65).status == 422
 
 
 @pytest.mark.parametrize("user_id", [None, "alice", 42])
 def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
     mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
-    settings = _seeing(mock)
+    settings = settings_of_model(mock)
     known = user_id is not None
     if known:
         settings |= {"auth": "jwt", "env": "env"}
@@ -270,24 +252,24 @@ def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
     service = start_service(settings, files={"env": JWT_ENVIRONMENT})
     data = bytes(range(256)) * 40
     record = uploaded(service, data, "cat.png", "image/png", headers=headers)
-    reply = _invoke(service, _reference(record), config={"thread_id": "t"}, headers=headers)
+    reply = invoke_with(service, reference_to(record), config={"thread_id": "t"}, headers=headers)
     assert texts(reply.json()["data"]["messages"])[-1] == "A cat."
     sent = json.dumps(mock.requests()[-1]["body"])
     assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
     # The thread stores the reference, not the bytes; the next turn sends them again.
     stored = service.get("/v1/threads/t/messages", headers=headers).text
     assert record["file_id"] in stored and len(stored) < 5000
-    assert _invoke(service, config={"thread_id": "t"}, headers=headers).status == 200
+    assert invoke_with(service, config={"thread_id": "t"}, headers=headers).status == 200
     assert base64.b64encode(data).decode() in json.dumps(mock.requests()[-1]["body"])
 
 
 def test_a_model_is_shown_the_text_of_a_document_apart_from_the_question(
         start_service, start_mock_provider):
     mock = start_mock_provider([{"match": {}, "response": {"content": "Greetings."}}])
-    service = start_service(_seeing(mock))
+    service = start_service(settings_of_model(mock))
     record = uploaded(service, documents.pdf(), "a.pdf", None)
     body = {"messages": [{"role": "user", "content": [
-        {"type": "text", "text": "Summarise this file"}, _reference(record, "document")]}]}
+        {"type": "text", "text": "Summarise this file"}, reference_to(record, "document")]}]}
     assert service.post("/v1/graph/invoke", body).status == 200
     [request] = [entry["body"] for entry in mock.requests()
                  if entry["path"].endswith("/chat/completions")]
@@ -295,128 +277,3 @@ def test_a_model_is_shown_the_text_of_a_document_apart_from_the_question(
         {"type": "text", "text": "Summarise this file"},
         {"type": "text", "text": documents.TEXT},
     ]
-
-
-# Messages that enter a thread by other routes
-
-
-def _post(service, messages, headers=()):
-    return service.post("/v1/threads/t/messages", {"messages": messages}, headers=headers)
-
-
-def _put(service, messages, headers=()):
-    body = {"state": {"context": messages}}
-    return service.request("PUT", "/v1/threads/t/state", body, headers=headers)
-
-
-def _begin(service, messages, headers=()):
-    return _invoke(service, headers=headers, initial_state={"context": messages},
-                   config={"thread_id": "t"})
-
-
-_WAYS = pytest.mark.parametrize("enter", [_post, _put, _begin])
-
-
-def _with(*blocks, **fields):
-    return {"role": "user", "content": [{"type": "text", "text": "see"}, *blocks]} | fields
-
-
-def _context(service, headers=()):
-    return service.get("/v1/threads/t/state", headers=headers).json()["data"]["state"]["context"]
-
-
-@_WAYS
-def test_a_model_is_shown_a_file_of_the_thread(start_service, start_mock_provider, enter):
-    mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
-    service = start_service(_seeing(mock))
-    data = bytes(range(256)) * 40
-    image = uploaded(service, data, "cat.png", "image/png")
-    document = uploaded(service, documents.docx(), "a.docx", None)
-    reply = enter(service, [_with(_reference(image, "document"), _reference(document))])
-    assert reply.status == 200, reply.text
-    message = _context(service)[0]
-    assert [block["type"] for block in message["content"]] == ["text", "image", "text"]
-    assert message["content"][1]["media"]["size_bytes"] == len(data)
-    assert message["content"][2]["text"] == documents.TEXT
-    assert _invoke(service, config={"thread_id": "t"}).status == 200
-    sent = json.dumps(mock.requests()[-1]["body"])
-    assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
-
-
-@_WAYS
-def test_an_unknown_or_foreign_file_enters_no_thread(start_service, enter):
-    service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
-                            files={"env": JWT_ENVIRONMENT})
-    record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
-    for reference in ({"type": "image", "file_id": "0" * 32}, _reference(record)):
-        reply = enter(service, [_with(reference, message_id="m")], bearer("bob"))
-        assert reply.status == 404 and "not found" in reply.json()["detail"]
-    assert service.get("/v1/threads/t", headers=bearer("bob")).status == 404
-    assert enter(service, [_with(_reference(record))], bearer("alice")).status == 200
-
-
-@_WAYS
-def test_what_was_read_can_be_sent_back(start_service, enter):
-    """Also if there are more files than a request may add, if one is deleted, or if all belong to
-    another user."""
-    service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
-                            files={"env": JWT_ENVIRONMENT})
-    record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
-    for start in (0, 40):
-        messages = [_with(_reference(record), message_id=f"m{start + i}") for i in range(40)]
-        assert enter(service, messages, bearer("alice")).status == 200
-    read = _context(service, bearer("alice"))
-    assert sum(block["type"] == "image" for m in read for block in m["content"]) == 80
-    uploads = service.directory / "state" / "test" / "uploads"
-    for file in uploads.rglob(record["file_id"] + "*"):
-        file.unlink()
-    for user_id in ("alice", "bob"):
-        reply = enter(service, read, bearer(user_id))
-        assert reply.status == 200, reply.text
-        assert _context(service, bearer(user_id))[: len(read)] == read
-    new = _with(_reference(record), message_id="new")
-    assert enter(service, [*read, new], bearer("alice")).status == 404
-
-
-def test_new_files_of_a_thread_are_bounded(start_service):
-    service = start_service(_ECHO)
-    record = uploaded(service, b"x", "a.png", "image/png")
-    assert _put(service, [_with(*[_reference(record)] * 64)]).status == 200
-    reply = _put(service, [_with(), _with(*[_reference(record)] * 65)])
-    assert reply.status == 422
-    [detail] = reply.json()["error"]["details"]
-    assert detail["loc"] == ["body", "state", "context", "1", "content"]
-
-
-_PLACES = {_post: ["messages"], _put: ["state", "context"], _begin: ["initial_state", "context"]}
-
-
-@_WAYS
-def test_a_message_is_bounded_with_the_texts_of_its_documents(start_service, enter):
-    service = start_service(_ECHO)
-    record = uploaded(service, b"words " * (512 * 1024 // 6), "a.txt", "text/plain")
-    document = _reference(record, "document")
-    reply = enter(service, [_with(), _with(*[document] * 64)])
-    assert reply.status == 422, reply.text[:1000]
-    [detail] = reply.json()["error"]["details"]
-    assert detail["loc"] == ["body", *_PLACES[enter], "1"] and detail["type"] == "too_long"
-    assert "at most 1048576 bytes" in detail["msg"]
-    assert service.get("/v1/threads/t").status == 404, "nothing is stored"
-    # The content of the message itself counts, too, and escaped quotes need more space.
-    quotes = uploaded(service, b'"' * (500 * 1024), "b.txt", "text/plain")
-    for blocks in ([document, {"type": "text", "text": "x" * 600_000}],
-                   [_reference(quotes, "document"), {"type": "text", "text": "x" * 100_000}]):
-        assert enter(service, [_with(*blocks)]).status == 422
-    assert enter(service, [_with(document)]).status == 200
-    assert len(_context(service)[0]["content"][1]["text"]) > 500_000
-
-
-@_WAYS
-def test_a_file_in_a_message_leaves_it_for_the_text_of_a_document(start_service, enter):
-    service = start_service(_ECHO)
-    record = uploaded(service, b"words " * (512 * 1024 // 6), "a.txt", "text/plain")
-    inline = {"type": "image", "media": {"kind": "data", "mime_type": "image/png",
-                                         "data_base64": base64.b64encode(bytes(500_000)).decode()}}
-    assert enter(service, [_with(_reference(record, "document"), inline)]).status == 200
-    kept = _context(service)[0]["content"]
-    assert kept[2]["media"]["kind"] == "file_id" and len(json.dumps(kept)) < 1024 * 1024

@@ -18,3 +18,8 @@ def admin(*arguments, code=0):
     )
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
+
+
+def state_of(service):
+    """The state directory of a service."""
+    return service.directory / "state" / "test"

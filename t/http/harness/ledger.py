@@ -129,3 +129,13 @@ def progress(writers):
         lambda: all(len(writer.messages) > count for writer, count in zip(writers, before)),
         "writers are answered again",
     )
+
+
+def await_rows(writers):
+    """Waits for enough rows that each kind has its own block: one block has some 40 memories or 17
+    messages, and the first and the last block of a kind may be shared with another kind."""
+
+    def enough(writer):
+        return len(writer.messages) >= 80 and len(writer.memories) >= 40
+
+    wait_until(lambda: all(enough(writer) for writer in writers), "there are rows", 60)

@@ -1,0 +1,21 @@
+"""WebSockets to /v1/graph/ws."""
+
+from .messages import text_of
+from .websocket import WebSocket
+
+TARGET = "/v1/graph/ws"
+
+
+def open_socket(service, **headers):
+    return WebSocket(service.port).upgrade(service.prefix + TARGET, **headers)
+
+
+def gated_settings(provider):
+    model = {"provider": "openai", "model": "gated", "base_url": provider.base_url, "api_key": "key"}
+    return {"agent": "graphs/support.json:app", "models": {"default": model}}
+
+
+def final_text(chunks):
+    messages = [c["message"] for c in chunks if c["event"] == "message" and c["message"]]
+    final = [m for m in messages if m["role"] == "assistant" and not m.get("delta")]
+    return text_of(final[-1])
