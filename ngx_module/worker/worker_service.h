@@ -84,19 +84,21 @@ class WorkerService final : public PortReceiver {
 
  private:
   static void OnTimer(ngx_event_t* event) noexcept;
-  static void OnWritable(ngx_http_request_t* request) noexcept;
 
   void Admit(ExchangeSlot& slot, const std::string& user_id);
   void Take(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload);
+  void RunOverdue(ExchangeSlot& slot);
+  static bool IsSocket(const RequestContext& context);
+
+  // Replies (replies.cc).
+  static void OnWritable(ngx_http_request_t* request) noexcept;
   void Write(ExchangeSlot& slot);
   // Flushes the reply and waits for the connection to become writable for the rest.
   void WriteReply(ExchangeSlot& slot);
   void WaitToWrite(ExchangeSlot& slot, ngx_int_t rc);
   void SendOwnReply(ExchangeSlot& slot, api::Reply reply, const std::string& outcome);
   void FinishRequest(ExchangeSlot& slot, ngx_int_t rc);
-  void RunOverdue(ExchangeSlot& slot);
-  static bool IsSocket(const RequestContext& context);
 
   // Requests that end before their exchange (leaving_requests.cc).
   static void OnClientReadable(ngx_http_request_t* request) noexcept;
