@@ -1,6 +1,13 @@
 #!/bin/sh
 # run.sh   Serves the sample agent in the foreground on 127.0.0.1:$PORT (default 8000) with Debian's
 # nginx. All files are written below build/run/. `make run` builds first, then calls this script.
+#
+# The model is the one that the environment names, as long as conf/service.json has the model `demo`:
+#   MODEL_BASE_URL      a server with OpenAI's API (Ollama, vLLM, llama.cpp, …); MODEL_API_KEY is its
+#                       key, if it needs one
+#   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY    the first of them that is set
+#   MODEL_NAME          which model; otherwise a default, or the first one that the server lists
+#   MODEL_PROVIDER      demo, openai, anthropic or gemini, whichever variables are set
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,9 +16,72 @@ prefix=$PWD/build/run
 url=http://127.0.0.1:$port
 for folder in conf/graphs modules logs temp; do mkdir -p "$prefix/$folder"; done
 
+fail() {
+  echo "run.sh: $1" >&2
+  exit 1
+}
+
+# The first model that the server at MODEL_BASE_URL lists.
+first_model() {
+  curl -fs --max-time 10 ${MODEL_API_KEY:+-H "Authorization: Bearer $MODEL_API_KEY"} "$MODEL_BASE_URL/models" |
+    tr '{,' '\n\n' | sed -n 's/^ *"id" *: *"\([^"]*\)".*/\1/p' | head -n 1
+}
+
+# Sets `provider` and MODEL_NAME.
+choose_model() {
+  provider=${MODEL_PROVIDER:-}
+  if [ -z "$provider" ]; then
+    if [ -n "${MODEL_BASE_URL:-}" ]; then provider=openai
+    elif [ -n "${OPENAI_API_KEY:-}" ]; then provider=openai
+    elif [ -n "${ANTHROPIC_API_KEY:-}" ]; then provider=anthropic
+    elif [ -n "${GEMINI_API_KEY:-}" ]; then provider=gemini
+    else provider=demo
+    fi
+  fi
+  case $provider in
+    demo) return ;;
+    openai) name=gpt-4o-mini ;;
+    anthropic) name=claude-sonnet-4-5 ;;
+    gemini) name=gemini-2.5-flash ;;
+    *) fail "MODEL_PROVIDER=$provider is none of demo, openai, anthropic and gemini" ;;
+  esac
+  if [ -n "${MODEL_BASE_URL:-}" ]; then MODEL_BASE_URL=${MODEL_BASE_URL%/}; fi
+  if [ -n "${MODEL_BASE_URL:-}" ] && [ -z "${MODEL_NAME:-}" ]; then
+    name=$(first_model)
+    if [ -z "$name" ]; then
+      fail "$MODEL_BASE_URL/models lists no model: check MODEL_BASE_URL, which usually ends in /v1, or set MODEL_NAME"
+    fi
+  fi
+  MODEL_NAME=${MODEL_NAME:-$name}
+  export MODEL_NAME MODEL_BASE_URL
+}
+
+# Writes service.json with that model and says which one it is. The values stay in the environment.
+use_model() {
+  shipped='"default": {"provider": "demo", .*}$'
+  if ! grep -q "^ *$shipped" conf/service.json; then
+    cp conf/service.json "$prefix/conf/service.json"
+    echo 'The model is the one of conf/service.json.'
+    return
+  fi
+  choose_model
+  if [ "$provider" = demo ]; then
+    cp conf/service.json "$prefix/conf/service.json"
+    echo 'The model is demo, which knows a few sentences. For a real one: OPENAI_API_KEY=… make run (also ANTHROPIC_API_KEY, GEMINI_API_KEY, MODEL_BASE_URL).'
+    return
+  fi
+  model="\"provider\": \"$provider\", \"model\": \"\${MODEL_NAME}\""
+  if [ -n "${MODEL_BASE_URL:-}" ]; then
+    model="$model, \"base_url\": \"\${MODEL_BASE_URL}\", \"first_byte_timeout_ms\": 300000"
+  fi
+  if [ -n "${MODEL_API_KEY:-}" ]; then model="$model, \"api_key\": \"\${MODEL_API_KEY}\""; fi
+  sed "s/$shipped/\"default\": {$model}/" conf/service.json >"$prefix/conf/service.json"
+  echo "The model is $MODEL_NAME of ${MODEL_BASE_URL:-$provider}."
+}
+
 # The shipped configuration with the port replaced; its relative paths start at the prefix.
 sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.conf"
-cp conf/service.json "$prefix/conf/service.json"
+use_model
 ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_agent_graph_module.so"
 cp conf/graphs/*.json "$prefix/conf/graphs/"
 ln -sfn ../docs "$prefix/docs"
@@ -38,7 +108,7 @@ say_what_to_try() {
 The agent answers on $url (Ctrl-C ends it). Try:
 
   curl -s $url/v1/graph/invoke -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"Hello"}],"config":{"thread_id":"first"}}'
-  curl -sN $url/v1/graph/stream -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"What did I say?"}],"config":{"thread_id":"first"}}'
+  curl -sN $url/v1/graph/stream -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"What time is it in Tokyo?"}],"config":{"thread_id":"first"}}'
   curl -s $url/v1/threads/first/messages
 
 TEXT

@@ -1,4 +1,5 @@
-// The sample agent: a model with one tool. support.json next to it is the same graph without code.
+// The sample agent: a model with tools. It asks before it stores something about the user.
+// support.json next to it is the same graph without code.
 //
 //   g++ -std=c++20 -O2 -fPIC -shared support.cc -o support.so
 #include <agent_graph/agent_graph.h>
@@ -18,6 +19,33 @@ static ToolOutput CurrentTime(const json& arguments, ToolContext&) {
   return json{{"time", text}, {"utc_offset_minutes", offset_minutes}};
 }
 
+// The node after the model: "remember" needs the user's permission.
+static std::string AfterModel(const State& state) {
+  const std::vector<const ToolCallBlock*> calls = state.PendingToolCalls();
+  for (const ToolCallBlock* call : calls) {
+    if (call->name == "remember") return "ASK";
+  }
+  return calls.empty() ? END : "TOOLS";
+}
+
+static NodeResult Ask(const State&, RunContext&) {
+  return NodeResult().Pause("May I store this? Answer yes or no.");
+}
+
+// The user's answer is the newest message.
+static std::string AfterAnswer(const State& state) {
+  const bool allowed = state.LastUserText().find("yes") != std::string::npos;
+  return allowed ? "TOOLS" : "DENIED";
+}
+
+static NodeResult Deny(const State& state, RunContext&) {
+  NodeResult denied;
+  for (const ToolCallBlock* call : state.PendingToolCalls()) {
+    denied.Add(Message::ToolResult(call->id, R"({"error":"the user did not allow this"})", true));
+  }
+  return denied;
+}
+
 static void Build(GraphBuilder& graph) {
   Tool current_time{
       .name = "current_time",
@@ -32,10 +60,18 @@ static void Build(GraphBuilder& graph) {
   graph.AddAgent("MAIN", {.model = "default",
                           .system_prompt = "You are a friendly support agent. Answer briefly.",
                           .tool_node = "TOOLS"});
-  graph.AddToolNode("TOOLS", {current_time});
+  graph.AddToolNode("TOOLS", {current_time, BuiltinTool("calculator"), BuiltinTool("remember"),
+                              BuiltinTool("recall")});
+  graph.AddFunction("ASK", Ask, Execution::kNonBlocking);
+  graph.AddFunction(
+      "DECIDE", [](const State&, RunContext&) { return NodeResult(); }, Execution::kNonBlocking);
+  graph.AddFunction("DENIED", Deny, Execution::kNonBlocking);
   graph.AddEdge(START, "MAIN");
-  graph.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+  graph.AddConditionalEdge("MAIN", AfterModel, {"ASK", "TOOLS", END});
+  graph.AddEdge("ASK", "DECIDE");
+  graph.AddConditionalEdge("DECIDE", AfterAnswer, {"TOOLS", "DENIED"});
   graph.AddEdge("TOOLS", "MAIN");
+  graph.AddEdge("DENIED", "MAIN");
 }
 
 AGENT_GRAPH_EXPORT(app, Build)

@@ -1,6 +1,8 @@
 #include "graph/condition.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "agent_graph/json.h"
 #include "base/letter_case.h"
@@ -81,6 +83,23 @@ Condition ReadFieldCondition(ObjectReader& reader) {
   };
 }
 
+// `true`, `false`, or the tools of which at least one is called.
+Condition ReadCallsCondition(ObjectReader& reader) {
+  constexpr char kKey[] = "tool_calls_pending";
+  const json& value = *reader.Value(kKey);
+  if (!value.is_array()) {
+    const bool wanted = reader.Bool(kKey, true);
+    return [wanted](const State& state) { return !state.PendingToolCalls().empty() == wanted; };
+  }
+  const std::vector<std::string> names = reader.TextList(kKey);
+  if (names.empty()) reader.Fail(reader.PathOf(kKey), "needs the name of a tool");
+  return [names](const State& state) {
+    return std::ranges::any_of(state.PendingToolCalls(), [&](const ToolCallBlock* call) {
+      return std::ranges::find(names, call->name) != names.end();
+    });
+  };
+}
+
 }  // namespace
 
 Condition ReadCondition(ObjectReader& reader) {
@@ -92,10 +111,7 @@ Condition ReadCondition(ObjectReader& reader) {
     return nullptr;
   }
   if (has_field) return ReadFieldCondition(reader);
-  if (has_calls) {
-    bool wanted = reader.Bool("tool_calls_pending", true);
-    return [wanted](const State& state) { return !state.PendingToolCalls().empty() == wanted; };
-  }
+  if (has_calls) return ReadCallsCondition(reader);
   std::string piece = reader.RequiredText("last_text_contains");
   return [piece](const State& state) {
     const Message* last = state.LastMessage();

@@ -1,6 +1,7 @@
 // Conditions on the edges of a declarative graph.
 //
 //   {"tool_calls_pending": true}             the newest assistant message has calls without result
+//   {"tool_calls_pending": ["pay"]}          one of these calls is a call of this tool
 //   {"field": "customer.tier", "equals": 1}  or not_equals, above, below, contains, exists
 //   {"last_text_contains": "bye"}            text of the newest message, any case (ASCII)
 #pragma once

@@ -1,6 +1,10 @@
 #include "models/demo.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +14,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "message/texts.h"
+#include "models/demo_dialog.h"
 #include "models/parameters.h"
 #include "models/tool_output.h"
 #include "models/turns.h"
@@ -73,15 +78,11 @@ std::string CallIdPrefix(const ModelRequest& request) {
 }
 
 std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_view text) {
-  const std::string prefix = CallIdPrefix(request);
-  size_t earlier = 0;
-  for (const Message& message : request.messages) earlier += message.ToolCalls().size();
   std::vector<ToolCallBlock> calls;
   for (;;) {
     const size_t end = text.find('\n');
     std::optional<ToolCallBlock> call = ParseCall(request, text.substr(0, end));
     if (!call) break;
-    call->id = prefix + std::to_string(earlier + calls.size() + 1);
     calls.push_back(*std::move(call));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
@@ -89,18 +90,93 @@ std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_v
   return calls;
 }
 
-// The texts of the tool messages at the end of the conversation, oldest first.
-std::string ResultTexts(const std::vector<Message>& messages) {
-  auto first = messages.end();
-  while (first != messages.begin() && (first - 1)->role == Role::kTool) --first;
+void SetIds(std::vector<ToolCallBlock>& calls, const ModelRequest& request) {
+  const std::string prefix = CallIdPrefix(request);
+  size_t number = 0;
+  for (const Message& message : request.messages) number += message.ToolCalls().size();
+  for (ToolCallBlock& call : calls) call.id = prefix + std::to_string(++number);
+}
+
+std::span<const Message> NewestResults(std::span<const Message> messages) {
+  size_t first = messages.size();
+  while (first > 0 && messages[first - 1].role == Role::kTool) --first;
+  return messages.subspan(first);
+}
+
+// The texts of the results in tool messages, oldest first.
+std::string ResultTexts(std::span<const Message> messages) {
   std::string text;
-  for (; first != messages.end(); ++first) {
-    for (const ToolResultBlock* result : first->ToolResults()) {
+  for (const Message& message : messages) {
+    for (const ToolResultBlock* result : message.ToolResults()) {
       if (!text.empty()) text.push_back('\n');
       text += ToolOutputText(*result);
     }
   }
   return text;
+}
+
+std::vector<FinishedCall> FinishedCalls(std::span<const Message> messages,
+                                        std::span<const Message> results) {
+  std::vector<FinishedCall> finished;
+  for (const Message& message : results) {
+    for (const ToolResultBlock* result : message.ToolResults()) {
+      FinishedCall& one = finished.emplace_back(FinishedCall{.result = result});
+      for (const Message& earlier : messages) {
+        for (const ToolCallBlock* call : earlier.ToolCalls()) {
+          if (call->id == result->call_id) one.call = call;
+        }
+      }
+    }
+  }
+  return finished;
+}
+
+std::string NewestUserText(std::span<const Message> messages) {
+  const auto found = std::find_if(messages.rbegin(), messages.rend(), [](const Message& message) {
+    return message.role == Role::kUser;
+  });
+  return found != messages.rend() ? message::JoinedTexts(*found) : "";
+}
+
+std::string DescribeResults(const ModelRequest& request, std::span<const Message> messages) {
+  const std::span<const Message> results = NewestResults(messages);
+  const std::string question = NewestUserText(messages);
+  if (!ParseCalls(request, question).empty()) return ResultTexts(results);
+  return ReportResults(question, FinishedCalls(messages, results),
+                       std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+}
+
+// The reply with `dialog`. A user's message after tool results answers the question whether the
+// calls may be made.
+DialogAnswer AnswerInDialog(const ModelRequest& request) {
+  const std::span<const Message> messages = request.messages;
+  const Message& last = messages.back();
+  if (last.role == Role::kTool) return {.text = DescribeResults(request, messages)};
+  const std::string text = message::JoinedTexts(last);
+  DialogAnswer answer;
+  if (last.role == Role::kUser) {
+    answer.calls = ParseCalls(request, text);
+    if (!answer.calls.empty()) return answer;
+    answer =
+        AnswerSentence(text, request.tools,
+                       std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+    if (!answer.calls.empty() || !answer.text.empty()) return answer;
+  }
+  const std::span<const Message> before = messages.first(messages.size() - 1);
+  if (!before.empty() && before.back().role == Role::kTool) {
+    return {.text = DescribeResults(request, before)};
+  }
+  return {.text = kEcho + text};
+}
+
+DialogAnswer Answer(const ModelRequest& request) {
+  const Message& last = request.messages.back();
+  if (last.role == Role::kTool) return {.text = ResultTexts(NewestResults(request.messages))};
+  const std::string text = message::JoinedTexts(last);
+  DialogAnswer answer;
+  if (last.role == Role::kUser) answer.calls = ParseCalls(request, text);
+  if (answer.calls.empty()) answer.text = kEcho + text;
+  return answer;
 }
 
 int64_t CountPromptWords(const ModelRequest& request) {
@@ -139,6 +215,13 @@ Result<std::chrono::milliseconds> DelayOf(const json& parameters) {
   return std::chrono::milliseconds(found->get<int64_t>());
 }
 
+Result<bool> WantsDialog(const json& parameters) {
+  const auto found = parameters.find("dialog");
+  if (found == parameters.end()) return false;
+  if (!found->is_boolean()) return Status(StatusCode::kModel, "dialog must be true or false");
+  return found->get<bool>();
+}
+
 }  // namespace
 
 const ProviderKind kDemoProvider = {
@@ -147,6 +230,8 @@ const ProviderKind kDemoProvider = {
     .checked_parameter = IntegerParameter{.name = "delay_ms", .minimum = 0, .maximum = kDelayMsMax},
     .create = [](const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>&)
         -> Result<std::unique_ptr<ModelProvider>> {
+      AG_ASSIGN_OR_RETURN(const json parameters, MergeParameters(options.parameters_json, "{}"));
+      AG_RETURN_IF_ERROR(WantsDialog(parameters).status());
       return std::unique_ptr<ModelProvider>(std::make_unique<DemoModel>(options.parameters_json));
     },
 };
@@ -160,6 +245,7 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
   AG_ASSIGN_OR_RETURN(const json parameters,
                       MergeParameters(parameters_json_, request.parameters_json));
   AG_ASSIGN_OR_RETURN(const std::chrono::milliseconds delay, DelayOf(parameters));
+  AG_ASSIGN_OR_RETURN(const bool dialog, WantsDialog(parameters));
 
   ModelReply reply;
   reply.model = kModelName;
@@ -167,19 +253,16 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
   Usage usage;
   usage.prompt_tokens = CountPromptWords(request);
 
-  const Message& last = request.messages.back();
-  std::vector<ToolCallBlock> calls;
-  if (last.role == Role::kUser) calls = ParseCalls(request, message::JoinedTexts(last));
-  if (calls.empty()) {
-    std::string text = last.role == Role::kTool ? ResultTexts(request.messages)
-                                                : kEcho + message::JoinedTexts(last);
-    AG_RETURN_IF_ERROR(StreamWords(text, delay, request.deadline, cancellation, on_delta));
+  DialogAnswer answer = dialog ? AnswerInDialog(request) : Answer(request);
+  if (answer.calls.empty()) {
+    AG_RETURN_IF_ERROR(StreamWords(answer.text, delay, request.deadline, cancellation, on_delta));
     reply.stop_reason = "stop";
-    usage.completion_tokens = CountWords(text);
-    reply.message.content.emplace_back(TextBlock{.text = std::move(text)});
+    usage.completion_tokens = CountWords(answer.text);
+    reply.message.content.emplace_back(TextBlock{.text = std::move(answer.text)});
   } else {
-    usage.completion_tokens = static_cast<int64_t>(calls.size());
-    for (ToolCallBlock& call : calls) reply.message.content.emplace_back(std::move(call));
+    SetIds(answer.calls, request);
+    usage.completion_tokens = static_cast<int64_t>(answer.calls.size());
+    for (ToolCallBlock& call : answer.calls) reply.message.content.emplace_back(std::move(call));
     reply.stop_reason = "tool_calls";
   }
   usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;

@@ -13,6 +13,9 @@
 // The text is streamed word by word, each word with the white space before it. Usage counts words:
 // prompt_tokens those of the system prompt and of all texts of the conversation, completion_tokens
 // those of the reply. The parameter `delay_ms` (0 to 60,000) is a delay before each word.
+//
+// With the parameter `dialog` it also understands some ordinary sentences and reports results in
+// sentences; see demo_dialog.h.
 #pragma once
 
 #include <string>

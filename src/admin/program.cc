@@ -1,11 +1,6 @@
 #include "admin/program.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +8,8 @@
 #include "admin/backup.h"
 #include "admin/reembed.h"
 #include "admin/state_access.h"
-#include "base/text_position.h"
 #include "base/version.h"
+#include "settings/load_file.h"
 #include "settings/settings.h"
 #include "state/maintenance.h"
 
@@ -99,22 +94,6 @@ int RunRepair(const Call& call) {
   return RunVerify(call);
 }
 
-Result<settings::Settings> LoadSettings(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  if (!in) return Status(StatusCode::kNotFound, file + ": cannot be read");
-  settings::Environment environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view pair(*variable);
-    const size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment[std::string(pair.substr(0, equals))] = pair.substr(equals + 1);
-  }
-  auto loaded = settings::Load(std::filesystem::absolute(file).string(), text, environment);
-  if (loaded.ok()) return loaded;
-  return Status(loaded.status().code(), FileProblem(file, loaded.status()));
-}
-
 int RunReembed(const Call& call) {
   const auto done = Reembed(call.state, call.settings);
   if (!done.ok()) return Fail(call.output, done.status());
@@ -183,7 +162,7 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   }
   // Read the file before root becomes another user, who may not be allowed to read it.
   Result<settings::Settings> settings = settings::Settings();
-  if (command->takes_settings) settings = LoadSettings(operands[1]);
+  if (command->takes_settings) settings = settings::LoadFile(operands[1]);
   if (!settings.ok()) return Fail(output, settings.status());
   Result<StateAccess> state = StateAccess::Open(operands[0]);
   if (!state.ok()) return Fail(output, state.status());

@@ -1,5 +1,6 @@
 """`make run` after the build: the shipped configuration in the foreground, with any path."""
 
+import json
 import os
 import pathlib
 import pwd
@@ -12,6 +13,7 @@ import subprocess
 import pytest
 
 from harness import environment, http1, processes
+from harness.connect_proxy import ConnectProxy
 from harness.http_service import HttpService
 from harness.ports import free_port
 from harness.uploads import file_form
@@ -28,13 +30,13 @@ def _users():
 
 
 class RunningServer:
-    def __init__(self, checkout, user, port):
+    def __init__(self, checkout, user, port, **variables):
         self._printed = checkout / "printed"
         with open(self._printed, "wb") as output:
             self._process = subprocess.Popen(
                 ["conf/run.sh"],
                 cwd=checkout,
-                env={"PATH": os.environ["PATH"], "PORT": str(port)},
+                env={"PATH": os.environ["PATH"], "PORT": str(port)} | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -109,8 +111,10 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
                 done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
                 assert done.returncode == 0 and b'"detail"' not in done.stdout, done.stdout
             threads = http1.fetch(port, "GET", "/v1/threads/first/messages").json()
-            # Two turns per round, each with the user's message and the answer.
-            assert len(threads["data"]["messages"]) == 4 * (attempt + 1)
+            # Two turns per round: a greeting with its answer, and a question with the call of a
+            # tool, its result and the answer.
+            roles = [message["role"] for message in threads["data"]["messages"]]
+            assert roles == ["user", "assistant", "user", "assistant", "tool", "assistant"] * (attempt + 1)
             # The documentation pages exist, with or without their viewers.
             assert http1.fetch(port, "GET", "/docs").status == 200
             # A token in the query of a WebSocket must not be written to any file.
@@ -196,3 +200,118 @@ def test_run_says_nothing_of_an_agent_where_another_program_answers(checkout, us
             server.close()
     finally:
         other.close()
+
+
+# The model of `make run`
+
+
+def _ask(port, text):
+    body = {"messages": [{"role": "user", "content": text}]}
+    return http1.fetch(port, "POST", "/v1/graph/invoke", (), body)
+
+
+@pytest.fixture
+def run(checkout, user):
+    """run(NAME=value) starts the server with these variables; returns (port, what it printed)."""
+    servers = []
+
+    def start(**variables):
+        port = free_port()
+        servers.append(RunningServer(checkout, user, port, **variables))
+        servers[-1].wait_for_advice()
+        return port, servers[-1].printed
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "variables, line",
+    [
+        ({}, "The model is llama of {url}."),
+        ({"MODEL_NAME": "my-model", "MODEL_API_KEY": "its-key"}, "The model is my-model of {url}."),
+        ({"OPENAI_API_KEY": "other-key"}, "The model is llama of {url}."),
+    ],
+)
+def test_run_talks_to_the_model_at_an_address(run, variables, line):
+    requests = []
+
+    def answer(method, path, body):
+        requests.append((method, path, body))
+        if method == "GET":
+            return 200, "application/json", '{"object":"list","data":[{"id":"llama","object":"model"},{"id":"b"}]}'
+        chunk = {"choices": [{"index": 0, "delta": {"content": "I am real."}, "finish_reason": "stop"}]}
+        return 200, "text/event-stream", f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+
+    server = HttpService(answer)
+    try:
+        port, printed = run(MODEL_BASE_URL=f"{server.url}/v1", **variables)
+        assert line.format(url=f"{server.url}/v1") in printed.splitlines()
+        reply = _ask(port, "Hello")
+        assert reply.json()["data"]["messages"][-1]["content"][0]["text"] == "I am real."
+        method, path, body = requests[-1]
+        assert (method, path) == ("POST", "/v1/chat/completions")
+        assert json.loads(body)["model"] == variables.get("MODEL_NAME", "llama")
+        assert "its-key" not in printed and "other-key" not in printed
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "variables, line, host",
+    [
+        ({"OPENAI_API_KEY": "k"}, "The model is gpt-4o-mini of openai.", "api.openai.com:443"),
+        ({"ANTHROPIC_API_KEY": "k"}, "The model is claude-sonnet-4-5 of anthropic.", "api.anthropic.com:443"),
+        (
+            {"GEMINI_API_KEY": "k", "MODEL_NAME": "gemini-x"},
+            "The model is gemini-x of gemini.",
+            "generativelanguage.googleapis.com:443",
+        ),
+    ],
+)
+def test_run_talks_to_the_provider_of_the_key(run, variables, line, host):
+    """A proxy that leads nowhere shows which provider is asked."""
+    nowhere = HttpService(lambda *_: (404, "text/plain", ""))
+    try:
+        with ConnectProxy(int(nowhere.url.rpartition(":")[2])) as proxy:
+            port, printed = run(https_proxy=f"http://127.0.0.1:{proxy.port}", **variables)
+            assert line in printed.splitlines()
+            assert _ask(port, "Hello").status == 500
+            assert set(proxy.asked) == {host}
+    finally:
+        nowhere.close()
+
+
+def test_run_without_a_key_has_the_demo_model(run):
+    port, printed = run(OPENAI_API_KEY="k", MODEL_PROVIDER="demo")
+    assert "The model is demo" in printed
+    reply = _ask(port, "What is 6 * 7?")
+    assert reply.json()["data"]["messages"][-1]["content"][0]["text"] == "6 * 7 = 42."
+
+
+def test_run_keeps_the_model_of_the_configuration(checkout, run):
+    path = checkout / "conf" / "service.json"
+    settings = json.loads(path.read_text())
+    settings["models"] = {"default": {"provider": "demo"}}
+    path.write_text(json.dumps(settings))
+    port, printed = run(OPENAI_API_KEY="k")
+    assert "The model is the one of conf/service.json." in printed.splitlines()
+    reply = _ask(port, "What is 6 * 7?")
+    assert reply.json()["data"]["messages"][-1]["content"][0]["text"] == "You said: What is 6 * 7?"
+
+
+@pytest.mark.parametrize(
+    "variables, advice",
+    [
+        ({"MODEL_PROVIDER": "gpt"}, "MODEL_PROVIDER=gpt is none of demo, openai, anthropic and gemini"),
+        ({"MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, "http://127.0.0.1:1/v1/models lists no model"),
+    ],
+)
+def test_run_says_what_is_wrong_with_the_model(checkout, user, variables, advice):
+    server = RunningServer(checkout, user, free_port(), **variables)
+    try:
+        assert server.wait() != 0
+        assert advice in server.printed
+    finally:
+        server.close()

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <ctime>
+#include <stdexcept>
 
+#include "agent_graph/builtin_tools.h"
 #include "agent_graph/json.h"
 #include "base/clock.h"
 
@@ -134,3 +136,16 @@ std::vector<std::string> BuiltinNames() {
 }
 
 }  // namespace agent_graph::tools
+
+namespace agent_graph {
+
+Tool BuiltinTool(std::string_view name) {
+  const Tool* tool = tools::FindBuiltin(name);
+  if (tool != nullptr) return *tool;
+  std::string names;
+  for (const std::string& one : tools::BuiltinNames()) names += names.empty() ? one : ", " + one;
+  throw std::invalid_argument("there is no built-in tool \"" + std::string(name) +
+                              "\"; there are " + names);
+}
+
+}  // namespace agent_graph

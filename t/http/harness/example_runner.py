@@ -9,6 +9,7 @@ import sys
 
 from . import environment, http1
 from .certificate import self_signed
+from .command import RunningAgent
 from .configuration import load_module, nginx_configuration, service_configuration
 from .examples import output_differences
 from .nginx import Nginx
@@ -48,6 +49,7 @@ class ExampleRunner:
         self._output = ""
         self._again = None
         self._nginx = None
+        self._running = None
 
     def run(self, examples):
         actions = {
@@ -59,6 +61,7 @@ class ExampleRunner:
             "background": self._background,
             "agent": self._agent,
             "serve": self._serve,
+            "folder": self._run_folder,
             "check": self._check_service,
             "not": lambda _: None,
         }
@@ -79,6 +82,8 @@ class ExampleRunner:
         return self._routes
 
     def close(self):
+        if self._running:
+            self._running.close()
         for child in self._children:
             child.kill()
             child.wait()
@@ -122,6 +127,11 @@ class ExampleRunner:
         self._files.clear()
         self._begin(nginx, {})
 
+    def _run_folder(self, example):
+        """`agent-graph run` with a folder that the document has made."""
+        self._stop()
+        self._running = RunningAgent(self.folder / example.argument, self._port("8000"))
+
     def _check_service(self, example):
         """`nginx -t` accepts this service.json."""
         service = Service(self._next_directory(), example.text)
@@ -137,6 +147,9 @@ class ExampleRunner:
         self._nginx = nginx.start(extra_environment=variables)
 
     def _stop(self):
+        if self._running:
+            self._running.close()
+            self._running = None
         if self._nginx:
             self._nginx.stop()
             self._nginx.wait_until_gone()
@@ -202,7 +215,7 @@ class ExampleRunner:
         done = subprocess.run(
             programs[language],
             cwd=self.folder,
-            env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder), "PYTHONUNBUFFERED": "1"},
+            env={"PATH": f"{environment.BUILD}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder), "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

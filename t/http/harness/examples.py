@@ -9,6 +9,7 @@ A mark is an HTML comment on the line before a block, so it does not show in the
     <!-- example: build NAME -->      the compiler command that makes this file
     <!-- example: background PORT --> a server to start in the background
     <!-- example: agent NAME -->      the command that starts this agent: a sample, or a file
+    <!-- example: folder NAME -->     the command that serves this folder of `agent-graph init`
     <!-- example: serve -->           a part of an nginx.conf; starts an nginx with it
     <!-- example: check -->           a service.json that `nginx -t` accepts
     <!-- example: not run, REASON -->

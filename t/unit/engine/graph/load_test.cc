@@ -82,15 +82,30 @@ TEST(LoadTest, BothSamplesAreTheSameGraph) {
     auto graph = LoadGraph(kSamples + file, "app");
     ASSERT_TRUE(graph.ok()) << graph.status().ToString();
     EXPECT_EQ((*graph)->name(), "support");
-    ASSERT_EQ((*graph)->nodes().size(), 2u);
-    EXPECT_EQ((*graph)->edges().size(), 4u);
+    ASSERT_EQ((*graph)->nodes().size(), 5u);
+    EXPECT_EQ((*graph)->edges().size(), 9u);
     const auto* agent = std::get_if<Agent>(&(*graph)->FindNode("MAIN")->kind);
     ASSERT_NE(agent, nullptr);
     EXPECT_EQ(agent->system_prompt, "You are a friendly support agent. Answer briefly.");
     ASSERT_NE((*graph)->ToolsOf(*agent), nullptr);
-    EXPECT_NE((*graph)->ToolsOf(*agent)->Find("current_time"), nullptr);
+    for (const char* tool : {"current_time", "calculator", "remember", "recall"}) {
+      EXPECT_NE((*graph)->ToolsOf(*agent)->Find(tool), nullptr) << tool;
+    }
     EXPECT_EQ(*(*graph)->Next(START, State()), "MAIN");
     EXPECT_EQ(*(*graph)->Next("MAIN", State()), END);
+    for (const auto& [tool, next] : {std::pair("calculator", "TOOLS"), {"remember", "ASK"}}) {
+      Message calling;
+      calling.role = Role::kAssistant;
+      calling.content = {ToolCallBlock{.id = "c", .name = tool}};
+      State state;
+      state.mutable_messages() = {calling};
+      EXPECT_EQ(*(*graph)->Next("MAIN", state), next);
+    }
+    for (const auto& [answer, next] : {std::pair("yes", "TOOLS"), {"no", "DENIED"}}) {
+      State state;
+      state.mutable_messages() = {Message::User(answer)};
+      EXPECT_EQ(*(*graph)->Next("DECIDE", state), next);
+    }
   }
 }
 
@@ -327,6 +342,9 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithEdges(R"({"from":"START","when":[{"tool_calls_pending":1,"to":"B"}],
                                       "otherwise":"A"})"),
                         "app.edges.0.when.0.tool_calls_pending: must be true or false"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[{"tool_calls_pending":[],"to":"B"}],
+                                      "otherwise":"A"})"),
+                        "app.edges.0.when.0.tool_calls_pending: needs the name of a tool"},
         DocumentMistake{WithEdges(R"({"from":"START","to":"A"})"),
                         "app: node \"B\" cannot be reached"},
         DocumentMistake{WithKey(R"("fields":[])"), "app.fields: must be an object"},

@@ -121,6 +121,8 @@ TEST(DemoModel, WaitsBetweenWords) {
   ModelRequest wrong = Ask("a");
   wrong.parameters_json = "{\"delay_ms\": -1}";
   EXPECT_EQ(Collect(model, wrong).reply.status().code(), StatusCode::kModel);
+  wrong.parameters_json = "{\"dialog\": 1}";
+  EXPECT_EQ(Collect(model, wrong).reply.status().message(), "dialog must be true or false");
 }
 
 TEST(DemoModel, EndsWhenCancelled) {

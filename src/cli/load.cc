@@ -1,0 +1,74 @@
+#include "cli/load.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+
+#include "base/mutex.h"
+
+namespace agent_graph::cli {
+namespace {
+
+double Milliseconds(Duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+std::string Line(const char* name, std::vector<Duration> values) {
+  std::ranges::sort(values);
+  std::array<char, 120> line;
+  std::snprintf(line.data(), line.size(), "%-12s p50 %.1f ms   p99 %.1f ms   longest %.1f ms\n",
+                name, Milliseconds(Percentile(values, 0.5)), Milliseconds(Percentile(values, 0.99)),
+                Milliseconds(values.empty() ? Duration(0) : values.back()));
+  return line.data();
+}
+
+}  // namespace
+
+LoadReport RunLoad(const LoadOptions& options, const MakeRequest& make_request) {
+  LoadReport report;
+  Mutex mutex;
+  std::atomic<size_t> started{0};
+  const auto client = [&](size_t number) {
+    while (started.fetch_add(1) < options.requests) {
+      const Result<Measured> measured = make_request(number);
+      const MutexLock lock(mutex);
+      if (measured.ok()) {
+        report.done.push_back(*measured);
+      } else if (report.failed++ == 0) {
+        report.first_failure = measured.status();
+      }
+    }
+  };
+  const auto begin = MonotonicClock::now();
+  std::vector<std::thread> clients;
+  for (size_t i = 0; i < options.concurrency; ++i) clients.emplace_back(client, i);
+  for (std::thread& thread : clients) thread.join();
+  report.elapsed = MonotonicClock::now() - begin;
+  return report;
+}
+
+Duration Percentile(const std::vector<Duration>& sorted, double share) {
+  if (sorted.empty()) return Duration(0);
+  const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+  return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
+}
+
+std::string ReportText(const LoadReport& report) {
+  std::vector<Duration> totals;
+  std::vector<Duration> firsts;
+  for (const Measured& one : report.done) {
+    totals.push_back(one.total);
+    firsts.push_back(one.first_text);
+  }
+  const double seconds = std::chrono::duration<double>(report.elapsed).count();
+  const double rate = seconds > 0 ? static_cast<double>(report.done.size()) / seconds : 0;
+  std::array<char, 120> line;
+  std::snprintf(line.data(), line.size(), "%zu requests in %.2f s: %.1f per second, %zu failed\n",
+                report.done.size() + report.failed, seconds, rate, report.failed);
+  return line.data() + Line("whole answer", totals) + Line("first text", firsts);
+}
+
+}  // namespace agent_graph::cli

@@ -1,0 +1,119 @@
+// agent-graph run: becomes an nginx that serves the agent of a folder.
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/errno_text.h"
+#include "cli/command.h"
+#include "cli/installation.h"
+
+namespace agent_graph::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kAddress[] = "127.0.0.1:8000";  // in the nginx.conf of `init`
+constexpr char kModuleName[] = "ngx_http_agent_graph_module.so";
+constexpr int64_t kPortDefault = 8000;
+constexpr int64_t kPortMax = 65535;
+
+constexpr Option kRunOptions[] = {
+    {.name = "port", .value = "PORT", .help = "another port than 8000"},
+    {.name = "nginx", .value = "FILE", .help = "the program of nginx"},
+    {.name = "module", .value = "FILE", .help = "ngx_http_agent_graph_module.so"},
+};
+
+Status Failure(const std::string& text) {
+  return Status(StatusCode::kUnavailable, text);
+}
+
+// The folders that nginx.conf names, and a link to the module.
+Status PrepareFolders(const fs::path& run, const std::string& module) {
+  std::error_code error;
+  for (const char* folder : {"logs", "temp", "modules"}) {
+    fs::create_directories(run / folder, error);
+    if (error) return Failure((run / folder).string() + ": " + error.message());
+  }
+  const fs::path link = run / "modules" / kModuleName;
+  fs::remove(link, error);
+  fs::create_symlink(module, link, error);
+  if (error) return Failure(link.string() + ": " + error.message());
+  return Status::Ok();
+}
+
+// Writes nginx.conf with another port beside it, because paths in it start at its folder.
+Result<fs::path> WithPort(const fs::path& configuration, int64_t port) {
+  std::ifstream in(configuration, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (!in) return Failure(configuration.string() + ": cannot be read");
+  if (text.find(kAddress) == std::string::npos) {
+    return Failure(configuration.string() + ": has no `listen " + kAddress +
+                   "`, which --port would replace: write the port there");
+  }
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  for (size_t at = 0; (at = text.find(kAddress, at)) != std::string::npos; at += address.size()) {
+    text.replace(at, sizeof kAddress - 1, address);
+  }
+  const fs::path changed = configuration.parent_path() / ".nginx.port.conf";
+  std::ofstream out(changed, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return Failure(changed.string() + ": cannot be written");
+  return changed;
+}
+
+Status Execute(std::vector<std::string> words) {
+  std::vector<char*> vector;
+  for (std::string& word : words) vector.push_back(word.data());
+  vector.push_back(nullptr);
+  execv(vector[0], vector.data());
+  return Failure(words[0] + ": cannot be started: " + ErrnoText(errno));
+}
+
+Status RunRun(const Arguments& arguments, const Streams& streams) {
+  AG_ASSIGN_OR_RETURN(const int64_t port, arguments.Number("port", kPortDefault, 1, kPortMax));
+  AG_ASSIGN_OR_RETURN(const std::string nginx, FindNginx(arguments.Value("nginx", "")));
+  AG_ASSIGN_OR_RETURN(const std::string module, FindModule(arguments.Value("module", "")));
+  const fs::path directory =
+      fs::absolute(arguments.operands().empty() ? "." : arguments.operands()[0]).lexically_normal();
+  fs::path configuration = directory / "nginx.conf";
+  if (!fs::exists(configuration)) {
+    return Status(StatusCode::kNotFound, configuration.string() +
+                                             ": does not exist; `agent-graph init DIRECTORY` makes "
+                                             "a folder with everything");
+  }
+  AG_RETURN_IF_ERROR(PrepareFolders(directory / "run", module));
+  if (arguments.Has("port")) {
+    AG_ASSIGN_OR_RETURN(configuration, WithPort(configuration, port));
+  }
+  std::fprintf(streams.out, "Serving %s on http://127.0.0.1:%lld (Ctrl-C ends it)\n",
+               directory.c_str(), static_cast<long long>(port));
+  std::fflush(streams.out);
+  // Workers of root would run as another user, who may not write to this folder.
+  const std::string globals = geteuid() == 0 ? "daemon off; user root;" : "daemon off;";
+  return Execute({nginx, "-p", (directory / "run").string() + "/", "-c", configuration.string(),
+                  "-e", "stderr", "-g", globals});
+}
+
+}  // namespace
+
+const Command kRunCommand = {
+    .name = "run",
+    .operands = "[DIRECTORY]",
+    .operands_min = 0,
+    .operands_max = 1,
+    .summary = "serves the agent of a folder, in the foreground",
+    .help =
+        "Starts nginx with the nginx.conf of the folder (the current one by default), such as\n"
+        "`agent-graph init` has written it. State, uploads and logs are kept in DIRECTORY/run.\n",
+    .options = kRunOptions,
+    .run = RunRun,
+};
+
+}  // namespace agent_graph::cli

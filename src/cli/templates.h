@@ -1,0 +1,18 @@
+// The files that `agent-graph init` writes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agent_graph::cli {
+
+struct TemplateFile {
+  std::string_view name;
+  std::string_view content;
+};
+
+// The files of an agent in JSON, or in C++.
+std::vector<TemplateFile> AgentTemplate(bool cpp);
+
+}  // namespace agent_graph::cli

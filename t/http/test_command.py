@@ -1,0 +1,169 @@
+"""The program agent-graph, used as a reader of docs/quickstart.md uses it."""
+
+import json
+import re
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+from harness import environment
+from harness.command import RunningAgent, command
+from harness.tokens import JWT_ENVIRONMENT, token
+
+pytestmark = pytest.mark.skipif(
+    environment.SANITIZER != "", reason="agent-graph run starts nginx without the sanitizer's options"
+)
+
+_SDK = environment.BUILD / "sdk" / "include"
+
+
+@pytest.fixture
+def run_agent():
+    running = []
+
+    def start(folder, **variables):
+        running.append(RunningAgent(folder, **variables))
+        return running[-1]
+
+    yield start
+    for agent in running:
+        agent.close()
+
+
+def _chat(agent, *lines, **other):
+    return command("chat", "--url", agent.url, text="".join(line + "\n" for line in lines), **other)
+
+
+def test_a_new_agent_answers(directory, run_agent):
+    folder = directory / "my agent"
+    assert "agent-graph run" in command("init", folder)
+    assert "are fine" in command("check", folder)
+    agent = run_agent(folder)
+    assert f"on {agent.url}" in agent.printed
+    printed = _chat(agent, "What is 6 * 7?", "What is 1 / 0?", "Anything else")
+    assert '-> calculator {"expression":"6 * 7"}\n<- calculator: 42\n6 * 7 = 42.\n' in printed
+    assert "<- calculator failed: " in printed and "The tool calculator failed: " in printed
+    assert printed.endswith("You said: Anything else\n")
+    assert agent.close() == 0
+    assert not re.search(r"\[(warn|error|crit|alert|emerg)\]", agent.printed), agent.printed
+    # The files of the run are below run/, beside what is ignored by git.
+    assert {path.name for path in folder.iterdir()} == {
+        ".gitignore", ".nginx.port.conf", "README.md", "agent.json", "nginx.conf", "run", "service.json",
+    }  # fmt: skip
+
+
+def test_a_conversation_is_continued(directory, run_agent):
+    folder = directory / "agent"
+    command("init", folder)
+    agent = run_agent(folder)
+    for text in ("one", "two"):
+        command("chat", "--url", agent.url, "--thread", "kept", text=text + "\n")
+    agent.close()
+    again = run_agent(folder)
+    printed = command("chat", "--url", again.url, "--thread", "kept", text="three\n")
+    assert printed == "You said: three\n"
+    state = command("chat", "--url", again.url, "--thread", "kept", text="")
+    assert state == ""
+
+
+def test_an_agent_in_cpp(directory, run_agent):
+    folder = directory / "agent"
+    printed = command("init", "--cpp", folder)
+    compiler = re.search(r"^  (g\+\+ .*)$", printed, re.M)[1]
+    assert f"-I{_SDK} " in compiler
+    subprocess.run(["sh", "-c", compiler.replace("-O2", "-O0")], cwd=folder, check=True)
+    assert "are fine" in command("check", folder)
+    assert "shipping_cost, calculator" in command("draw", folder)
+    agent = run_agent(folder)
+    assert '<- shipping_cost: {"euro":4}' in _chat(agent, 'call shipping_cost {"kilograms": 1.5}')
+
+
+def _settings(folder, **changes):
+    path = folder / "service.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("answer, result", [("yes", '<- remember: {"memory_id"'), ("no", "<- remember failed: ")])
+def test_chat_asks_for_approval(directory, run_agent, answer, result):
+    folder = directory / "agent"
+    command("init", folder)
+    _settings(folder, agent=f"{environment.GRAPH_DOCUMENTS}/support.json:app")
+    agent = run_agent(folder)
+    printed = _chat(agent, "Remember that I like green tea.", answer)
+    assert '? remember {"content":"I like green tea"} waits.\n' in printed
+    assert "? The agent asks: May I store this? Answer yes or no.\n" in printed
+    assert result in printed
+
+
+def test_chat_is_the_tool_of_the_client(directory, run_agent):
+    folder = directory / "agent"
+    command("init", folder)
+    _settings(folder, agent=f"{environment.GRAPH_DOCUMENTS}/remote.json:app")
+    agent = run_agent(folder)
+    printed = _chat(agent, "call get_location {}", '{"city": "Rome"}')
+    assert "? You are the tool get_location {}\n" in printed
+    assert printed.endswith('{"city":"Rome"}\n')
+
+
+def test_chat_sends_the_token(start_service):
+    service = start_service(
+        {"agent": "graphs/support.json:app", "auth": "jwt", "env": "secrets.env"},
+        files={"secrets.env": JWT_ENVIRONMENT},
+    )
+    url = f"http://127.0.0.1:{service.port}"
+    printed = command("chat", "--url", url, text="hello\n", code=1)
+    assert "the service answers 4" in printed and "AGENT_GRAPH_TOKEN" in printed
+    printed = command("chat", "--url", url, text="hello\n", variables={"AGENT_GRAPH_TOKEN": token()})
+    assert printed == "You said: hello\n"
+
+
+def test_chat_says_that_nothing_answers(directory):
+    printed = command("chat", "--url", "http://127.0.0.1:1", text="hello\n", code=1)
+    assert printed.startswith("agent-graph: nothing answers at http://127.0.0.1:1: start the service")
+
+
+def test_chat_fails_if_the_last_run_failed(start_service):
+    service = start_service(
+        {
+            "agent": "graphs/support.json:app",
+            "models": {"default": {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:1", "retries_max": 0}},
+        }
+    )
+    service.error_log.allow(r"\[error\]")
+    printed = command("chat", "--url", f"http://127.0.0.1:{service.port}", text="hello\n", code=1)
+    assert "error: " in printed
+
+
+@pytest.mark.parametrize("prefix", ["/", "/support/"])
+def test_bench_measures(start_service, prefix):
+    service = start_service({"agent": "graphs/support.json:app"}, prefix=prefix)
+    url = f"http://127.0.0.1:{service.port}{prefix}"
+    printed = command("bench", "--url", url, "--requests", 20, "--concurrency", 4)
+    assert re.match(r"20 requests in [\d.]+ s: [\d.]+ per second, 0 failed\n", printed)
+    assert re.search(r"^whole answer p50 [\d.]+ ms   p99 [\d.]+ ms", printed, re.M)
+    assert re.search(r"^first text   p50 [\d.]+ ms", printed, re.M)
+
+
+def test_bench_says_what_is_wrong(start_service):
+    service = start_service({"agent": "graphs/support.json:app"}, prefix="/support/")
+    printed = command("bench", "--url", f"http://127.0.0.1:{service.port}", code=1)
+    assert "the service answers 404" in printed and "prefix of the location" in printed
+
+
+@pytest.mark.parametrize("graph", sorted(path.name for path in environment.GRAPHS.glob("*.so")) + ["support.json"])
+def test_draw_shows_the_samples(graph):
+    path = (environment.GRAPH_DOCUMENTS if graph.endswith(".json") else environment.GRAPHS) / graph
+    svg = xml.etree.ElementTree.fromstring(command("draw", path, "--format", "svg"))
+    assert svg.tag.endswith("svg") and len(svg.findall(".//{*}rect")) >= 3
+    assert command("draw", path, "--format", "mermaid").startswith("flowchart TD\n")
+    assert command("draw", path).count("-> ") >= 1
+
+
+def test_check_agrees_with_nginx(make_service):
+    """What nginx -t refuses, check refuses with the same reason, and a place."""
+    service = make_service({"agent": "graphs/support.json:app", "models": {"default": {"provider": "openai"}}})
+    reason = "models.default: needs the name of a model"
+    assert reason in service.refusal()
+    path = service.directory / "conf" / "service.json"
+    assert re.match(rf"agent-graph: {path}:\d+:\d+: {reason}", command("check", path, code=1))
