@@ -9,6 +9,7 @@
 #include "admin/reembed.h"
 #include "admin/state_access.h"
 #include "base/version.h"
+#include "settings/json_schema.h"
 #include "settings/load_file.h"
 #include "settings/settings.h"
 #include "state/maintenance.h"
@@ -23,10 +24,11 @@ void PrintUsage(std::FILE* out) {
       "       agent-graph-admin restore DIRECTORY BACKUP [UPLOADS]\n"
       "       agent-graph-admin repair DIRECTORY\n"
       "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
+      "       agent-graph-admin schema\n"
       "       agent-graph-admin --help | --version\n"
       "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
       "DIRECTORY/uploads; BACKUP is a NAME, or the folder of a copy. verify and repair\n"
-      "also take the folder of a copy.\n",
+      "also take the folder of a copy. schema prints the JSON Schema of service.json.\n",
       out);
 }
 
@@ -151,6 +153,10 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   }
   if (name == "--version") {
     std::fprintf(output.out, "agent-graph-admin %s\n", kVersion);
+    return 0;
+  }
+  if (name == "schema" && arguments.size() == 1) {
+    std::fputs(settings::ServiceSchema().c_str(), output.out);
     return 0;
   }
   const std::vector<std::string> operands(arguments.begin() + (arguments.empty() ? 0 : 1),

@@ -5,6 +5,7 @@
 //   restore DIRECTORY BACKUP [UPLOADS]   replaces the state by a copy; keeps the previous state
 //   repair  DIRECTORY                    repairs a damaged database as far as it can be read
 //   reembed DIRECTORY SERVICE.JSON       recomputes vectors of memories for another embedding
+//   schema                               prints the JSON Schema of service.json
 //
 // verify, backup and reembed send requests to the state server if one is running, so that nginx
 // need not be stopped. restore and repair require it to be stopped. verify and repair also accept

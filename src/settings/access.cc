@@ -183,8 +183,9 @@ Status ReadAuthentication(const Value& value, Settings& settings) {
   const std::vector<std::string> keys = value.Keys();
   const auto has = [&](std::string_view key) { return std::ranges::count(keys, key) > 0; };
   const bool is_jwt = has("method") && *value.node().find("method") == "jwt";
-  // A path names a class, which only the custom method has.
-  if (!has("method") || has("path") == is_jwt) return value.Error(std::string(kForms));
+  // A path names a class, which only the custom method has. A sample has neither key.
+  const bool complete = has("method") && has("path") != is_jwt;
+  if (!complete && value.shape() == nullptr) return value.Error(std::string(kForms));
   static constexpr Key<Settings> kKeys[] = {
       {"method",
        [](const Value& v, Settings& s) {

@@ -1,6 +1,7 @@
 #include "settings/observability.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
@@ -69,29 +70,41 @@ Status ReadSampleRatio(const Value& value, ObservabilitySettings& observability)
   return Status::Ok();
 }
 
-constexpr Key<ObservabilitySettings> kObservabilityKeys[] = {
-    {"enabled", [](const Value& v, ObservabilitySettings& o) { return v.ReadBoolean(o.enabled); }},
-    {"endpoint", ReadEndpoint},
-    {"headers", [](const Value& v, ObservabilitySettings& o) { return v.ReadHeaders(o.headers); }},
+// Keys that configuration files for other servers contain.
+Status AcceptForeign(const Value& value, Settings& settings) {
+  settings.warnings.push_back(value.path() + ": has no effect in this service");
+  return Status::Ok();
+}
+
+constexpr Key<Settings> kObservabilityKeys[] = {
+    {"enabled", [](const Value& v, Settings& s) { return v.ReadBoolean(s.observability.enabled); }},
+    {"endpoint", [](const Value& v, Settings& s) { return ReadEndpoint(v, s.observability); }},
+    {"headers", [](const Value& v, Settings& s) { return v.ReadHeaders(s.observability.headers); }},
     {"service_name",
-     [](const Value& v, ObservabilitySettings& o) { return v.ReadString(o.service_name); }},
+     [](const Value& v, Settings& s) { return v.ReadString(s.observability.service_name); }},
     {"timeout_ms",
-     [](const Value& v, ObservabilitySettings& o) {
-       return v.Read(1, kExportMillisecondsMax, o.timeout_ms);
+     [](const Value& v, Settings& s) {
+       return v.Read(1, kExportMillisecondsMax, s.observability.timeout_ms);
      }},
     {"interval_ms",
-     [](const Value& v, ObservabilitySettings& o) {
-       return v.Read(1, kExportMillisecondsMax, o.interval_ms);
+     [](const Value& v, Settings& s) {
+       return v.Read(1, kExportMillisecondsMax, s.observability.interval_ms);
      }},
     {"queue_bytes_max",
-     [](const Value& v, ObservabilitySettings& o) {
-       return v.Read(64 * 1024, kQueueBytesMax, o.queue_bytes_max);
+     [](const Value& v, Settings& s) {
+       return v.Read(64 * 1024, kQueueBytesMax, s.observability.queue_bytes_max);
      }},
-    {"sample_ratio", ReadSampleRatio},
+    {"sample_ratio",
+     [](const Value& v, Settings& s) { return ReadSampleRatio(v, s.observability); }},
+    {"level", AcceptForeign},
+    {"logfire", AcceptForeign},
+    {"langsmith", AcceptForeign},
 };
 
-// Keys that configuration files for other servers contain. They are ignored with a warning.
-constexpr std::string_view kForeignKeys[] = {"level", "logfire", "langsmith"};
+bool IsForeign(const std::string& key) {
+  const auto* row = std::ranges::find(kObservabilityKeys, key, &Key<Settings>::name);
+  return row != std::end(kObservabilityKeys) && row->read == AcceptForeign;
+}
 
 }  // namespace
 
@@ -125,21 +138,12 @@ Status ApplyEnvironmentToObservability(Settings& settings) {
 
 Status ReadObservability(const Value& value, Settings& settings) {
   if (value.IsNull()) return Status::Ok();
-  AG_RETURN_IF_ERROR(value.CheckObject());
-  json own = json::object();
-  for (const std::string& key : value.Keys()) {
-    if (std::ranges::count(kForeignKeys, key) > 0) {
-      settings.warnings.push_back(value.path() + "." + key + ": has no effect in this service");
-    } else {
-      own[key] = value.node().at(key);
-    }
-  }
-  // A block with any key enables the export, unless OTEL_ENABLED is set. The key `enabled`
+  // A block with any key of ours enables the export, unless OTEL_ENABLED is set. The key `enabled`
   // overrides both.
-  const bool decided = settings.environment.contains("OTEL_ENABLED") || own.empty();
-  if (!decided) settings.observability.enabled = true;
-  return ReadObject(Value(own, value.path(), value.environment()), kObservabilityKeys,
-                    settings.observability);
+  const bool has_own = !std::ranges::all_of(value.Keys(), IsForeign);
+  const bool decided = settings.environment.contains("OTEL_ENABLED");
+  if (has_own && !decided) settings.observability.enabled = true;
+  return ReadObject(value, kObservabilityKeys, settings);
 }
 
 }  // namespace agent_graph::settings

@@ -245,6 +245,12 @@ Status ReadAgent(const Value& value, Settings& settings) {
   return ReadExport(value, settings.directory, true, settings.agent);
 }
 
+// The file was merged before the document is read, because ${NAME} uses it.
+Status ReadEnvironmentFile(const Value& value, Settings&) {
+  std::string path;
+  return value.IsNull() ? Status::Ok() : value.ReadString(path);
+}
+
 Status ReadWindow(const Value& value, Settings& settings) {
   settings.window_max.reset();
   if (value.IsNull()) return Status::Ok();
@@ -262,7 +268,7 @@ Status AcceptWithoutEffect(const Value& value, Settings& settings) {
 constexpr Key<Settings> kDocumentKeys[] = {
     {"$schema", PassOver},
     {"agent", ReadAgent},
-    {"env", PassOver},  // was read before the document, because ${NAME} uses it
+    {"env", ReadEnvironmentFile},
     {"checkpointer", ReadCheckpointer},
     {"models", ReadModels},
     {"window_max", ReadWindow},

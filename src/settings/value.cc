@@ -66,11 +66,18 @@ bool HasControlCharacter(std::string_view text) {
 
 }  // namespace
 
+Shape* Value::ShapeOfElements() const {
+  if (shape_ == nullptr) return nullptr;
+  shape_->ReadAsArray();
+  return &shape_->Elements();
+}
+
 Result<std::vector<Value>> Value::Elements() const {
   if (!node_.is_array()) return Error("must be an array");
   std::vector<Value> elements;
   for (size_t i = 0; i < node_.size(); ++i) {
-    elements.emplace_back(node_[i], path_ + "." + std::to_string(i), environment_);
+    elements.emplace_back(node_[i], path_ + "." + std::to_string(i), environment_,
+                          ShapeOfElements());
   }
   return elements;
 }
@@ -88,7 +95,8 @@ bool Value::IsString() const {
 
 Value Value::Member(const std::string& key) const {
   const std::string shown = ShownKey(key);
-  return Value(node_.at(key), path_.empty() ? shown : path_ + "." + shown, environment_);
+  Shape* const shape = shape_ != nullptr ? &shape_->Members() : nullptr;
+  return Value(node_.at(key), path_.empty() ? shown : path_ + "." + shown, environment_, shape);
 }
 
 std::vector<std::string> Value::Keys() const {
@@ -121,6 +129,7 @@ Status Value::UnknownKey(std::string_view key, std::span<const std::string_view>
 
 Status Value::ReadString(std::string& out) const {
   if (!node_.is_string()) return Error("must be a string");
+  if (shape_ != nullptr) shape_->ReadAsText();
   Result<std::string> expanded = ExpandVariables(node_.get_ref<const std::string&>(), environment_);
   if (!expanded.ok()) return Error(expanded.status().message());
   out = *std::move(expanded);
@@ -144,11 +153,17 @@ Status Value::ReadSecret(std::string& out) const {
 
 Status Value::ReadBoolean(bool& out) const {
   if (!node_.is_boolean()) return Error("must be true or false");
+  if (shape_ != nullptr) shape_->ReadAsBoolean();
   out = node_.get<bool>();
   return Status::Ok();
 }
 
 Status Value::ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const {
+  if (shape_ != nullptr && node_.is_number_integer()) {
+    shape_->ReadAsInteger(minimum, maximum);
+    out = minimum;
+    return Status::Ok();
+  }
   bool fits = node_.is_number_unsigned() ? node_.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
                                          : node_.is_number_integer();
   int64_t value = fits ? node_.get<int64_t>() : 0;
@@ -174,6 +189,7 @@ Status Value::ReadStrings(std::vector<std::string>& out) const {
     }
   }
   if (!node_.is_array()) return Error("must be an array of strings");
+  if (Shape* elements = ShapeOfElements()) elements->ReadAsText();
   for (size_t i = 0; i < node_.size(); ++i) {
     std::string text;
     Value element(node_[i], path_ + "." + std::to_string(i), environment_);
@@ -218,6 +234,7 @@ Status Value::ReadExpanded(json& out) const {
 
 Status Value::ReadObjectText(std::string& out) const {
   AG_RETURN_IF_ERROR(CheckObject());
+  if (shape_ != nullptr) return Status::Ok();  // an object of any shape
   json expanded;
   AG_RETURN_IF_ERROR(ReadExpanded(expanded));
   out = DumpJson(expanded);
@@ -232,6 +249,11 @@ Status Value::CheckObject() const {
 Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index,
                          std::span<const std::string_view> unavailable) const {
   if (!node_.is_string()) return Error("must be one of " + Join(names));
+  if (shape_ != nullptr) {
+    shape_->ReadAsChoice(names);
+    index = 0;
+    return Status::Ok();
+  }
   std::string text;
   AG_RETURN_IF_ERROR(ReadString(text));
   if (std::ranges::find(unavailable, text) != unavailable.end()) {

@@ -11,19 +11,22 @@
 #include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "settings/settings.h"
+#include "settings/shape.h"
 
 namespace agent_graph::settings {
 
 // Refers to the document and the environment, which must outlive it. Every function that returns a
-// Status fails with an error that names the key.
+// Status fails with an error that names the key. With a `shape`, the value is a sample: the
+// functions note in the shape how it is read.
 class Value {
  public:
-  Value(const json& node, std::string path, const Environment& environment)
-      : node_(node), path_(std::move(path)), environment_(environment) {}
+  Value(const json& node, std::string path, const Environment& environment, Shape* shape = nullptr)
+      : node_(node), path_(std::move(path)), environment_(environment), shape_(shape) {}
 
   const json& node() const { return node_; }
   const std::string& path() const { return path_; }
   const Environment& environment() const { return environment_; }
+  Shape* shape() const { return shape_; }
 
   bool IsNull() const;
   bool IsString() const;
@@ -66,9 +69,12 @@ class Value {
                     std::span<const std::string_view> unavailable = {}) const;
 
  private:
+  Shape* ShapeOfElements() const;
+
   const json& node_;
   const std::string path_;
   const Environment& environment_;
+  Shape* const shape_;
 };
 
 // A row of the schema: the name of a key, and the function that reads its value into `Target`.
@@ -78,10 +84,30 @@ struct Key {
   Status (*read)(const Value& value, Target& target);
 };
 
+// Lets the reader of each row read samples, so that `shape` learns the keys of the object.
+template <typename Target, size_t kRows>
+void DescribeObject(const Value& object, const Key<Target> (&rows)[kRows], const Target& target) {
+  Shape& shape = *object.shape();
+  shape.ReadAsObject();
+  if (shape.has_keys()) return;
+  for (const Key<Target>& row : rows) {
+    Shape& key = shape.Key(row.name);
+    key.ReadSamples([&](const json& sample) {
+      Target copy = target;  // a reader may refuse a second value
+      const Value value(sample, std::string(row.name), object.environment(), &key);
+      return row.read(value, copy).ok();
+    });
+  }
+}
+
 // Reads an object by its rows. A key without a row is an error.
 template <typename Target, size_t kRows>
 Status ReadObject(const Value& object, const Key<Target> (&rows)[kRows], Target& target) {
   AG_RETURN_IF_ERROR(object.CheckObject());
+  if (object.shape() != nullptr) {
+    DescribeObject(object, rows, target);
+    return Status::Ok();
+  }
   for (const std::string& key : object.Keys()) {
     const Key<Target>* row = nullptr;
     for (const Key<Target>& candidate : rows) {

@@ -19,6 +19,13 @@ TEST(AdminArguments, HelpNamesEveryCommand) {
   }
 }
 
+TEST(AdminArguments, SchemaNeedsNoDirectory) {
+  const Ran ran = Admin({"schema"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.out.find("\"security_headers\""), std::string::npos);
+  EXPECT_EQ(ran.err, "");
+}
+
 TEST(AdminArguments, VersionIsThatOfTheProject) {
   const Ran ran = Admin({"--version"});
   EXPECT_EQ(ran.code, 0);
@@ -43,6 +50,7 @@ TEST(AdminArguments, WrongOnesGetTheUsageAndStatus2) {
       {"repair", "d", "more"},
       {"reembed", "d"},
       {"reembed", "d", "service.json", "more"},
+      {"schema", "d"},
   };
   for (const auto& arguments : wrong) {
     const Ran ran = Admin(arguments);
