@@ -11,6 +11,7 @@
 #include "ngx_module/request/body_reader.h"
 #include "ngx_module/request/rate_limit.h"
 #include "ngx_module/request/request_context.h"
+#include "ngx_module/request/nginx_user.h"
 #include "ngx_module/request/request_target.h"
 #include "ngx_module/worker/worker_service.h"
 #include "websocket/handshake.h"
@@ -236,6 +237,7 @@ ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {
                   "agent_graph: subrequests (auth_request, mirror, ...) are not served, this and "
                   "further ones are refused");
   }
+  if (!ReadNginxUser(request, context.location, head)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   return NGX_HTTP_FORBIDDEN;
 }
 
