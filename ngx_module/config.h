@@ -26,7 +26,8 @@ struct ServiceConfig {
   size_t index = 0;   // index in ServiceList
   bool used = false;  // at least one location serves it
   ngx_shm_zone_t* zone = nullptr;
-  ngx_uint_t generation = 0;  // number of configurations this nginx has read
+  ngx_shm_zone_t* durations = nullptr;  // histograms (status/duration_zone.h)
+  ngx_uint_t generation = 0;            // number of configurations this nginx has read
 };
 
 using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;

@@ -23,6 +23,7 @@ class Caller : public Backend {
   Status Start() override { return channel_->Start(); }
   void Stop() override { channel_->Stop(); }
   const BackendCounters& counters() const override { return channel_->counters(); }
+  Status Probe(const runtime::Cancellation& cancellation) override;
 
   Result<BeginRunReply> BeginRun(const BeginRunRequest& run,
                                  const runtime::Cancellation* cancellation) override;
