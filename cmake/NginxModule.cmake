@@ -57,7 +57,8 @@ file(APPEND ${AGENT_GRAPH_EDGES} "\
 ngx_module: engine/base src/settings
 ngx_module/websocket: ngx_module src/websocket
 ngx_module/status: engine/base ngx_module src/limits
-ngx_module/request: engine/base ngx_module ngx_module/status src/api src/api/http src/bridge src/limits
+ngx_module/request: engine/base ngx_module ngx_module/status src/api src/api/http src/auth src/bridge \
+src/limits
 ngx_module/worker: engine/base ngx_module ngx_module/request ngx_module/status ngx_module/websocket \
 src/api/http src/bridge src/live src/service
 ngx_module/process: engine/base engine/process ngx_module ngx_module/request ngx_module/status \

@@ -26,7 +26,8 @@ struct ServiceConfig {
   size_t index = 0;   // index in ServiceList
   bool used = false;  // at least one location serves it
   ngx_shm_zone_t* zone = nullptr;
-  ngx_uint_t generation = 0;  // number of configurations this nginx has read
+  ngx_shm_zone_t* durations = nullptr;  // histograms (status/duration_zone.h)
+  ngx_uint_t generation = 0;            // number of configurations this nginx has read
 };
 
 using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;
@@ -61,11 +62,13 @@ struct LocationConfig {
   ngx_msec_t socket_ping;    // 0: off
   ngx_msec_t socket_pong_timeout;
   ngx_msec_t socket_close_timeout;
-  size_t socket_max_message;           // NGX_CONF_UNSET_SIZE: use the limit of JSON bodies
-  ngx_str_t docs;                      // agent_graph_docs: the viewers' folder, or "off"
-  const Documentation* documentation;  // null: not served
-  const ngx_array_t* error_pages;      // error_page directives, own or inherited
-  bool own_error_pages;                // some of them were set in a location, not in the server
+  size_t socket_max_message;              // NGX_CONF_UNSET_SIZE: use the limit of JSON bodies
+  ngx_http_complex_value_t* user;         // agent_graph_user; null: not set
+  ngx_http_complex_value_t* user_claims;  // agent_graph_user_claims; null: not set
+  ngx_str_t docs;                         // agent_graph_docs: the viewers' folder, or "off"
+  const Documentation* documentation;     // null: not served
+  const ngx_array_t* error_pages;         // error_page directives, own or inherited
+  bool own_error_pages;                   // some of them were set in a location, not in the server
 };
 
 extern ngx_command_t kDirectives[];

@@ -95,11 +95,17 @@ Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
     http.once = tries_left == 1;  // the client may send twice on a kept connection
     Result<ModelReply> reply = call.Run(std::move(http));
     if (reply.ok()) {
+      circuit_.Answered();
       if (reply->model.empty())
         reply->model = request.model.empty() ? options_.model : request.model;
       return reply;
     }
     tries_left -= std::max(call.sends(), 1);
+    if (call.may_repeat()) {
+      circuit_.Failed(MonotonicClock::now());
+    } else if (reply.status().code() == StatusCode::kModel) {
+      circuit_.Answered();
+    }
     if (!call.may_repeat() || tries_left <= 0) return reply;
 
     const std::chrono::milliseconds delay =

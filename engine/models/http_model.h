@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/circuit.h"
 #include "models/model.h"
 #include "models/provider_options.h"
 #include "models/reply_builder.h"
@@ -24,6 +25,7 @@ class HttpModel : public ModelProvider {
   Result<ModelReply> Generate(const ModelRequest& request,
                               const runtime::Cancellation& cancellation,
                               const std::function<Status(const ModelDelta&)>& on_delta) final;
+  bool failing() const final { return circuit_.IsOpen(MonotonicClock::now()); }
 
  protected:
   struct WireRequest {
@@ -56,6 +58,7 @@ class HttpModel : public ModelProvider {
   std::string base_path_;
   std::string base_query_;
   net::HttpHeaders headers_;
+  Circuit circuit_;
 };
 
 }  // namespace agent_graph::models

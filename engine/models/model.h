@@ -55,6 +55,8 @@ class ModelProvider {
   virtual Result<ModelReply> Generate(const ModelRequest& request,
                                       const runtime::Cancellation& cancellation,
                                       const std::function<Status(const ModelDelta&)>& on_delta) = 0;
+  // True while the provider cannot be reached or does not work. Never blocks.
+  virtual bool failing() const { return false; }
 };
 
 }  // namespace agent_graph::models

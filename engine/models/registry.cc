@@ -1,5 +1,6 @@
 #include "models/registry.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -43,7 +44,11 @@ Result<std::unique_ptr<Registry>> Registry::Create(const std::vector<ProviderOpt
 
 // If a name is repeated, the first model is kept.
 void Registry::Add(const std::string& name, std::unique_ptr<ModelProvider> model) {
-  models_.try_emplace(name, Metered(std::move(model), counters_));
+  models_.try_emplace(name, Metered(std::move(model), name, counters_));
+}
+
+bool Registry::failing() const {
+  return std::ranges::any_of(models_, [](const auto& entry) { return entry.second->failing(); });
 }
 
 ModelProvider* Registry::Find(std::string_view name) const {

@@ -26,6 +26,8 @@ class Registry {
   // the demo model.
   ModelProvider* Find(std::string_view name) const;
   const ModelCounters& counters() const { return counters_; }
+  // True while the provider of a model fails. Never blocks.
+  bool failing() const;
 
  private:
   void Add(const std::string& name, std::unique_ptr<ModelProvider> model);

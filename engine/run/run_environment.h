@@ -13,6 +13,7 @@
 #include "agent_graph/run_context.h"
 #include "base/clock.h"
 #include "base/id_generator.h"
+#include "base/named_durations.h"
 #include "base/status.h"
 #include "graph/compiled_graph.h"
 #include "runtime/cancellation.h"
@@ -67,6 +68,7 @@ struct RunServices {
   LogFunction log;          // may be empty
   ThreadNamer name_thread;  // may be empty: threads then have no names
   RunListener on_finished;  // may be empty
+  NamedDurations* tool_calls = nullptr;  // counts the calls of tools; may be null
   // Generates the ids of threads and messages.
   std::shared_ptr<const IdGenerator> ids = std::make_shared<const IdGenerator>();
   // Send the texts of user code's exceptions to the client, and not only to the log.

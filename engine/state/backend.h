@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/duration_histogram.h"
 #include "base/status.h"
 #include "state/maintenance.h"
 #include "state/memories.h"
@@ -12,11 +13,12 @@
 
 namespace agent_graph::state {
 
-// Number of answered operations and their total latency in microseconds, without those that waited
-// for a busy thread. The counters only grow. Thread-safe.
+// Number of answered operations and their latency, without those that waited for a busy thread. The
+// counters only grow. Thread-safe.
 struct BackendCounters {
   std::atomic<uint64_t> answers{0};
-  std::atomic<uint64_t> micros{0};
+  std::atomic<uint64_t> micros{0};  // the sum
+  DurationHistogram durations{};
 };
 
 // Thread-safe. Calls suspend the calling fiber; outside of a fiber they block the thread.
@@ -30,6 +32,8 @@ class Backend : public Service, public Memories, public Maintenance {
   // Grants this client no further accepted runs: the process is about to leave. Thread-safe.
   virtual void RefuseGrants() = 0;
   virtual const BackendCounters& counters() const = 0;
+  // Ok if the stored data can be read now.
+  virtual Status Probe(const runtime::Cancellation& cancellation) = 0;
 };
 
 }  // namespace agent_graph::state

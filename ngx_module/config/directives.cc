@@ -10,6 +10,7 @@
 #include "ngx_module/handlers/documentation.h"
 #include "ngx_module/handlers/status_page.h"
 #include "ngx_module/request/base_path.h"
+#include "ngx_module/request/nginx_user.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -232,6 +233,12 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      PositiveTimeDirective, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConfig, socket_close_timeout), nullptr},
+    {ngx_string("agent_graph_user"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, UserDirective,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, user), nullptr},
+    {ngx_string("agent_graph_user_claims"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, UserDirective,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, user_claims), nullptr},
     {ngx_string("agent_graph_docs"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &kFolder},
@@ -306,6 +313,8 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
                             kDefaultSocketCloseTimeout);
   ngx_conf_merge_size_value(location->socket_max_message, previous->socket_max_message,
                             NGX_CONF_UNSET_SIZE);
+  if (location->user == nullptr) location->user = previous->user;
+  if (location->user_claims == nullptr) location->user_claims = previous->user_claims;
   if (location->docs.data == nullptr) {
     location->docs = previous->docs.data != nullptr ? previous->docs : Reference(DefaultDocs());
   }
@@ -328,6 +337,7 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
   }
   if (location->enabled != 1) return NGX_CONF_OK;
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
+  if (char* failure = CheckUser(cf, *location); failure != NGX_CONF_OK) return failure;
   WarnAboutBodySize(cf, location);
   return PrepareBasePath(cf, location);
 }

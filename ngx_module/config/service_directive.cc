@@ -13,6 +13,7 @@
 #include "ngx_module/config.h"
 #include "ngx_module/directive_values.h"
 #include "ngx_module/environment.h"
+#include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/service_zone.h"
 #include "service/copied_files.h"
 #include "service/file_storage.h"
@@ -198,7 +199,7 @@ char* AddZone(ngx_conf_t* cf, ServiceConfig& service, const Options& options) {
   zone->data = &service;
   service.zone = zone;
   ChooseZoneMemory(cf, zone, service);
-  return NGX_CONF_OK;
+  return AddDurationZone(cf, service) ? NGX_CONF_OK : kFailed;
 }
 
 char* DeclareService(ngx_conf_t* cf, MainConfig& main) {

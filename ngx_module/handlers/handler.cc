@@ -1,14 +1,17 @@
 // The content handler: routes a request, answers it here if no engine is needed, and otherwise
 // submits it.
 #include <utility>
+#include <vector>
 
 #include "api/http/headers.h"
 #include "api/resources/ping.h"
+#include "api/resources/ready.h"
 #include "api/routes.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/handlers/documentation.h"
 #include "ngx_module/process/process.h"
 #include "ngx_module/request/body_reader.h"
+#include "ngx_module/request/nginx_user.h"
 #include "ngx_module/request/rate_limit.h"
 #include "ngx_module/request/request_context.h"
 #include "ngx_module/request/request_target.h"
@@ -184,6 +187,17 @@ ngx_int_t RedirectToPage(RequestContext& context, std::string_view path) {
   return SendNativeReply(context, std::move(reply), "ok");
 }
 
+ngx_int_t AnswerHealthCheck(RequestContext& context, const api::Route& route) {
+  if (route.pattern == "/ping") {
+    return SendNativeReply(context, api::PingReply(context.request_id), "ok");
+  }
+  std::vector<api::ReadyPart> failing = {api::ReadyPart::kGraph};
+  const WorkerService* worker = FindWorkerService(*context.location.service);
+  if (worker != nullptr && worker->running()) failing = worker->FailingParts();
+  return SendNativeReply(context, api::ReadyReply(failing, context.request_id),
+                         failing.empty() ? "ok" : "error");
+}
+
 ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   ngx_http_request_t* request = context.request;
   std::string_view method = View(request->method_name);
@@ -206,7 +220,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
                                           ? std::string(route.pattern)
                                           : "/docs/" + match.path_parameters[0]);
   }
-  if (route.native) return SendNativeReply(context, api::PingReply(context.request_id), "ok");
+  if (route.native) return AnswerHealthCheck(context, route);
 
   bridge::RequestHead& head = context.head;
   head.route = match.route;
@@ -223,6 +237,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   head.https = context.https;
   head.websocket = route.transport != api::Transport::kHttp;
   context.transport = route.transport;
+  if (!ReadNginxUser(request, context.location, head)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   if (route.body == api::BodyKind::kStream) context.late_body.SetStreamed();
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }

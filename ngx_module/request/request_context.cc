@@ -5,6 +5,7 @@
 #include "api/http/headers.h"
 #include "base/clock.h"
 #include "base/ids.h"
+#include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/status_rows.h"
 
 namespace agent_graph::nginx {
@@ -12,12 +13,22 @@ namespace {
 
 constexpr size_t kRequestIdBytesMax = 64;
 
+void CountEnd(const RequestContext& context) {
+  const ServiceConfig& service = *context.location.service;
+  CountRequest(service, context.route, context.outcome, context.request->headers_out.status);
+  // A WebSocket may stay open for days.
+  if (context.transport != api::Transport::kHttp) return;
+  const RouteClass route = RouteClassOf(context.route);
+  CountDuration(service, DurationKind::kRequest, route, MonotonicMicros() - context.received);
+  if (!context.streamed || context.first_chunk == 0) return;
+  CountDuration(service, DurationKind::kFirstChunk, route, context.first_chunk - context.received);
+}
+
 void DestroyContext(void* data) noexcept {
   auto* context = static_cast<RequestContext*>(data);
   // A context that an internal redirect left behind does not belong to the request any more.
   if (FindContext(context->request) == context) {
-    CountRequest(*context->location.service, context->route, context->outcome,
-                 context->request->headers_out.status);
+    CountEnd(*context);
   }
   context->~RequestContext();
 }

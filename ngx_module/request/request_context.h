@@ -60,6 +60,7 @@ struct RequestContext {
   int64_t first_chunk = 0;
   int64_t ended = 0;
   uint16_t socket_close_code = 0;
+  bool streamed = false;  // the reply is sent while it is produced
 
   // Number of response headers of the service, at the beginning of nginx's list (header_filter.cc).
   size_t own_headers = 0;

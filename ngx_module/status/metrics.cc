@@ -53,7 +53,8 @@ Samples Workers(const ServiceStatus& service) {
 }
 
 Samples BuildInfo(const ServiceStatus&) {
-  return {{MetricLabel("version", kVersion), kVersion, 1}};
+  return {
+      {MetricLabel("version", kVersion) + ',' + MetricLabel("nginx", NGINX_VERSION), kVersion, 1}};
 }
 
 constexpr LabelledCounter kRateDecisions[] = {{"admitted", StatusCounter::kRateAdmitted},
@@ -80,6 +81,7 @@ constexpr LabelledCounter kLiveDrops[] = {{"upstream", StatusCounter::kLiveFrame
                                           {"downstream", StatusCounter::kLiveAudioDropped}};
 
 constexpr auto kGauge = Metric::Type::kGauge;
+constexpr auto kHistogram = Metric::Type::kHistogram;
 constexpr auto kCounter = Metric::Type::kCounter;
 constexpr auto kMicros = Metric::Unit::kMicros;
 
@@ -145,6 +147,35 @@ constexpr Metric kMetrics[] = {
      .help = "Frames of live sessions dropped by a full queue, by direction.",
      .label = "way",
      .counters = kLiveDrops},
+    {.name = "agent_graph_request_duration_seconds",
+     .help = "Duration of HTTP requests from their head to the end of the reply, by kind of route.",
+     .type = kHistogram,
+     .label = "route",
+     .durations = DurationKind::kRequest},
+    {.name = "agent_graph_first_chunk_seconds",
+     .help = "Time from the head of a request to the first chunk of its stream, by kind of route.",
+     .type = kHistogram,
+     .label = "route",
+     .durations = DurationKind::kFirstChunk},
+    {.name = "agent_graph_model_call_duration_seconds",
+     .help = "Duration of model calls with their retries, by the model's name in service.json.",
+     .type = kHistogram,
+     .label = "model",
+     .durations = DurationKind::kModelCall},
+    {.name = "agent_graph_tool_call_duration_seconds",
+     .help = "Duration of tool calls, by tool.",
+     .type = kHistogram,
+     .label = "tool",
+     .durations = DurationKind::kToolCall},
+    {.name = "agent_graph_state_operation_duration_seconds",
+     .help = "Duration of state operations, without waits for a busy thread.",
+     .type = kHistogram,
+     .durations = DurationKind::kStateOperation},
+    {.name = "agent_graph_up",
+     .help = "1 if a worker runs the service.",
+     .type = kGauge,
+     .gauge = StatusGauge::kUp,
+     .merge = Metric::Merge::kMax},
     {.name = "agent_graph_workers",
      .help = "Worker processes, by state.",
      .type = kGauge,
@@ -192,14 +223,16 @@ constexpr Metric kMetrics[] = {
      .gauge = StatusGauge::kLoopDelayMicros,
      .merge = Metric::Merge::kMax},
     {.name = "agent_graph_build_info",
-     .help = "The version of the module; always 1.",
+     .help = "The versions of the module and of nginx; always 1.",
      .type = kGauge,
      .collect = BuildInfo},
 };
 
 constexpr bool IsComplete(const Metric& metric) {
   const int sources = (metric.collect != nullptr ? 1 : 0) + (metric.counters.empty() ? 0 : 1) +
-                      (metric.gauge == StatusGauge::kCount ? 0 : 1);
+                      (metric.gauge == StatusGauge::kCount ? 0 : 1) +
+                      (metric.durations == DurationKind::kCount ? 0 : 1);
+  if ((metric.type == kHistogram) != (metric.durations != DurationKind::kCount)) return false;
   const bool counts = metric.name.ends_with("_total");
   return sources == 1 && counts == (metric.type == kCounter) && metric.help.ends_with('.');
 }
@@ -219,11 +252,15 @@ constexpr bool ShowsAll() {
     if (std::ranges::count(kMetrics, static_cast<StatusGauge>(i), &Metric::gauge) != 1)
       return false;
   }
+  for (size_t i = 0; i < kCountOf<DurationKind>; ++i) {
+    if (std::ranges::count(kMetrics, static_cast<DurationKind>(i), &Metric::durations) != 1)
+      return false;
+  }
   return true;
 }
 
 static_assert(std::ranges::all_of(kMetrics, IsComplete));
-static_assert(ShowsAll(), "a counter or gauge of status_rows.h has no row in kMetrics");
+static_assert(ShowsAll(), "a counter, gauge or histogram has no row in kMetrics");
 
 }  // namespace
 

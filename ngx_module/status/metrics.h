@@ -26,7 +26,7 @@ struct LabelledCounter {
 };
 
 struct Metric {
-  enum class Type : uint8_t { kCounter, kGauge };
+  enum class Type : uint8_t { kCounter, kGauge, kHistogram };
   enum class Unit : uint8_t { kNone, kMicros };  // kMicros: shown in seconds
   enum class Merge : uint8_t { kSum, kMax };     // how the gauges of workers become one
 
@@ -35,11 +35,12 @@ struct Metric {
   Type type = Type::kCounter;
   Unit unit = Unit::kNone;
 
-  // Exactly one of these gives the samples.
-  std::string_view label = {};  // of `counters`
+  // Exactly one of these gives the values.
+  std::string_view label = {};  // of `counters` or `durations`
   std::span<const LabelledCounter> counters = {};
   StatusGauge gauge = StatusGauge::kCount;
   Merge merge = Merge::kSum;
+  DurationKind durations = DurationKind::kCount;  // a histogram; it has no samples
   std::vector<MetricSample> (*collect)(const ServiceStatus& service) = nullptr;
 };
 

@@ -21,6 +21,9 @@ uint64_t ServiceStatus::Max(StatusGauge gauge) const {
 ServiceStatus ReadStatus(const ServiceConfig& service) {
   ServiceStatus status;
   status.name = service.name;
+  for (size_t kind = 0; kind < kCountOf<DurationKind>; ++kind) {
+    status.durations[kind] = ReadDurations(service, static_cast<DurationKind>(kind));
+  }
   ServiceZone* zone = FindZone(service);
   if (zone == nullptr) return status;
   // Rows move to the retired counters under this lock, so that nothing is missed or counted twice.

@@ -1,12 +1,14 @@
 // A copy of what the workers of a service have reported, for the status page.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ngx_module/config.h"
+#include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/status_rows.h"
 
 namespace agent_graph::nginx {
@@ -27,6 +29,8 @@ struct ServiceStatus {
   // Of all workers, including those that have ended.
   std::unique_ptr<StatusCounters> counters = std::make_unique<StatusCounters>();
   std::vector<WorkerStatus> workers;
+  // Histograms by DurationKind, of all workers as well.
+  std::array<std::vector<NamedCounts>, kCountOf<DurationKind>> durations;
 
   uint64_t Sum(StatusGauge gauge) const;
   uint64_t Max(StatusGauge gauge) const;

@@ -3,20 +3,28 @@
 #include <vector>
 
 #include "base/json.h"
+#include "ngx_module/status/histogram_report.h"
 #include "ngx_module/status/metrics.h"
 #include "ngx_module/status/service_status.h"
 
 namespace agent_graph::nginx {
 namespace {
 
-constexpr uint64_t kMicrosPerSecond = 1'000'000;
-constexpr size_t kMicrosDigits = 6;
-
 std::string ValueOf(const Metric& metric, const MetricSample& sample) {
-  if (metric.unit != Metric::Unit::kMicros) return std::to_string(sample.value);
-  std::string micros = std::to_string(sample.value % kMicrosPerSecond);
-  return std::to_string(sample.value / kMicrosPerSecond) + '.' +
-         std::string(kMicrosDigits - micros.size(), '0') + micros;
+  return metric.unit == Metric::Unit::kMicros ? SecondsText(sample.value)
+                                              : std::to_string(sample.value);
+}
+
+std::string_view TypeName(Metric::Type type) {
+  switch (type) {
+    case Metric::Type::kCounter:
+      return "counter";
+    case Metric::Type::kGauge:
+      return "gauge";
+    case Metric::Type::kHistogram:
+      return "histogram";
+  }
+  return "untyped";
 }
 
 std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
@@ -26,6 +34,10 @@ std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
     std::string lines;
     for (const ServiceStatus& service : services) {
       const std::string label = MetricLabel("service", service.name);
+      if (metric.type == Metric::Type::kHistogram) {
+        AppendHistogramLines(lines, metric, service, label);
+        continue;
+      }
       for (const MetricSample& sample : SamplesOf(metric, service)) {
         lines += std::string(metric.name) + '{' + label;
         if (!sample.labels.empty()) lines += ',' + sample.labels;
@@ -33,9 +45,9 @@ std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
       }
     }
     if (lines.empty()) continue;
-    const bool counter = metric.type == Metric::Type::kCounter;
     out += "# HELP " + std::string(metric.name) + ' ' + std::string(metric.help) + '\n';
-    out += "# TYPE " + std::string(metric.name) + (counter ? " counter\n" : " gauge\n") + lines;
+    out += "# TYPE " + std::string(metric.name) + ' ' + std::string(TypeName(metric.type)) + '\n';
+    out += lines;
   }
   return out;
 }
@@ -77,6 +89,7 @@ void AppendWorkerJson(std::string& out, const WorkerStatus& worker) {
 void AppendMetricJson(std::string& out, const Metric& metric, const ServiceStatus& service) {
   AppendJsonString(out, ShortName(metric));
   out += ':';
+  if (metric.type == Metric::Type::kHistogram) return AppendHistogramJson(out, metric, service);
   const std::vector<MetricSample> samples = SamplesOf(metric, service);
   if (samples.size() == 1 && samples[0].name.empty()) {
     out += ValueOf(metric, samples[0]);
@@ -118,6 +131,7 @@ std::string WriteText(const std::vector<ServiceStatus>& services) {
     out += "service " + service.name + '\n';
     for (const Metric& metric : Metrics()) {
       out += "  " + ShortName(metric) + ':';
+      if (metric.type == Metric::Type::kHistogram) AppendHistogramText(out, metric, service);
       for (const MetricSample& sample : SamplesOf(metric, service)) {
         if (!sample.name.empty() && sample.value == 0) continue;
         out += ' ' + sample.name + (sample.name.empty() ? "" : "=") + ValueOf(metric, sample);

@@ -17,8 +17,8 @@ namespace agent_graph::nginx {
 namespace {
 
 // In the order of the enums.
-constexpr std::string_view kRouteNames[] = {"ping",  "graph",         "threads", "store", "files",
-                                            "evals", "observability", "docs",    "other"};
+constexpr std::string_view kRouteNames[] = {"ping",  "ready", "graph",         "threads", "store",
+                                            "files", "evals", "observability", "docs",    "other"};
 constexpr std::string_view kOutcomeNames[] = {"ok",           "error",   "rejected", "cancelled",
                                               "client_abort", "timeout", "shutdown"};
 constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not_found",
@@ -53,17 +53,6 @@ uint64_t StartOf(int64_t pid) {
   constexpr int kFieldsBehindName = 20;
   for (int i = 0; field != nullptr && i < kFieldsBehindName; ++i) field = strchr(field + 1, ' ');
   return field == nullptr ? 0 : strtoull(field, nullptr, 10);
-}
-
-RouteClass ClassOf(std::string_view pattern) {
-  if (pattern.starts_with("/v1/")) pattern.remove_prefix(3);
-  pattern.remove_prefix(pattern.empty() ? 0 : 1);
-  std::string_view first = pattern.substr(0, pattern.find_first_of("/:"));
-  for (size_t i = 0; i < std::size(kRouteNames); ++i) {
-    if (kRouteNames[i] == first) return static_cast<RouteClass>(i);
-  }
-  if (first == "openapi.json" || first == "redoc") return RouteClass::kDocs;
-  return RouteClass::kOther;
 }
 
 Outcome OutcomeOf(std::string_view name) {
@@ -236,12 +225,23 @@ bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
   return true;
 }
 
+RouteClass RouteClassOf(std::string_view pattern) {
+  if (pattern.starts_with("/v1/")) pattern.remove_prefix(3);
+  pattern.remove_prefix(pattern.empty() ? 0 : 1);
+  std::string_view first = pattern.substr(0, pattern.find_first_of("/:"));
+  for (size_t i = 0; i < std::size(kRouteNames); ++i) {
+    if (kRouteNames[i] == first) return static_cast<RouteClass>(i);
+  }
+  if (first == "openapi.json" || first == "redoc") return RouteClass::kDocs;
+  return RouteClass::kOther;
+}
+
 void CountRequest(const ServiceConfig& service, std::string_view route_pattern,
                   std::string_view outcome_name, ngx_uint_t http_status) {
   StatusRow* row = FindStatusRow(service);
   if (row == nullptr) return;
   StatusCounters& counters = row->counters;
-  const auto route = static_cast<size_t>(ClassOf(route_pattern));
+  const auto route = static_cast<size_t>(RouteClassOf(route_pattern));
   const Outcome outcome = OutcomeOf(outcome_name);
   StatusCounters::Increment(counters.requests[route][static_cast<size_t>(outcome)]);
   if (outcome == Outcome::kRejected) {

@@ -14,6 +14,7 @@ namespace agent_graph::nginx {
 // Route classes by which requests are counted.
 enum class RouteClass : uint8_t {
   kPing,
+  kReady,
   kGraph,
   kThreads,
   kStore,
@@ -76,6 +77,7 @@ enum class StatusCounter : uint8_t {
 };
 // Current values and recent maximums.
 enum class StatusGauge : uint8_t {
+  kUp,
   kInFlight,
   kQueueWaiting,
   kQueueRunning,
@@ -153,6 +155,8 @@ bool IsAlive(const StatusRow& row);
 // all workers together have `max` open sockets, or no row is free.
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max);
 
+// The class of a route by its pattern in the route table.
+RouteClass RouteClassOf(std::string_view pattern);
 // Called once per request, at its end. `route`: pattern in the route table.
 void CountRequest(const ServiceConfig& service, std::string_view route, std::string_view outcome,
                   ngx_uint_t http_status);

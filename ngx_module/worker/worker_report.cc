@@ -23,11 +23,12 @@ void WorkerService::ReturnMemoryAfterBurst() {
   service_->ReturnMemory();
 }
 
-void WorkerService::Report(StatusRow& row) const {
+void WorkerService::Report(StatusRow& row) {
   if (service_ == nullptr) return;
   const bridge::Outbox& outbox = service_->outbox();
   const bridge::Inbox& inbox = service_->inbox();
   row.draining = ngx_exiting != 0;
+  row.Set(StatusGauge::kUp, 1);
   row.Set(StatusGauge::kInFlight, exchanges_.in_flight());
   row.Set(StatusGauge::kQueueWaiting, inbox.waiting());
   row.Set(StatusGauge::kQueueRunning, inbox.running());
@@ -43,9 +44,12 @@ void WorkerService::Report(StatusRow& row) const {
   row.counters.Set(StatusCounter::kModelMicros, models.micros);
   row.counters.Set(StatusCounter::kModelInputTokens, models.input_tokens);
   row.counters.Set(StatusCounter::kModelOutputTokens, models.output_tokens);
+  model_calls_.Report(models.calls);
+  tool_calls_.Report(service_->tools());
   if (const state::BackendCounters* state = service_->state()) {
     row.counters.Set(StatusCounter::kStateAnswers, state->answers);
     row.counters.Set(StatusCounter::kStateMicros, state->micros);
+    state_operations_.Report(state->durations);
   }
   if (const limits::SharedRateCounters* rate = service_->shared_rate()) {
     row.counters.Set(StatusCounter::kRateAdmitted, rate->admitted);

@@ -153,6 +153,7 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   if (IsSocket(context)) return context.websocket->Take(slot, payload);
   if (auto* head = std::get_if<bridge::SendHead>(&payload)) {
     if (head->head.status == NGX_HTTP_SWITCHING_PROTOCOLS) context.websocket->Accept();
+    context.streamed = head->head.content_length < 0;
     context.writer.SetHead(std::move(head->head));
   } else if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();

@@ -9,6 +9,7 @@
 #include "ngx_module/config.h"
 #include "ngx_module/request/exchange_table.h"
 #include "ngx_module/request/request_context.h"
+#include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/status_rows.h"
 #include "ngx_module/worker/port.h"
 #include "service/service.h"
@@ -32,6 +33,8 @@ class WorkerService final : public PortReceiver {
   Status Stop(Deadline deadline);
 
   bool running() const { return service_ != nullptr; }
+  // Call it only while running.
+  std::vector<api::ReadyPart> FailingParts() const { return service_->readiness().Failing(); }
   // False if `bytes` more would exceed the worker's limit of buffered bytes; the caller answers
   // 503.
   bool HasRoomFor(uint64_t bytes) const;
@@ -54,7 +57,7 @@ class WorkerService final : public PortReceiver {
   void RequestGone(RequestContext& context);
 
   // Writes the current lengths of its queues and the engine's counters to `row` (worker_report.cc).
-  void Report(StatusRow& row) const;
+  void Report(StatusRow& row);
   // Called now and then: returns memory to the system when a burst is over.
   void ReturnMemoryAfterBurst();
 
@@ -112,6 +115,9 @@ class WorkerService final : public PortReceiver {
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
+  DurationReporter model_calls_{config_, DurationKind::kModelCall};
+  DurationReporter tool_calls_{config_, DurationKind::kToolCall};
+  DurationReporter state_operations_{config_, DurationKind::kStateOperation};
   int memory_returns_due_ = 0;
   ngx_msec_t memory_returned_ = 0;                // when that was done last
   size_t websockets_ = 0;                         // open or about to be

@@ -11,6 +11,7 @@
 #include "auth/refusal.h"
 #include "bridge/request.h"
 #include "runtime/cancellation.h"
+#include "settings/settings.h"
 
 namespace agent_graph::auth {
 
@@ -45,6 +46,17 @@ class JwtAuthenticator : public Authenticator {
 
  private:
   const JwtVerifier verifier_;
+};
+
+// Takes the user over from nginx, which has authenticated it. Does not suspend.
+class NginxAuthenticator : public Authenticator {
+ public:
+  explicit NginxAuthenticator(const settings::CorsSettings& cors) : cors_(cors) {}
+  std::optional<Refusal> Authenticate(const IncomingRequest& request, json& user,
+                                      bridge::HeaderList& headers) override;
+
+ private:
+  const settings::CorsSettings& cors_;
 };
 
 }  // namespace agent_graph::auth

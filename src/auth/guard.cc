@@ -53,6 +53,10 @@ struct Guard::Implementation {
       authenticator = std::make_unique<JwtAuthenticator>(std::move(verifier));
       return Status::Ok();
     }
+    if (settings.authentication.method == AuthenticationSettings::Method::kNginx) {
+      authenticator = std::make_unique<NginxAuthenticator>(settings.cors);
+      return Status::Ok();
+    }
     auto loaded = LoadAuthenticationBackend(settings.authentication.backend);
     if (!loaded.ok()) {
       return Status(StatusCode::kInvalidArgument, "auth.path: " + loaded.status().message());

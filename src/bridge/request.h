@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,9 @@ struct RequestHead {
   std::string query;      // raw, without '?'
   HeaderList headers;     // names in lower case, in order of arrival
   std::string peer_address;
+  // The caller as nginx has authenticated it, for "auth": "nginx". Never taken from `headers`.
+  std::string user = {};                        // agent_graph_user; empty: nobody
+  std::optional<std::string> user_claims = {};  // agent_graph_user_claims; none: not set
   std::string request_id;  // from the client if well-formed, otherwise made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time
   uint64_t run_timeout_ms = 0;  // after which the loop cancels a run; 0: never

@@ -23,6 +23,7 @@
 #include "service/agent.h"
 #include "service/file_storage.h"
 #include "service/host_options.h"
+#include "service/readiness_checks.h"
 #include "service/referenced_files.h"
 #include "service/settings_checks.h"
 #include "service/state_server.h"
@@ -117,6 +118,7 @@ struct Service::Implementation {
     context.live = &live;
     context.ids = ids.get();
     agent.catalog->LogTo(ToLog());
+    AddReadinessChecks(readiness, state.get(), *agent.models, runtime, options.state_directory);
   }
 
   run::LogFunction ToLog() {
@@ -217,6 +219,7 @@ struct Service::Implementation {
       return referenced_files.Load(environment, messages);
     };
     services.log = ToLog();
+    services.tool_calls = &tool_calls;
     services.run_bytes_max = settings->limits.run_bytes_max;
     services.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
@@ -256,6 +259,8 @@ struct Service::Implementation {
   const ServiceOptions options;
   const Agent agent;
   const std::shared_ptr<const IdGenerator> ids;
+  NamedDurations tool_calls;
+  Readiness readiness;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
   std::unique_ptr<state::Backend> state;       // null: no state is kept
@@ -309,6 +314,7 @@ Status Service::Start() {
   if (service.state != nullptr) AG_RETURN_IF_ERROR(service.state->Start());
   AG_RETURN_IF_ERROR(service.runtime.Start());
   if (service.exporter != nullptr) service.exporter->Start(service.runtime);
+  service.readiness.Start(service.runtime);
   if (!AllocationsAreCounted()) {
     service.outbox.Log(
         bridge::LogLevel::kWarn,
@@ -332,6 +338,14 @@ const live::LiveCounters& Service::live() const {
 
 const models::ModelCounters& Service::models() const {
   return implementation_->agent.models->counters();
+}
+
+const NamedDurations& Service::tools() const {
+  return implementation_->tool_calls;
+}
+
+const Readiness& Service::readiness() const {
+  return implementation_->readiness;
 }
 
 const state::BackendCounters* Service::state() const {
@@ -362,6 +376,7 @@ void Service::Drain() {
 Status Service::Stop(Deadline deadline) {
   Drain();
   if (implementation_->host != nullptr) implementation_->host->HandOverNow();
+  implementation_->readiness.Close();
   implementation_->guard->StopEvicting();
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();

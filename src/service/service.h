@@ -8,12 +8,14 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/named_durations.h"
 #include "base/status.h"
 #include "bridge/inbox.h"
 #include "bridge/outbox.h"
 #include "limits/shared_rate_counters.h"
 #include "live/counters.h"
 #include "models/metered.h"
+#include "service/readiness.h"
 #include "settings/settings.h"
 #include "state/backend.h"
 
@@ -54,6 +56,9 @@ class Service {
   const models::ModelCounters& models() const;
   // Null if no state is kept.
   const state::BackendCounters* state() const;
+  // The calls of tools, by their names.
+  const NamedDurations& tools() const;
+  const Readiness& readiness() const;
   // Null if no rate limit is counted in Redis.
   const limits::SharedRateCounters* shared_rate() const;
 

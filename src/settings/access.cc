@@ -134,6 +134,23 @@ Status ReadRolesBlock(const Value& value, AuthorizationSettings& authorization) 
   return Status::Ok();
 }
 
+// A service that faces the internet.
+void WarnAboutProduction(Settings& settings) {
+  if (settings.authentication.method == AuthenticationSettings::Method::kNone) {
+    settings.warnings.emplace_back(
+        "auth: MODE is production and nobody is authenticated, so every caller may do everything; "
+        "set \"jwt\", \"nginx\" or a custom backend");
+  }
+  if (std::ranges::count(settings.cors.origins, "*") > 0) {
+    settings.warnings.emplace_back(
+        "cors: MODE is production and pages of every origin may call; list yours in cors.origins");
+  }
+  if (!settings.rate_limit) {
+    settings.warnings.emplace_back(
+        "rate_limit: MODE is production and there is none, so one caller can use up the service");
+  }
+}
+
 // An empty text, for example from ${NAME:-}, means that no Redis is configured.
 Status ReadRedisUrl(const Value& value, RedisSettings& redis) {
   AG_RETURN_IF_ERROR(value.ReadString(redis.url));
@@ -173,12 +190,16 @@ Status ReadExport(const Value& value, const std::string& directory, bool documen
 
 Status ReadAuthentication(const Value& value, Settings& settings) {
   static constexpr std::string_view kForms =
-      "must be null, \"jwt\" or {\"method\": \"custom\", \"path\": \"<module>:<class>\"}";
+      "must be null, \"jwt\", \"nginx\" or {\"method\": \"custom\", \"path\": "
+      "\"<module>:<class>\"}";
   if (value.IsNull()) return Status::Ok();
   if (value.IsString()) {
     std::string name;
     AG_RETURN_IF_ERROR(value.ReadString(name));
-    return name == "jwt" ? ReadJwt(value, settings) : value.Error(std::string(kForms));
+    if (name == "jwt") return ReadJwt(value, settings);
+    if (name != "nginx") return value.Error(std::string(kForms));
+    settings.authentication.method = AuthenticationSettings::Method::kNginx;
+    return Status::Ok();
   }
   const std::vector<std::string> keys = value.Keys();
   const auto has = [&](std::string_view key) { return std::ranges::count(keys, key) > 0; };
@@ -212,6 +233,7 @@ Status ReadAuthorization(const Value& value, Settings& settings) {
       "is not one of ownership, allow_all, default, none, <module>:<attribute>";
   AuthorizationSettings& authorization = settings.authorization;
   if (value.IsNull()) return Status::Ok();
+  authorization.chosen = true;
   if (!value.IsString()) return ReadRolesBlock(value, authorization);
   std::string name;
   AG_RETURN_IF_ERROR(value.ReadString(name));
@@ -249,7 +271,16 @@ void ApplyModeToAccess(Settings& settings) {
   settings.redis.url = Variable(settings.environment, "REDIS_URL");
 }
 
+// nginx is given users to keep them apart, in every mode.
+void CompleteAccess(Settings& settings) {
+  if (settings.authentication.method == AuthenticationSettings::Method::kNginx &&
+      !settings.authorization.chosen) {
+    settings.authorization.policy = Policy::kOwnership;
+  }
+}
+
 void WarnAboutAccess(Settings& settings) {
+  if (settings.mode == Mode::kProduction) WarnAboutProduction(settings);
   const AuthorizationSettings& authorization = settings.authorization;
   bool by_owner = authorization.policy == Policy::kOwnership ||
                   (authorization.policy == Policy::kRoles && authorization.isolate_by_owner);

@@ -17,6 +17,8 @@ Status ReadRedisBlock(const Value& value, RedisSettings& redis);
 // names the shared cache. Call it before the document is read.
 void ApplyModeToAccess(Settings& settings);
 // Adds warnings about risky combinations of keys. Call it after the document was read.
+// Called when the whole file is read.
+void CompleteAccess(Settings& settings);
 void WarnAboutAccess(Settings& settings);
 
 // Reads "graphs/support.so:app", or "graphs.support:app" for the same; with `documents_too` also

@@ -72,6 +72,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   AG_RETURN_IF_ERROR(ApplyEnvironmentToObservability(settings));
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
   AG_RETURN_IF_ERROR(FinishRateLimit(settings));
+  CompleteAccess(settings);
   WarnAboutAccess(settings);
   AG_RETURN_IF_ERROR(CompleteMedia(settings));
   return settings;

@@ -81,7 +81,7 @@ struct JwtSettings {
 
 // Identification of callers.
 struct AuthenticationSettings {
-  enum class Method : uint8_t { kNone, kJwt, kCustom };
+  enum class Method : uint8_t { kNone, kJwt, kCustom, kNginx };
   Method method = Method::kNone;
   JwtSettings jwt;
   ExportSettings backend;  // for kCustom
@@ -93,6 +93,7 @@ struct AuthenticationSettings {
 struct AuthorizationSettings {
   enum class Policy : uint8_t { kAllowAll, kOwnership, kRoles, kCustom };
   Policy policy = Policy::kAllowAll;
+  bool chosen = false;                                    // service.json names the policy
   std::map<std::string, std::vector<std::string>> roles;  // for kRoles: role → scopes
   std::vector<std::string> default_scopes;
   bool isolate_by_owner = true;

@@ -11,6 +11,7 @@ from harness.websocket import handshake_headers
 # Method and path of every route of the interface, and its permission; None: public.
 PERMISSIONS = {
     ("GET", "/ping"): None,
+    ("GET", "/ready"): None,
     ("POST", "/v1/graph/invoke"): "graph:invoke",
     ("POST", "/v1/graph/stream"): "graph:stream",
     ("GET", "/v1/graph/ws"): "graph:stream",

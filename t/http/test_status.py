@@ -37,13 +37,16 @@ def parse_metrics(text):
             assert current not in types, "a family in two places"
         elif line.startswith("# TYPE "):
             _, _, name, kind = line.split(" ")
-            assert name == current and kind in ("counter", "gauge")
+            assert name == current and kind in ("counter", "gauge", "histogram")
             types[name] = kind
             assert (kind == "counter") == name.endswith("_total")
         else:
             match = _SAMPLE.fullmatch(line)
             assert match, line
-            assert match[1] == current and current in types
+            name = match[1]
+            if types[current] == "histogram":
+                name = re.sub("_(bucket|sum|count)$", "", name)
+            assert name == current
             key = match[1] + (match[2] or "")
             assert key not in samples, f"{key} twice"
             samples[key] = float(match[3])
@@ -115,6 +118,57 @@ def test_counts_what_models_and_the_state_take(start_service):
     assert samples['agent_graph_model_seconds_total{service="test"}'] > 0
     assert samples['agent_graph_state_operations_total{service="test"}'] >= 6
     assert samples['agent_graph_state_seconds_total{service="test"}'] > 0
+
+
+def _histogram(samples, name, labels):
+    """Returns the count and the sum of a histogram and checks it."""
+    start = f'{name}_bucket{{service="test"{labels},le="'
+    buckets = {key[len(start) : -2]: value for key, value in samples.items() if key.startswith(start)}
+    counts = list(buckets.values())
+    assert counts == sorted(counts), "each bucket includes those below it"
+    bounds = [float(bound) for bound in buckets]
+    assert bounds == sorted(bounds)
+    tail = f'{{service="test"{labels}}}'
+    assert buckets["+Inf"] == samples[f"{name}_count{tail}"]
+    return samples[f"{name}_count{tail}"], samples[f"{name}_sum{tail}"]
+
+
+def test_measures_how_long_things_take(start_service):
+    service = start_service(DEMO, server=_PAGES, workers=2)
+    for _ in range(3):
+        assert service.invoke("call current_time").status == 200
+    service.stream("hello there").read_all()
+    WebSocket(service.port).upgrade().reset()
+    expected = {
+        ("agent_graph_request_duration_seconds", ',route="graph"'): 4,
+        ("agent_graph_first_chunk_seconds", ',route="graph"'): 1,
+        ("agent_graph_model_call_duration_seconds", ',model="default"'): 7,
+        ("agent_graph_tool_call_duration_seconds", ',tool="current_time"'): 3,
+    }
+
+    def counted():
+        samples = _metrics(service)
+        found = {
+            (name, labels): samples.get(f'{name}_count{{service="test"{labels}}}', 0)
+            for name, labels in expected
+        }
+        return found == expected and samples
+
+    samples = wait_until(counted, "everything is measured")
+    for name, labels in expected:
+        count, seconds = _histogram(samples, name, labels)
+        assert count == expected[name, labels] and seconds > 0
+    count, seconds = _histogram(samples, "agent_graph_state_operation_duration_seconds", "")
+    assert count >= 8 and seconds > 0
+    assert samples['agent_graph_up{service="test"}'] == 1
+    # Neither a reload nor the end of a worker takes anything back.
+    service.reload()
+    service.kill(service.workers()[0].pid)
+    service.wait_for_workers()
+    later = _metrics(service)
+    for name, labels in expected:
+        key = f'{name}_count{{service="test"{labels}}}'
+        assert later[key] >= samples[key]
 
 
 def test_open_sockets_are_counted_over_a_reload(start_service):

@@ -198,6 +198,11 @@ void Execute(const PendingCallPtr& call, const std::string& node_name) {
     }
   }
   call->finished_micros = UnixMicros();
+  // The clock may have been set back.
+  const int64_t took = std::max<int64_t>(call->finished_micros - call->started_micros, 0);
+  if (NamedDurations* counted = environment.services->tool_calls) {
+    counted->Add(call->block.name, static_cast<uint64_t>(took));
+  }
 }
 
 void AppendRemoteCalls(std::string& out, const std::vector<PendingCallPtr>& calls) {

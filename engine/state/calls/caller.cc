@@ -157,6 +157,13 @@ Result<WaitingThread> Caller::FindWaitingThread(const WaitingThreadQuery& query)
   return Ask<WaitingThread>(Operation::kFindWaitingThread, query);
 }
 
+Status Caller::Probe(const runtime::Cancellation& cancellation) {
+  const Status read = Send(Operation::kGetThread, ThreadRequest{Scope::All(), "probe"},
+                           {.cancellation = &cancellation})
+                          .status();
+  return read.code() == StatusCode::kNotFound ? Status::Ok() : read;
+}
+
 Result<ThreadRecord> Caller::GetThread(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
   return Ask<ThreadRecord>(Operation::kGetThread, ThreadRequest{scope, thread_id});

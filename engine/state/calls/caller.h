@@ -24,6 +24,7 @@ class Caller : public Backend {
   void Stop() override { channel_->Stop(); }
   void RefuseGrants() override { channel_->RefuseGrants(); }
   const BackendCounters& counters() const override { return channel_->counters(); }
+  Status Probe(const runtime::Cancellation& cancellation) override;
 
   Result<BeginRunReply> BeginRun(const BeginRunRequest& run,
                                  const runtime::Cancellation* cancellation) override;

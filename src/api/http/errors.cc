@@ -170,6 +170,8 @@ std::string_view NameOf(ProblemType type) {
       return "int_parsing";
     case ProblemType::kJsonSyntax:
       return "json_invalid";
+    case ProblemType::kNotReady:
+      return "not_ready";
   }
   return "";
 }

@@ -77,6 +77,7 @@ enum class ProblemType : uint8_t {
   kArrayType,
   kIntegerSyntax,
   kJsonSyntax,
+  kNotReady,
 };
 // Returns the name on the wire, such as "value_error".
 std::string_view NameOf(ProblemType type);

@@ -204,8 +204,11 @@ json SecuritySchemes() {
 }  // namespace
 
 std::string OpenApiDocument(const settings::Settings& settings, std::string_view base_path) {
-  const bool guarded =
-      settings.authentication.method != settings::AuthenticationSettings::Method::kNone;
+  using Method = settings::AuthenticationSettings::Method;
+  const Method method = settings.authentication.method;
+  // How nginx authenticates is its own matter: the document describes the credentials of the
+  // service.
+  const bool guarded = method != Method::kNone && method != Method::kNginx;
   json document = {{"openapi", "3.1.0"},
                    {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
                    {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},

@@ -42,6 +42,7 @@ const std::string_view kEnvelopeSchemas = R"json({
     "required": ["detail", "error", "metadata"]
   },
   "Pong": {"type": "string", "const": "pong"},
+  "Ready": {"type": "string", "const": "ready"},
   "Done": {
     "type": "object",
     "properties": {"success": {"type": "boolean"}, "message": {"type": "string"}},

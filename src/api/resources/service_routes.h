@@ -31,6 +31,14 @@ inline constexpr std::array kServiceRoutes = {
     },
     Route{
         .method = Method::kGet,
+        .pattern = "/ready",
+        .access = Access::kPublic,
+        .native = true,
+        .summary = "Readiness check: 503 names the parts that fail",
+        .shape = {.data = "Ready"},
+    },
+    Route{
+        .method = Method::kGet,
         .pattern = "/openapi.json",
         .access = Access::kDocumentation,
         .native = true,

@@ -125,6 +125,10 @@ class ExampleRunner:
         for name, content in self._files.items():
             nginx.write(name, self._local(content, directory))
         self._files.clear()
+        # Files that a program of the document has made for this nginx.
+        for name in re.findall(r"/etc/nginx/([\w.-]+)", example.text):
+            if (self.folder / name).exists():
+                nginx.write(name, (self.folder / name).read_bytes())
         self._begin(nginx, {})
 
     def _run_folder(self, example):

@@ -229,10 +229,12 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
     if (found == pending_.end()) return;  // the caller no longer waits
     if (found->second.released) Forget(*found->second.released);
     if (!found->second.queued) {
-      const auto took = MonotonicClock::now() - found->second.started;
+      const auto took = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                                  MonotonicClock::now() - found->second.started)
+                                                  .count());
       ++counters_.answers;
-      counters_.micros += static_cast<uint64_t>(
-          std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+      counters_.micros += took;
+      counters_.durations.Add(took);
     }
     answer = found->second.answer;
     pending_bytes_ -= found->second.frame.size();

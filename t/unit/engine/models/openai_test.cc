@@ -391,6 +391,22 @@ TEST_F(OpenAiTest, RepeatsWhenTheReplyIsLostBeforeItsFirstPiece) {
   }
 }
 
+// A user whose requests are refused must not make the provider look broken.
+TEST_F(OpenAiTest, FailsWhileTheProviderDoesNotWork) {
+  for (auto [answer, failing] : {std::pair("503 Busy", true), {"400 Too long", false}}) {
+    Recovering provider(Circuit::kFailuresMax, WholeReply(answer, "{}"));
+    options_.base_url = provider.server().url("/v1");
+    options_.retries_max = 0;
+    const auto model =
+        OpenAiModel::Create(options_, std::make_shared<const net::HttpClient>(Environment()));
+    auto call = [&] { return Run([&] { return Collect(**model, Ask("hi"), {}); }).reply.ok(); };
+    for (uint32_t i = 0; i < Circuit::kFailuresMax; ++i) EXPECT_FALSE(call());
+    EXPECT_EQ((*model)->failing(), failing) << answer;
+    EXPECT_TRUE(call());
+    EXPECT_FALSE((*model)->failing());
+  }
+}
+
 TEST_F(OpenAiTest, GivesUpAfterItsAttempts) {
   Recovering provider(100, WholeReply("503 Busy\r\nRetry-After: 0\r\nContent-Type: text/html",
                                       "<html><h1>Busy</h1></html>"));

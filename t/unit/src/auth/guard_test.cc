@@ -97,6 +97,68 @@ TEST_F(GuardTest, ChecksNoRequestWithoutAuthentication) {
   EXPECT_EQ(state_.reads, 0);
 }
 
+class NginxUserTest : public GuardTest {
+ protected:
+  NginxUserTest() {
+    settings_.authentication.method = AuthenticationSettings::Method::kNginx;
+    settings_.authorization.policy = Policy::kOwnership;
+    head_.method = "POST";
+    head_.user = "alice";
+  }
+  GuardOutcome CheckUser(bool websocket = false) {
+    return Check(nullptr, {Resource::kGraph, Action::kInvoke}, "", websocket);
+  }
+};
+
+TEST_F(NginxUserTest, IsTheCaller) {
+  head_.headers = {{"authorization", "Basic eDp5"}, {"user", "bob"}, {"agent_graph_user", "bob"}};
+  head_.user_claims = R"({"user_id": "bob", "authz": {"scope": "none"}, "team": "blue"})";
+  const GuardOutcome outcome = CheckUser();
+  ASSERT_FALSE(outcome.refusal.has_value());
+  EXPECT_EQ(outcome.caller.user_id, "alice");
+  EXPECT_EQ(outcome.caller.scope.user_id, "alice");
+  EXPECT_EQ((*outcome.caller.user)["user_id"], "alice");
+  EXPECT_EQ((*outcome.caller.user)["team"], "blue");
+  EXPECT_EQ((*outcome.caller.user)["authz"]["scope"], "owner");
+}
+
+TEST_F(NginxUserTest, MustBeNamed) {
+  head_.user = "";
+  EXPECT_EQ(CheckUser().refusal->kind, Kind::kNoCredential);
+  for (const std::string& user :
+       {std::string(" "), std::string("\t"), std::string("\xff"), std::string(1025, 'x')}) {
+    head_.user = user;
+    EXPECT_EQ(CheckUser().refusal->kind, Kind::kInvalidToken) << user;
+  }
+}
+
+TEST_F(NginxUserTest, ClaimsMustBeASmallObject) {
+  for (const std::string& claims :
+       {std::string(), std::string("[]"), std::string("{"), std::string(R"({"a":1,"a":2})"),
+        R"({"a":")" + std::string(16 * 1024, 'x') + R"("})", std::string(40, '[')}) {
+    head_.user_claims = claims;
+    EXPECT_EQ(CheckUser().refusal->kind, Kind::kInvalidToken) << claims;
+  }
+}
+
+// Browsers send passwords and cookies for pages of other sites, too.
+TEST_F(NginxUserTest, PagesOfOtherSitesMustBeListed) {
+  settings_.cors.origins = {"*", "https://app.example"};
+  auto allowed = [&](const std::string& origin, bool websocket) {
+    head_.headers = {{"host", "Agent.example:8443"}, {"origin", origin}};
+    return !CheckUser(websocket).refusal.has_value();
+  };
+  for (bool websocket : {false, true}) {
+    EXPECT_FALSE(allowed("https://evil.example", websocket));
+    EXPECT_FALSE(allowed("https://agent.example.evil.example", websocket));
+    EXPECT_FALSE(allowed("null", websocket));
+    EXPECT_TRUE(allowed("https://agent.example", websocket));
+    EXPECT_TRUE(allowed("https://app.example", websocket));
+    head_.method = "GET";
+  }
+  EXPECT_TRUE(allowed("https://evil.example", false));  // it may only read, and CORS forbids that
+}
+
 TEST_F(GuardTest, RefusesEveryKindOfBadToken) {
   auto kind = [&](const std::string& authorization) {
     head_.headers = {{"authorization", authorization}};

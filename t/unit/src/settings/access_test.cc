@@ -27,6 +27,33 @@ TEST(Access, IsOpenByDefault) {
   EXPECT_TRUE(settings->warnings.empty());
 }
 
+// nginx is given users to keep them apart.
+TEST(Access, UsersOfNginxAreKeptApartByDefault) {
+  Result<Settings> settings = LoadMember(R"("auth": "nginx")", {});
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kNginx);
+  EXPECT_EQ(settings->authorization.policy, AuthorizationSettings::Policy::kOwnership);
+  for (const char* keys : {R"("auth": "nginx", "authorization": "allow_all")",
+                           R"("authorization": "allow_all", "auth": "nginx")"}) {
+    settings = LoadMember(keys, {});
+    ASSERT_TRUE(settings.ok());
+    EXPECT_EQ(settings->authorization.policy, AuthorizationSettings::Policy::kAllowAll);
+  }
+}
+
+TEST(Access, WarnsOfRisksInProduction) {
+  const Environment production = {{"MODE", "production"}};
+  const std::string safe = R"("auth": "nginx", "authorization": "allow_all",
+      "cors": {"origins": ["https://a.example"]}, "rate_limit": {"requests": 1, "window": 1})";
+  EXPECT_TRUE(LoadMember(safe, production)->warnings.empty());
+  const auto warnings = LoadMember(R"("auth": null)", production)->warnings;
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_TRUE(warnings[0].starts_with("auth: MODE is production"));
+  EXPECT_TRUE(warnings[1].starts_with("cors: MODE is production"));
+  EXPECT_TRUE(warnings[2].starts_with("rate_limit: MODE is production"));
+  EXPECT_TRUE(LoadMember(R"("auth": null)", {})->warnings.empty());
+}
+
 TEST(Access, TakesTheTokenSettingsFromTheEnvironment) {
   Environment environment = kJwt;
   environment["JWT_PUBLIC_KEY_FILE"] = "keys/public.pem";
@@ -79,7 +106,8 @@ struct ErrorCase {
 };
 
 constexpr char kForms[] =
-    "auth: must be null, \"jwt\" or {\"method\": \"custom\", \"path\": \"<module>:<class>\"}";
+    "auth: must be null, \"jwt\", \"nginx\" or {\"method\": \"custom\", \"path\": "
+    "\"<module>:<class>\"}";
 
 class AccessErrors : public testing::TestWithParam<ErrorCase> {};
 

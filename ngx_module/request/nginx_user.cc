@@ -1,0 +1,113 @@
+#include "ngx_module/request/nginx_user.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "auth/jwt.h"
+#include "ngx_module/directive_values.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+using Method = settings::AuthenticationSettings::Method;
+
+// Variables whose value is a part of the request.
+constexpr std::string_view kSentByClients[] = {
+    "http_", "arg_", "cookie_", "args", "query_string", "uri", "document_uri", "request_uri",
+};
+
+// The first variable in `text` that clients choose; empty: there is none.
+std::string_view FindClientVariable(std::string_view text) {
+  for (size_t dollar = text.find('$'); dollar != text.npos; dollar = text.find('$', dollar + 1)) {
+    std::string_view name = text.substr(dollar + 1);
+    if (name.starts_with('{')) name.remove_prefix(1);
+    const size_t end =
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    name = name.substr(0, end);
+    const bool sent = std::ranges::any_of(kSentByClients, [&](std::string_view known) {
+      return known.ends_with('_') ? name.starts_with(known) : name == known;
+    });
+    if (sent) return name;
+  }
+  return {};
+}
+
+// Copies a value, with one byte more than `bytes_max` at most: the engine refuses what is too long.
+bool Evaluate(ngx_http_request_t* request, ngx_http_complex_value_t* value, size_t bytes_max,
+              std::string& out) {
+  ngx_str_t text;
+  if (ngx_http_complex_value(request, value, &text) != NGX_OK) return false;
+  out = View(text).substr(0, bytes_max + 1);
+  return true;
+}
+
+void WarnAboutUncheckedPassword(const ngx_http_request_t* request) {
+  static bool warned = false;
+  if (std::exchange(warned, true)) return;
+  ngx_log_error(NGX_LOG_WARN, request->connection->log, 0,
+                "agent_graph_user: $remote_user was sent by the client and no password was "
+                "checked, this request and further ones are refused; auth_basic is missing here, "
+                "or \"satisfy any\" skips it");
+}
+
+}  // namespace
+
+char* UserDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept {
+  const ngx_str_t& text = static_cast<ngx_str_t*>(cf->args->elts)[1];
+  if (View(text).find('$') == std::string_view::npos) {
+    return RefuseValue(cf, text, "has no variable, so all callers would be the same");
+  }
+  if (std::string_view name = FindClientVariable(View(text)); !name.empty()) {
+    ngx_str_t shown = Reference(name);
+    ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                       "\"%V\": every client can choose the value of \"$%V\"; take it only from "
+                       "addresses that you trust, for example by a map of $remote_addr",
+                       static_cast<ngx_str_t*>(cf->args->elts), &shown);
+  }
+  return ngx_http_set_complex_value_slot(cf, command, conf);
+}
+
+char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
+  // Signals to a running nginx do not read the settings.
+  if (location.service->settings == nullptr) return NGX_CONF_OK;
+  const bool used = location.service->settings->authentication.method == Method::kNginx;
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  const char* name = location.service->name.c_str();
+  if (used && location.user == nullptr) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"agent_graph %s\" in location \"%V\": its \"auth\": \"nginx\" needs "
+                       "\"agent_graph_user\", such as \"agent_graph_user $remote_user\"",
+                       name, &core->name);
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  if (!used && (location.user != nullptr || location.user_claims != nullptr)) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"%s\" in location \"%V\" has no effect: write \"auth\": \"nginx\" in %s, "
+                       "or set the directive in other locations only",
+                       location.user != nullptr ? "agent_graph_user" : "agent_graph_user_claims",
+                       &core->name, location.service->file.c_str());
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  return NGX_CONF_OK;
+}
+
+bool ReadNginxUser(ngx_http_request_t* request, const LocationConfig& location,
+                   bridge::RequestHead& head) {
+  if (location.user == nullptr) return true;
+  // nginx fills $remote_user from the Authorization header, whether or not anybody has checked the
+  // password. Where auth_basic has, the header was parsed before.
+  const bool parsed_before = request->headers_in.user.data != nullptr;
+  if (!Evaluate(request, location.user, auth::kUserIdBytesMax, head.user)) return false;
+  if (location.user_claims != nullptr &&
+      !Evaluate(request, location.user_claims, auth::kTokenBytesMax, head.user_claims.emplace())) {
+    return false;
+  }
+  if (!parsed_before && request->headers_in.user.len > 0) {
+    head.user.clear();
+    WarnAboutUncheckedPassword(request);
+  }
+  return true;
+}
+
+}  // namespace agent_graph::nginx

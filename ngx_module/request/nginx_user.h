@@ -1,0 +1,19 @@
+// The caller as nginx has authenticated it: agent_graph_user and agent_graph_user_claims.
+#pragma once
+
+#include "bridge/request.h"
+#include "ngx_module/config.h"
+#include "ngx_module/ngx.h"
+
+namespace agent_graph::nginx {
+
+// Handlers of the two directives, and what MergeLocationConfig checks of them at last.
+char* UserDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+char* CheckUser(ngx_conf_t* cf, const LocationConfig& location);
+
+// Evaluates the directives into `head`. Called from the content handler only, that is after nginx's
+// access phase: before it, nobody has checked what the variables say. False: out of memory.
+bool ReadNginxUser(ngx_http_request_t* request, const LocationConfig& location,
+                   bridge::RequestHead& head);
+
+}  // namespace agent_graph::nginx
