@@ -15,6 +15,17 @@ add_library(agent_graph_flags INTERFACE)
 target_compile_options(agent_graph_flags INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wframe-larger-than=16384 -fno-omit-frame-pointer
   -fstack-protector-strong)
+# Also for our code, but not for tests.
+add_library(agent_graph_strict INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(agent_graph_strict INTERFACE -Wconversion -Wno-sign-conversion)
+  if(AGENT_GRAPH_WERROR)
+    # g++ 12 reports these falsely, depending on what it inlines.
+    target_compile_options(agent_graph_strict INTERFACE
+      -Werror -Wno-restrict -Wno-error=array-bounds -Wno-error=maybe-uninitialized
+      -Wno-error=stringop-overflow -Wno-error=stringop-overread)
+  endif()
+endif()
 # Asio is compiled once (engine/runtime/asio_impl.cc) instead of in every file.
 target_compile_definitions(agent_graph_flags INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_ARRAY

@@ -1,6 +1,6 @@
 # agent-extract: extracts text from documents, as a separate program installed beside the module.
 add_executable(agent_extract ${CMAKE_SOURCE_DIR}/extractor/main.cc $<TARGET_OBJECTS:engine_extract>)
 target_include_directories(agent_extract PRIVATE ${CMAKE_SOURCE_DIR}/engine ${CMAKE_BINARY_DIR}/generated)
-target_link_libraries(agent_extract PRIVATE agent_graph_flags LibXml2::LibXml2 zip)
+target_link_libraries(agent_extract PRIVATE agent_graph_flags agent_graph_strict LibXml2::LibXml2 zip)
 set_target_properties(agent_extract PROPERTIES OUTPUT_NAME agent-extract
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})

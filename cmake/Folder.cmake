@@ -1,15 +1,20 @@
 # agent_graph_folder(engine/state DEPENDS engine/base ... LIBRARIES leveldb::leveldb)
 #
-# Defines one object library per folder. Subfolders are not included; they are folders of their own.
-# DEPENDS lists exactly the folders whose headers the files include: t/tree/include_edges.py, run by
-# ctest, fails if an include has no edge here, if an edge is not used, and if there is a cycle.
-# LINKS lists folders that are only linked, because they implement functions declared in the SDK's
-# headers. If t/unit/<folder> exists, one test program is built from it and added to the target
-# `unit_tests`. TESTED_BY names a folder further below in CMakeLists.txt whose test program takes
-# these tests as well, because they need that folder. TESTS_LINK lists folders that only the tests
-# need; they must be further above.
+# Adds the source files of one folder to its group: engine/state and all folders below it are the group
+# engine/state, one object library with the target engine_state. Subfolders are not included; they are
+# folders of their own. DEPENDS lists exactly the folders whose headers the files include:
+# t/tree/include_edges.py, run by ctest, fails if an include has no edge here, if an edge is not used,
+# and if there is a cycle. LINKS lists folders that are only linked, because they implement functions
+# declared in the SDK's headers.
 #
-# agent_graph_link(target folder...) links a program with folders and everything they depend on.
+# If t/unit/<folder> exists, one test program is built from it and added to the target `unit_tests`.
+# TESTED_BY names a folder whose test program takes these tests as well. TESTS_LINK lists folders that
+# only the tests need.
+#
+# agent_graph_finish_folders() defines the object libraries and test programs of all folders.
+#
+# agent_graph_link(target folder...) links a program with the groups of the folders and everything they
+# depend on. The folders must have been declared before.
 if(AGENT_GRAPH_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
@@ -23,73 +28,141 @@ file(WRITE ${AGENT_GRAPH_EDGES} "")
 set(AGENT_GRAPH_INCLUDES ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include
     ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
 
-function(agent_graph_folder folder)
-  cmake_parse_arguments(ARG "WITH_SUBFOLDERS" "TESTED_BY" "DEPENDS;LINKS;LIBRARIES;TESTS_LINK" ${ARGN})
-  string(REPLACE "/" "_" target ${folder})
-  set(glob GLOB)
-  if(ARG_WITH_SUBFOLDERS)
-    set(glob GLOB_RECURSE)
+# Most of the time of a build goes into the same headers, so the files of a group are compiled in
+# batches of about this size. Larger ones would make the build after a change slow.
+set(AGENT_GRAPH_BATCH_BYTES 60000 CACHE STRING "Size of a batch of sources that are compiled at once")
+
+# agent_graph_object_library(target source...)   Compiles the sources in batches, or each alone without
+# AGENT_GRAPH_UNITY. A batch is a file that includes sources by their paths below the root, so that
+# ccache finds it again in another build directory or checkout.
+function(agent_graph_object_library target)
+  if(NOT AGENT_GRAPH_UNITY)
+    add_library(${target} OBJECT ${ARGN})
+    return()
   endif()
-  file(${glob} sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  set(batches)
+  set(content)
+  set(bytes 0)
+  set(number 1)
+  foreach(source ${ARGN})
+    file(SIZE ${source} size)
+    math(EXPR bytes "${bytes} + ${size}")
+    if(content AND bytes GREATER AGENT_GRAPH_BATCH_BYTES)
+      set(batch ${CMAKE_BINARY_DIR}/batches/${target}_${number}.cc)
+      file(CONFIGURE OUTPUT ${batch} CONTENT "${content}")
+      list(APPEND batches ${batch})
+      set(content)
+      set(bytes ${size})
+      math(EXPR number "${number} + 1")
+    endif()
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
+    string(APPEND content "#include \"${path}\"\n")
+  endforeach()
+  set(batch ${CMAKE_BINARY_DIR}/batches/${target}_${number}.cc)
+  file(CONFIGURE OUTPUT ${batch} CONTENT "${content}")
+  add_library(${target} OBJECT ${batches} ${batch})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  # g++ treats included source files as headers and warns.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
+function(agent_graph_group_of folder result)
+  string(REGEX MATCH "^[^/]+/[^/]+" group ${folder})
+  string(REPLACE "/" "_" target ${group})
+  set(${result} ${target} PARENT_SCOPE)
+endfunction()
+
+function(agent_graph_folder folder)
+  cmake_parse_arguments(ARG "" "TESTED_BY" "DEPENDS;LINKS;LIBRARIES;TESTS_LINK" ${ARGN})
   list(JOIN ARG_DEPENDS " " dependencies)
   file(APPEND ${AGENT_GRAPH_EDGES} "${folder}: ${dependencies}\n")
 
-  # Object libraries do not link transitively, so the transitive closure is stored here.
-  set(closure)
-  set(libraries ${ARG_LIBRARIES})
-  if(sources)
-    add_library(${target} OBJECT ${sources})
-    target_link_libraries(${target} PRIVATE agent_graph_flags ${ARG_LIBRARIES})
-    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/engine
-                               ${CMAKE_SOURCE_DIR}/engine/include ${CMAKE_BINARY_DIR}/generated)
-    if(folder MATCHES "^src/")
-      target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
-    endif()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ${AGENT_GRAPH_UNITY}
-                          UNITY_BUILD_BATCH_SIZE 10)
-    if(AGENT_GRAPH_UNITY)
-      # Unity builds include source files in others; g++ then treats them as headers and warns.
-      target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-    endif()
-    list(APPEND closure ${target})
+  get_property(finished GLOBAL PROPERTY AGENT_GRAPH_FINISHED)
+  if(finished)
+    message(FATAL_ERROR "${folder} must be declared before agent_graph_finish_folders()")
   endif()
+  agent_graph_group_of(${folder} group)
+  set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_GROUPS ${group})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_SOURCES_${group} ${sources})
   foreach(dependency ${ARG_DEPENDS} ${ARG_LINKS})
-    get_property(more GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_${dependency})
-    list(APPEND closure ${more})
-    get_property(more GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${dependency})
-    list(APPEND libraries ${more})
+    agent_graph_group_of(${dependency} needed)
+    set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_NEEDS_${group} ${needed})
   endforeach()
-  list(REMOVE_DUPLICATES closure)
-  list(REMOVE_DUPLICATES libraries)
-  set_property(GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_${folder} ${closure})
-  set_property(GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${folder} ${libraries})
+  set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_LIBRARIES_${group} ${ARG_LIBRARIES})
 
-  file(${glob} tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/t/unit/${folder}/*_test.cc)
+  set(tested_by ${folder})
   if(ARG_TESTED_BY)
-    set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_TESTS_${ARG_TESTED_BY} ${tests})
-    return()
+    set(tested_by ${ARG_TESTED_BY})
   endif()
-  get_property(more GLOBAL PROPERTY AGENT_GRAPH_TESTS_${folder})
-  list(APPEND tests ${more})
-  if(AGENT_GRAPH_TESTS AND tests)
-    agent_graph_unit_test(test_${target} FOLDERS ${folder} ${ARG_TESTS_LINK} SOURCES ${tests})
-  endif()
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/t/unit/${folder}/*_test.cc)
+  set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_FOLDERS ${folder})
+  set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_TESTS_${tested_by} ${tests})
+  set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_TESTS_LINK_${folder} ${ARG_TESTS_LINK})
+endfunction()
+
+function(agent_graph_finish_folders)
+  set_property(GLOBAL PROPERTY AGENT_GRAPH_FINISHED TRUE)
+  get_property(groups GLOBAL PROPERTY AGENT_GRAPH_GROUPS)
+  list(REMOVE_DUPLICATES groups)
+  foreach(group ${groups})
+    get_property(sources GLOBAL PROPERTY AGENT_GRAPH_SOURCES_${group})
+    get_property(libraries GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${group})
+    if(sources)
+      agent_graph_object_library(${group} ${sources})
+      target_link_libraries(${group} PRIVATE agent_graph_flags agent_graph_strict ${libraries})
+      target_include_directories(${group} PRIVATE ${CMAKE_SOURCE_DIR}/engine
+                                 ${CMAKE_SOURCE_DIR}/engine/include ${CMAKE_BINARY_DIR}/generated)
+      if(group MATCHES "^src_")
+        target_include_directories(${group} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+      endif()
+    endif()
+  endforeach()
+
+  get_property(folders GLOBAL PROPERTY AGENT_GRAPH_FOLDERS)
+  foreach(folder ${folders})
+    get_property(tests GLOBAL PROPERTY AGENT_GRAPH_TESTS_${folder})
+    get_property(linked GLOBAL PROPERTY AGENT_GRAPH_TESTS_LINK_${folder})
+    if(AGENT_GRAPH_TESTS AND tests)
+      string(REPLACE "/" "_" name ${folder})
+      agent_graph_unit_test(test_${name} FOLDERS ${folder} ${linked} SOURCES ${tests})
+    endif()
+  endforeach()
+endfunction()
+
+# agent_graph_closure(objects libraries folder...)   The object files of the folders' groups and of the
+# groups they need, and all their libraries.
+function(agent_graph_closure objects libraries)
+  set(groups)
+  foreach(folder ${ARGN})
+    agent_graph_group_of(${folder} group)
+    list(APPEND groups ${group})
+  endforeach()
+  set(seen)
+  set(object_files)
+  set(all_libraries)
+  while(groups)
+    list(POP_FRONT groups group)
+    if(NOT group IN_LIST seen)
+      list(APPEND seen ${group})
+      get_property(sources GLOBAL PROPERTY AGENT_GRAPH_SOURCES_${group})
+      if(sources)
+        list(APPEND object_files $<TARGET_OBJECTS:${group}>)
+      endif()
+      get_property(needed GLOBAL PROPERTY AGENT_GRAPH_NEEDS_${group})
+      list(APPEND groups ${needed})
+      get_property(more GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${group})
+      list(APPEND all_libraries ${more})
+    endif()
+  endwhile()
+  list(REMOVE_DUPLICATES all_libraries)
+  set(${objects} ${object_files} PARENT_SCOPE)
+  set(${libraries} ${all_libraries} PARENT_SCOPE)
 endfunction()
 
 function(agent_graph_link target)
-  set(closure)
-  set(libraries)
-  foreach(folder ${ARGN})
-    get_property(more GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_${folder})
-    list(APPEND closure ${more})
-    get_property(more GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${folder})
-    list(APPEND libraries ${more})
-  endforeach()
-  list(REMOVE_DUPLICATES closure)
-  list(REMOVE_DUPLICATES libraries)
-  foreach(object ${closure})
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
-  endforeach()
+  agent_graph_closure(objects libraries ${ARGN})
+  target_sources(${target} PRIVATE ${objects})
   target_include_directories(${target} PRIVATE ${AGENT_GRAPH_INCLUDES})
   target_link_libraries(${target} PRIVATE agent_graph_flags ${libraries})
 endfunction()

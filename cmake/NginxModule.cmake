@@ -78,20 +78,17 @@ set(module_operators ${CMAKE_SOURCE_DIR}/ngx_module/module/operator_new.cc)
 if(AGENT_GRAPH_SANITIZER)
   list(REMOVE_ITEM module_sources ${module_operators})
 endif()
-add_library(ngx_module OBJECT ${module_sources})
-target_link_libraries(ngx_module PRIVATE agent_graph_flags)
+agent_graph_object_library(ngx_module ${module_sources})
+target_link_libraries(ngx_module PRIVATE agent_graph_flags agent_graph_strict)
 target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src
                            ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include
                            ${CMAKE_BINARY_DIR}/generated)
 target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
 
-get_property(module_closure GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_src/service)
-get_property(module_libraries GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_src/service)
+agent_graph_closure(shared_objects module_libraries src/service)
 set(module_parts ${AGENT_GRAPH_PARTS})
 if(NOT AGENT_GRAPH_PARTS)
-  foreach(object ${module_closure})
-    list(APPEND module_parts $<TARGET_OBJECTS:${object}>)
-  endforeach()
+  set(module_parts ${shared_objects})
   set(shared_parts ${CMAKE_BINARY_DIR}/agent_graph_parts.o)
   add_custom_command(OUTPUT ${shared_parts}
     COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -o ${shared_parts} ${module_parts}

@@ -2,14 +2,16 @@
 # check-thread-safety.sh [PATTERN]   clang's thread-safety analysis over all of our translation units,
 # or over those whose path matches PATTERN.
 #
-# They are taken from a configuration with unity builds (one translation unit of up to ten files),
-# which takes a fraction of the time. Nothing is compiled: only the syntax is checked. The macros are
-# in engine/base/thread_annotations.h.
+# All files of a group (cmake/Folder.cmake) are one unit here. That takes a fraction of the time, and
+# fails if two of them use the same name in an anonymous namespace, because such a group compiles only
+# while the two are in different batches. Nothing is compiled: only the syntax is checked. The macros
+# are in engine/base/thread_annotations.h.
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/thread-safety}
 
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_UNITY=ON >/dev/null
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_UNITY=ON \
+  -DAGENT_GRAPH_BATCH_BYTES=100000000 >/dev/null
 JOBS=${JOBS:-$(nproc)} CLANGXX=${CLANGXX:-clang++-19} /usr/bin/python3 - "$build" "${1:-}" <<'PYTHON'
 import concurrent.futures
 import json
@@ -36,9 +38,9 @@ root = os.getcwd()
 units = {}
 for entry in json.load(open(os.path.join(build, "compile_commands.json"))):
     ours = os.path.relpath(entry["file"], root).split(os.sep)[0] in {"engine", "src", "ngx_module"}
-    # A unity file includes sources of one target; tests are not built that way.
-    wanted = ours or "/Unity/" in entry["file"]
-    if wanted and entry["file"].endswith((".cc", ".cxx")) and re.search(pattern, entry["file"]):
+    # A batch includes sources of one target; tests are not built that way.
+    wanted = ours or "/batches/" in entry["file"]
+    if wanted and entry["file"].endswith(".cc") and re.search(pattern, entry["file"]):
         units.setdefault(entry["file"], entry)
 
 

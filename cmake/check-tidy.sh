@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-build/lint}
 jobs=${JOBS:-$(nproc)}
 
-# Each file alone: in a unity build clang-tidy would find no command for it.
+# Each file alone: a batch of files would give clang-tidy no command for it.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_UNITY=OFF >/dev/null
 
 sources() {

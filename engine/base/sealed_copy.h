@@ -32,8 +32,8 @@ struct SealedLibrary {
 struct SealedFile {
   FileDescriptor content;
   std::string origin;  // path of the file that was copied, without symbolic links
-  // Of shared objects: those of the needed libraries that $ORIGIN leads to. The dynamic linker
-  // cannot find them, because the copy has no folder.
+  // For a shared object: its needed libraries that are found through $ORIGIN. The dynamic linker
+  // cannot find them itself, because the copy is in no folder.
   std::vector<SealedLibrary> libraries = {};
 };
 

@@ -10,6 +10,7 @@
 #include "graph/definition.h"
 #include "graph/live_declaration.h"
 #include "graph/object_reader.h"
+#include "graph/problems.h"
 #include "graph/reducers.h"
 #include "graph/tool_declarations.h"
 
@@ -17,7 +18,6 @@ namespace agent_graph::graph {
 namespace {
 
 constexpr size_t kNestingMax = 16;
-constexpr int64_t kAttemptsMax = 100;
 constexpr int64_t kMillisecondsMax = 3'600'000;
 constexpr int64_t kMessagesMax = 10'000;
 constexpr int64_t kTokensMax = 100'000'000;

@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kNameBytesMax = 128;
 constexpr size_t kToolNameBytesMax = 64;  // limit of the model providers
-constexpr int kAttemptsMax = 100;
 
 bool IsJsonOfType(const std::string& text, json::value_t type) {
   auto value = ParseJson(text);

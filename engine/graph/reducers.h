@@ -26,7 +26,7 @@ json DefaultOf(const StateField& field);
 // True if an update may be refused.
 bool MayFail(Reducer reducer);
 
-// What a reducer did to a field, so that it can be repeated without the reducer.
+// The effect of a reducer on a field, which can be repeated without the reducer.
 struct UpdateEffect {
   enum class Kind {
     kReplace,  // the field got the value

@@ -31,7 +31,7 @@ Result<std::string> OptionalText(const json& object, const char* member,
                                  const std::string& location);
 // The summaries of its reasoning blocks, one after the other.
 std::string ReasoningOfBlocks(const Message& message);
-// Of 64 bits; 25.0 is one, too. Nothing when absent or null.
+// A 64-bit integer; 25.0 counts as one. nullopt if absent or null.
 Result<std::optional<int64_t>> OptionalInteger(const json& object, const char* member,
                                                const std::string& location);
 

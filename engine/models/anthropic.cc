@@ -8,7 +8,7 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kPath = "/messages";
+constexpr std::string_view kMessagesPath = "/messages";
 constexpr char kVersion[] = "2023-06-01";
 
 }  // namespace
@@ -30,7 +30,7 @@ Result<std::unique_ptr<ModelProvider>> AnthropicModel::Create(
 AnthropicModel::AnthropicModel(ProviderOptions options,
                                std::shared_ptr<const net::HttpClient> client)
     : HttpModel(std::move(options), std::move(client), kAnthropicProvider.base_url),
-      url_(Url(kPath)) {
+      url_(Url(kMessagesPath)) {
   AddHeader("anthropic-version", kVersion);
   if (!this->options().api_key.empty()) AddHeader("x-api-key", this->options().api_key);
 }

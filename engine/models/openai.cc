@@ -8,7 +8,7 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kPath = "/chat/completions";
+constexpr std::string_view kCompletionsPath = "/chat/completions";
 
 }  // namespace
 
@@ -27,7 +27,8 @@ Result<std::unique_ptr<ModelProvider>> OpenAiModel::Create(
 }
 
 OpenAiModel::OpenAiModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kOpenAiProvider.base_url), url_(Url(kPath)) {
+    : HttpModel(std::move(options), std::move(client), kOpenAiProvider.base_url),
+      url_(Url(kCompletionsPath)) {
   if (!this->options().api_key.empty()) {
     AddHeader("Authorization", "Bearer " + this->options().api_key);
   }

@@ -84,8 +84,8 @@ class UserPool {
   std::deque<std::shared_ptr<Task>> queue_ AG_GUARDED_BY(mutex_);
   std::list<Worker> workers_ AG_GUARDED_BY(mutex_);
   size_t live_ AG_GUARDED_BY(mutex_) = 0;  // threads that have not exited
-  size_t idle_ AG_GUARDED_BY(mutex_) = 0;  // of them, without a task
-  // Of them, running a task and neither parked nor written off.
+  size_t idle_ AG_GUARDED_BY(mutex_) = 0;  // live threads without a task
+  // Live threads that run a task and are neither parked nor written off.
   size_t active_ AG_GUARDED_BY(mutex_) = 0;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
 };

@@ -126,7 +126,7 @@ char* CheckDocs(ngx_conf_t* cf, void*, void* value) noexcept {
 }
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
-ngx_conf_post_t kFolder = {CheckDocs};
+ngx_conf_post_t docs_check = {CheckDocs};
 
 bool IsPlainPrefix(const ngx_http_core_loc_conf_t* core) {
 #if (NGX_PCRE)
@@ -241,7 +241,7 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, user_claims), nullptr},
     {ngx_string("agent_graph_docs"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &kFolder},
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &docs_check},
     {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter), nullptr},
     {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,

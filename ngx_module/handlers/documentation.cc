@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
-constexpr std::string_view kFolder = "/docs/";
+constexpr std::string_view kDocsFolder = "/docs/";
 constexpr size_t kViewerBytesMax = 16 * 1024 * 1024;
 
 struct Viewer {
@@ -121,8 +121,8 @@ Documentation::Documentation(const settings::Settings& settings, std::string_vie
 
 const DocumentationFile* Documentation::Find(std::string_view path) const {
   if (auto page = pages_.find(path); page != pages_.end()) return &page->second;
-  if (!path.starts_with(kFolder)) return nullptr;
-  auto file = viewers_->files.find(path.substr(kFolder.size()));
+  if (!path.starts_with(kDocsFolder)) return nullptr;
+  auto file = viewers_->files.find(path.substr(kDocsFolder.size()));
   return file == viewers_->files.end() ? nullptr : &file->second;
 }
 

@@ -14,8 +14,8 @@
 namespace agent_graph::nginx {
 namespace {
 
-ngx_http_output_header_filter_pt next_header_filter;
-ngx_http_output_body_filter_pt next_body_filter;
+ngx_http_output_header_filter_pt next_error_header_filter;
+ngx_http_output_body_filter_pt next_error_body_filter;
 
 // Values that the modules limit_req and limit_conn store in a rejected request, independent of the
 // status they return.
@@ -116,7 +116,7 @@ size_t CountHeaders(const ngx_http_request_t* request) {
   return count;
 }
 
-ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
+ngx_int_t FilterErrorHead(ngx_http_request_t* request) noexcept {
   ngx_int_t replaced = Guarded<ngx_int_t>(request->connection->log, NGX_ERROR, [&]() -> ngx_int_t {
     RequestContext* context = ContextOfErrorPage(request);
     if (context != nullptr && ReplaceHead(*context) != NGX_OK) return NGX_ERROR;
@@ -126,13 +126,13 @@ ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
   });
   if (replaced != NGX_OK) return NGX_ERROR;
   if (LocationOf(request).enabled == 1) SetStatusLine(request);
-  return next_header_filter(request);
+  return next_error_header_filter(request);
 }
 
-ngx_int_t FilterBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {
+ngx_int_t FilterErrorBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {
   RequestContext* context = FindContext(request);
   if (in == nullptr || context == nullptr || context->error_body.empty()) {
-    return next_body_filter(request, in);
+    return next_error_body_filter(request, in);
   }
   if (context->error_sent) return NGX_OK;
   context->error_sent = true;
@@ -144,18 +144,18 @@ ngx_int_t FilterBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {
   buffer->last_buf = 1;
   buffer->last_in_chain = 1;
   ngx_chain_t out{buffer, nullptr};
-  return next_body_filter(request, &out);
+  return next_error_body_filter(request, &out);
 }
 
 ngx_int_t InstallFilters(ngx_conf_t*) noexcept {
-  next_header_filter = ngx_http_top_header_filter;
-  ngx_http_top_header_filter = FilterHead;
-  next_body_filter = ngx_http_top_body_filter;
-  ngx_http_top_body_filter = FilterBody;
+  next_error_header_filter = ngx_http_top_header_filter;
+  ngx_http_top_header_filter = FilterErrorHead;
+  next_error_body_filter = ngx_http_top_body_filter;
+  ngx_http_top_body_filter = FilterErrorBody;
   return NGX_OK;
 }
 
-ngx_http_module_t filter_context = {
+ngx_http_module_t error_filter_context = {
     nullptr, InstallFilters, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
 };
 
@@ -165,7 +165,7 @@ ngx_http_module_t filter_context = {
 extern "C" {
 
 ngx_module_t ngx_http_agent_graph_filter_module = {
-    NGX_MODULE_V1, &agent_graph::nginx::filter_context,
+    NGX_MODULE_V1, &agent_graph::nginx::error_filter_context,
     nullptr,       NGX_HTTP_MODULE,
     nullptr,       nullptr,
     nullptr,       nullptr,

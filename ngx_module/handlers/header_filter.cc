@@ -57,7 +57,7 @@ void HideReplaced(ngx_http_request_t* request, size_t own_headers) {
   });
 }
 
-ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
+ngx_int_t FilterAddedHeaders(ngx_http_request_t* request) noexcept {
   if (const RequestContext* context = FindContext(request)) {
     HideReplaced(request, context->own_headers);
   }
@@ -66,11 +66,11 @@ ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
 
 ngx_int_t InstallFilter(ngx_conf_t*) noexcept {
   next_header_filter = ngx_http_top_header_filter;
-  ngx_http_top_header_filter = FilterHead;
+  ngx_http_top_header_filter = FilterAddedHeaders;
   return NGX_OK;
 }
 
-ngx_http_module_t filter_context = {
+ngx_http_module_t header_filter_context = {
     nullptr, InstallFilter, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
 };
 
@@ -80,7 +80,7 @@ ngx_http_module_t filter_context = {
 extern "C" {
 
 ngx_module_t ngx_http_agent_graph_header_filter_module = {
-    NGX_MODULE_V1, &agent_graph::nginx::filter_context,
+    NGX_MODULE_V1, &agent_graph::nginx::header_filter_context,
     nullptr,       NGX_HTTP_MODULE,
     nullptr,       nullptr,
     nullptr,       nullptr,

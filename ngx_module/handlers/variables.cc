@@ -6,6 +6,8 @@
 namespace agent_graph::nginx {
 namespace {
 
+constexpr unsigned kVariableBytesMax = (1u << 28) - 1;  // nginx stores the length in 28 bits
+
 using TextOf = std::string_view (*)(const RequestContext&);
 // Returns microseconds; negative if the value does not exist.
 using TimeOf = int64_t (*)(const RequestContext&);
@@ -16,10 +18,10 @@ ngx_int_t SetValue(ngx_http_request_t* request, ngx_http_variable_value_t* value
     value->not_found = 1;
     return NGX_OK;
   }
-  ngx_str_t copy = CopyToPool(request->pool, text);
+  ngx_str_t copy = CopyToPool(request->pool, text.substr(0, kVariableBytesMax));
   if (copy.data == nullptr) return NGX_ERROR;
   value->data = copy.data;
-  value->len = static_cast<unsigned>(copy.len);
+  value->len = static_cast<unsigned>(copy.len) & kVariableBytesMax;
   value->valid = 1;
   value->no_cacheable = 0;
   value->not_found = 0;
@@ -58,7 +60,7 @@ std::string_view ThreadId(const RequestContext& context) {
 std::string_view RunId(const RequestContext& context) {
   return context.run_id;
 }
-std::string_view Outcome(const RequestContext& context) {
+std::string_view OutcomeText(const RequestContext& context) {
   return context.outcome;
 }
 // Time until the engine's first output.
@@ -91,7 +93,7 @@ const Variable kVariables[] = {
     {ngx_string("agent_graph_route"), TextVariable<Route>},
     {ngx_string("agent_graph_thread_id"), TextVariable<ThreadId>},
     {ngx_string("agent_graph_run_id"), TextVariable<RunId>},
-    {ngx_string("agent_graph_outcome"), TextVariable<Outcome>},
+    {ngx_string("agent_graph_outcome"), TextVariable<OutcomeText>},
     {ngx_string("agent_graph_queue_time"), TimeVariable<QueueTime>},
     {ngx_string("agent_graph_first_chunk_time"), TimeVariable<FirstChunkTime>},
     {ngx_string("agent_graph_run_time"), TimeVariable<RunTime>},

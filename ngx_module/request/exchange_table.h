@@ -12,6 +12,10 @@ namespace agent_graph::nginx {
 struct RequestContext;
 class WorkerService;
 
+// Time for a run to send its error and end after its deadline; then its request or socket is ended
+// without it.
+inline constexpr ngx_msec_t kOverdueGrace = 5000;
+
 // One exchange in flight. Its timer keeps a worker from finishing a graceful shutdown before the
 // exchange has ended, and ends the exchange at the deadline of the run.
 struct ExchangeSlot {

@@ -1,5 +1,5 @@
-// State of a request body that nginx reads only after the engine has asked for it, so that nobody
-// can upload anything before they are authenticated.
+// State of a request body that nginx reads only after the engine has asked for it, so that a client
+// must be authenticated before it can upload.
 //
 //   kNone -> kUnread -> kWanted -> kReading -> kNone
 //                                  kReading <-> kStalled     (bodies that are passed on in pieces)

@@ -26,7 +26,7 @@ struct WorkerStatus {
 
 struct ServiceStatus {
   std::string name;
-  // Of all workers, including those that have ended.
+  // Sums over all workers, including those that have ended.
   std::unique_ptr<StatusCounters> counters = std::make_unique<StatusCounters>();
   std::vector<WorkerStatus> workers;
   // Histograms by DurationKind, of all workers as well.

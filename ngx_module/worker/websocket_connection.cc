@@ -12,9 +12,6 @@ namespace {
 // of any allowed size may be in flight.
 constexpr size_t kMailboxBytesMax = 256 * 1024;
 
-// Time for a run to send its error and end after its deadline; then the socket is closed.
-constexpr ngx_msec_t kOverdueGrace = 5000;
-
 constexpr uint64_t kLiveFrameBytesMax = 1024 * 1024;
 
 constexpr std::string_view kReload = "server reload";

@@ -11,10 +11,6 @@
 namespace agent_graph::nginx {
 namespace {
 
-// Time for a run to send its error and end after its deadline; then the request is ended without
-// it.
-constexpr ngx_msec_t kOverdueGrace = 5000;
-
 // Runs `body` with the connection's log context, then runs the posted requests of that connection.
 template <typename Body>
 void InRequest(ngx_http_request_t* request, Body&& body) {

@@ -109,7 +109,7 @@ class Exchange {
   // Starts the closing handshake and ends the exchange. `outcome` as for End.
   void CloseSocket(uint16_t code, std::string reason, std::string outcome);
 
-  // What a session holds besides; undone by the caller.
+  // Counts bytes that a session buffers elsewhere. The caller subtracts them when they are freed.
   void CountBuffered(int64_t bytes) { outbox_.memory().CountBuffered(bytes); }
   uint64_t worker_buffered_bytes() const { return outbox_.memory().buffered(); }
   // Queued towards the client.

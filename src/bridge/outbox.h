@@ -121,7 +121,7 @@ class Outbox {
   // the loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
 
-  // What all exchanges together hold.
+  // Memory that all exchanges together hold.
   WorkerMemory& memory() { return memory_; }
   const WorkerMemory& memory() const { return memory_; }
 

@@ -1,4 +1,4 @@
-// What an exchange has besides if it is a WebSocket: a mailbox of messages, and turns that handle
+// The part of an exchange that only WebSockets have: a mailbox of messages, and turns that handle
 // them.
 //
 // The handshake is the first turn; each later turn takes messages until the mailbox is empty.

@@ -86,7 +86,7 @@ class WorkerMemory {
 
   Mutex mutex_;
   std::list<Waiter> waiters_ AG_GUARDED_BY(mutex_);
-  // What requests hold that wait for more.
+  // Bytes held by requests that wait for more.
   int64_t held_by_waiters_ AG_GUARDED_BY(mutex_) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kNameBytesMax = 256;
 constexpr size_t kTagsMax = 100;
 constexpr int64_t kMillisecondsMax = 60'000;
-constexpr JsonLimits kJsonLimits = {32, 10'000};
+constexpr JsonLimits kInitJsonLimits = {32, 10'000};
 
 Status Unusable(const std::string& key, const std::string& problem) {
   return Status(StatusCode::kInvalidArgument, key + ": " + problem);
@@ -144,7 +144,7 @@ Result<InitFrame> ReadInitFrame(const bridge::SocketMessage& message) {
   const Status no_object(StatusCode::kInvalidArgument,
                          "the first frame must be a JSON object, as text");
   if (message.binary) return no_object;
-  Result<json> parsed = ParseJson(message.payload, kJsonLimits);
+  Result<json> parsed = ParseJson(message.payload, kInitJsonLimits);
   if (!parsed.ok() || !parsed->is_object()) return no_object;
 
   InitFrame init;

@@ -9,7 +9,7 @@
 namespace agent_graph::live {
 namespace {
 
-constexpr JsonLimits kJsonLimits = {32, 10'000};
+constexpr JsonLimits kFrameJsonLimits = {32, 10'000};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message) {
     if (message.payload.empty()) return std::nullopt;
     return UpstreamFrame{Kind::kAudio, std::move(message.payload)};
   }
-  Result<json> frame = ParseJson(message.payload, kJsonLimits);
+  Result<json> frame = ParseJson(message.payload, kFrameJsonLimits);
   if (!frame.ok() || !frame->is_object()) return std::nullopt;
   auto type = frame->find("type");
   if (type == frame->end() || !type->is_string()) return std::nullopt;

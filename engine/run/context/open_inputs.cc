@@ -24,7 +24,7 @@ json ToJson(const OpenInput& input) {
           {"answers", input.answers}};
 }
 
-std::string TextAt(const json& object, const char* key) {
+std::string TextMember(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -32,9 +32,9 @@ std::string TextAt(const json& object, const char* key) {
 std::optional<OpenInput> ReadInput(const json& value) {
   if (!value.is_object()) return std::nullopt;
   OpenInput input;
-  input.call_id = TextAt(value, "call_id");
-  input.tool = TextAt(value, "tool");
-  input.pause.asker = TextAt(value, "asker");
+  input.call_id = TextMember(value, "call_id");
+  input.tool = TextMember(value, "tool");
+  input.pause.asker = TextMember(value, "asker");
   input.pause.continuation = value.value("continuation", json());
   const json rounds = value.value("rounds", json());
   input.rounds = rounds.is_number_integer() ? rounds.get<int>() : 0;

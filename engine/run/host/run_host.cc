@@ -15,7 +15,7 @@
 namespace agent_graph::run {
 namespace {
 
-constexpr int64_t kMicrosPerMillisecond = 1000;
+constexpr int64_t kMillisecondMicros = 1000;
 // Limit on the requests of runs that wait for others to end.
 constexpr size_t kWaitingBytesMax = 64 * 1024 * 1024;
 
@@ -27,8 +27,7 @@ std::string PlaceOf(const state::GrantedRun& granted) {
 
 // The deadline is a time of day, because it holds for all attempts.
 std::chrono::milliseconds TimeLeft(const state::GrantedRun& granted) {
-  return std::chrono::milliseconds((granted.deadline_micros - UnixMicros()) /
-                                   kMicrosPerMillisecond);
+  return std::chrono::milliseconds((granted.deadline_micros - UnixMicros()) / kMillisecondMicros);
 }
 
 }  // namespace

@@ -18,10 +18,8 @@ namespace {
 constexpr uint64_t kListenerId = 0;
 constexpr uint64_t kWakeId = 1;
 constexpr int kEventsPerWait = 64;
-constexpr size_t kReceiveBytes = 64 * 1024;
 // Maximum number of reads from one connection before the other connections are served.
 constexpr int kReceivesPerEvent = 16;
-constexpr size_t kUnsentKeptBytes = 1024 * 1024;
 
 bool Watch(int epoll, int operation, int fd, uint64_t id, uint32_t events) {
   epoll_event event{};
@@ -54,7 +52,7 @@ void Connection::SendFrames(std::string frames) {
   if (unsent_.empty()) {
     unsent_ = std::move(frames);
   } else {
-    if (unsent_start_ > kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
+    if (unsent_start_ > wire::kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
     unsent_ += frames;
   }
   Flush();
@@ -71,7 +69,7 @@ void Connection::Flush() {
     unsent_start_ += static_cast<size_t>(sent);
   }
   if (unsent_start_ == unsent_.size()) {
-    if (unsent_.capacity() > kUnsentKeptBytes) std::string().swap(unsent_);
+    if (unsent_.capacity() > wire::kUnsentKeptBytes) std::string().swap(unsent_);
     unsent_.clear();
     unsent_start_ = 0;
   }
@@ -109,7 +107,7 @@ void Connection::ShutDown() {
 Server::Server(FileDescriptor listener, ServerEvents& events)
     : listener_(std::move(listener)),
       events_(events),
-      buffer_(std::make_unique<char[]>(kReceiveBytes)) {}
+      buffer_(std::make_unique<char[]>(wire::kReceiveBytes)) {}
 
 Server::~Server() {
   Stop({});
@@ -227,7 +225,7 @@ bool Server::Receive(const std::shared_ptr<Connection>& connection) {
     socket = connection->socket_.get();  // closed by this thread only
   }
   for (int i = 0; i < kReceivesPerEvent; ++i) {
-    ssize_t received = recv(socket, buffer_.get(), kReceiveBytes, MSG_DONTWAIT);
+    ssize_t received = recv(socket, buffer_.get(), wire::kReceiveBytes, MSG_DONTWAIT);
     if (received < 0 && errno == EINTR) continue;
     if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     if (received == 0) return false;
@@ -237,7 +235,7 @@ bool Server::Receive(const std::shared_ptr<Connection>& connection) {
       if (!events_.OnFrame(connection, std::move(payload))) return false;
     }
     if (connection->reader_.broken()) return false;
-    if (static_cast<size_t>(received) < kReceiveBytes) return true;
+    if (static_cast<size_t>(received) < wire::kReceiveBytes) return true;
   }
   return true;
 }

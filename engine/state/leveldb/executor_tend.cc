@@ -8,7 +8,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryInterval{5000};
+constexpr std::chrono::milliseconds kTendRetryInterval{5000};
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Result<Executor::Condition> LevelDbExecutor::Tend() {
   const Status failed = failure();
   if (!failed.ok() && next_try_ == kNoDeadline) {
     Log(LogLevel::kAlert, NotAvailable(directory, " for writing", failed));
-    next_try_ = DeadlineAfter(kRetryInterval);
+    next_try_ = DeadlineAfter(kTendRetryInterval);
   }
   if (database_->low_on_space() && !std::exchange(low_on_space_, true)) {
     Log(LogLevel::kAlert, "state of " + directory +
@@ -49,7 +49,7 @@ Result<Executor::Condition> LevelDbExecutor::Tend() {
     Log(LogLevel::kNotice, "the disk of the state of " + directory + " has space again");
   }
   if (MonotonicClock::now() < next_try_) return Condition::kServing;
-  next_try_ = DeadlineAfter(kRetryInterval);
+  next_try_ = DeadlineAfter(kTendRetryInterval);
   return database_->CheckWritable().ok() ? Condition::kReopen : Condition::kServing;
 }
 

@@ -6,7 +6,7 @@
 namespace agent_graph::api {
 namespace {
 
-ApiError ErrorOf(auth::Refusal::Kind kind) {
+ApiError ErrorOfRefusal(auth::Refusal::Kind kind) {
   using Kind = auth::Refusal::Kind;
   switch (kind) {
     case Kind::kNoCredential:
@@ -226,7 +226,7 @@ ErrorInfo ErrorOf(const Status& status) {
 }
 
 ErrorInfo ErrorOf(auth::Refusal refusal) {
-  return {ErrorOf(refusal.kind),
+  return {ErrorOfRefusal(refusal.kind),
           std::move(refusal.message),
           {},
           refusal.status,

@@ -28,7 +28,7 @@ inline constexpr uint64_t kUncountedBodyBytes = 4 * 1024;
 // How long a request waits for others to free memory.
 inline constexpr std::chrono::seconds kMemoryWaitMax{30};
 
-// What a run holds: see run::RunSink::OnHeld.
+// Estimated memory of a run: see run::RunSink::OnHeld.
 constexpr uint64_t RunMemory(uint64_t thread_bytes, uint64_t reply_bytes) {
   return kThreadCopies * thread_bytes + kReplyCopies * reply_bytes;
 }

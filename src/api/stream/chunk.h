@@ -16,9 +16,9 @@ namespace agent_graph::api {
 // The content of a stream's last line. The texts may be empty.
 struct StreamEnd {
   run::RunStatus outcome = run::RunStatus::kDone;
-  std::string_view interrupt_json;  // set if the run was interrupted
-  std::string_view state_json;
-  std::string_view thread_name;
+  std::string_view interrupt_json = {};  // set if the run was interrupted
+  std::string_view state_json = {};
+  std::string_view thread_name = {};
 };
 
 // Writes the lines of one run. Immutable, therefore thread-safe. Timestamps in seconds since 1970.

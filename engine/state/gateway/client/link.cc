@@ -16,12 +16,6 @@
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
-namespace {
-
-constexpr size_t kReceiveBytes = 64 * 1024;
-constexpr size_t kUnsentKeptBytes = 1024 * 1024;
-
-}  // namespace
 
 Status Link::NoAnswer() {
   return Status(StatusCode::kUnavailable, "the state service did not answer in time");
@@ -32,7 +26,7 @@ Link::Link(StateOptions options)
       id_(NewUuid()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       takes_runs_(static_cast<bool>(options_.on_run_granted)),
-      buffer_(kReceiveBytes, '\0') {}
+      buffer_(wire::kReceiveBytes, '\0') {}
 
 Link::~Link() {
   Link::Stop();
@@ -181,7 +175,7 @@ uint64_t Link::AcknowledgedBelow() {
 }
 
 void Link::Write(std::string_view frame) {
-  if (unsent_start_ > kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
+  if (unsent_start_ > wire::kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
   unsent_.append(frame);
   if (runtime::Runtime::CurrentLoop() == nullptr) return FlushNow();
   if (std::exchange(flush_posted_, true)) return;
@@ -207,7 +201,7 @@ void Link::Flush() {
     if (sent <= 0) return;  // buffer full, or an error that the client's thread will see as well
     unsent_start_ += static_cast<size_t>(sent);
   }
-  if (unsent_.capacity() > kUnsentKeptBytes) std::string().swap(unsent_);
+  if (unsent_.capacity() > wire::kUnsentKeptBytes) std::string().swap(unsent_);
   unsent_.clear();
   unsent_start_ = 0;
 }

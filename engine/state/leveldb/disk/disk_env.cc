@@ -21,7 +21,7 @@ constexpr size_t kBufferBytes = 64 * 1024;
 constexpr mode_t kFileMode = 0644;  // the folder itself is private
 constexpr std::chrono::milliseconds kWaitInterval{100};
 
-leveldb::Status Failure(const std::string& path) {
+leveldb::Status FailedCall(const std::string& path) {
   const std::string text = ErrnoText(errno);
   return errno == ENOENT ? leveldb::Status::NotFound(path, text)
                          : leveldb::Status::IOError(path, text);
@@ -125,7 +125,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
       const Status synced = SyncPath(path_.substr(0, path_.rfind('/')));
       if (!synced.ok()) return Fail(leveldb::Status::IOError(path_, synced.message()));
     }
-    if (fdatasync(file_.get()) != 0) return Fail(Failure(path_));
+    if (fdatasync(file_.get()) != 0) return Fail(FailedCall(path_));
     marks_->Synced(name_, bytes_);
     return written;
   }
@@ -149,7 +149,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
         count = write(file_.get(), bytes.data(), bytes.size());
         return count >= 0;
       });
-      if (!wrote) return Fail(Failure(path_));
+      if (!wrote) return Fail(FailedCall(path_));
       bytes.remove_prefix(static_cast<size_t>(count));
       bytes_ += static_cast<size_t>(count);
     }
@@ -252,7 +252,7 @@ leveldb::Status DiskEnv::RenameFile(const std::string& from, const std::string& 
   leveldb::Status folder = CheckFolder(from);
   if (!folder.ok()) return folder;
   const bool renamed = space_->Try(to, [&] { return std::rename(from.c_str(), to.c_str()) == 0; });
-  return renamed ? leveldb::Status::OK() : Failure(from);
+  return renamed ? leveldb::Status::OK() : FailedCall(from);
 }
 
 leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
@@ -265,7 +265,7 @@ leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
     opened = FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, kFileMode));
     return static_cast<bool>(opened);
   });
-  if (!found) return Failure(path);
+  if (!found) return FailedCall(path);
   if (path.ends_with(".log")) files_->UseLog(path, opened.get());
   *file = new File(path, std::move(opened), space_, marks_);
   return leveldb::Status::OK();

@@ -7,7 +7,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr char kCurrent[] = "/CURRENT";
+constexpr char kCurrentFile[] = "/CURRENT";
 
 std::optional<FileIdentity> Identity(const struct stat& info) {
   return FileIdentity{info.st_dev, info.st_ino};
@@ -38,7 +38,7 @@ void FolderWatch::UseLog(const std::string& path, int descriptor) {
 
 void FolderWatch::Begin() {
   MutexLock lock(mutex_);
-  current_ = IdentityOf(folder_ + kCurrent).value_or(FileIdentity{});
+  current_ = IdentityOf(folder_ + kCurrentFile).value_or(FileIdentity{});
 }
 
 bool FolderWatch::HasFolder() const {
@@ -48,7 +48,7 @@ bool FolderWatch::HasFolder() const {
 Status FolderWatch::Check() const {
   MutexLock lock(mutex_);
   if (!current_) return Status::Ok();
-  if (IdentityOf(folder_ + kCurrent) == current_ &&
+  if (IdentityOf(folder_ + kCurrentFile) == current_ &&
       (log_path_.empty() || IdentityOf(log_path_) == log_)) {
     return Status::Ok();
   }

@@ -28,7 +28,7 @@ std::string ReadBootId() {
   return id;
 }
 
-Status Failure(const std::string& folder) {
+Status NoAnswer(const std::string& folder) {
   return Status(StatusCode::kUnavailable, "the state database does not answer")
       .WithDetail(folder + "/" + SyncedMarks::kName + ": " + ErrnoText(errno));
 }
@@ -71,13 +71,13 @@ struct SyncedMarks::Copy {
 Result<std::unique_ptr<SyncedMarks>> SyncedMarks::Open(const std::string& folder) {
   FileDescriptor file(
       open((folder + "/" + kName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) return Failure(folder);
+  if (!file) return NoAnswer(folder);
   // An open file description lock, so that two objects in one process exclude each other too.
   struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   if (fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return Failure(folder);
+    if (errno != EAGAIN && errno != EACCES) return NoAnswer(folder);
     return Status(StatusCode::kBusy, "the state database is still open in another process")
         .WithDetail(folder);
   }
