@@ -83,6 +83,7 @@ def test_a_new_chat_goes_on_without_its_id(serve):
     data = _data(service.post(_INVOKE, {"messages": [_result(call)], "config": {}}))
     assert data["meta"] | {"run_id": None} == {
         "thread_id": thread, "is_new_thread": False, "thread_name": None, "run_id": None,
+        "outcome": "done",
     }
     assert texts(data["messages"])[-1] == "done"
     assert _threads(service) == [thread]
