@@ -26,14 +26,14 @@ struct DurationZone {
   Table tables[kCountOf<DurationKind>];
 };
 
-ngx_slab_pool_t* PoolOf(const ngx_shm_zone_t* zone) {
+ngx_slab_pool_t* DurationPoolOf(const ngx_shm_zone_t* zone) {
   return reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr);
 }
 
 Table* FindTable(const ServiceConfig& service, DurationKind kind) {
   const ngx_shm_zone_t* zone = service.durations;
   if (zone == nullptr || zone->shm.addr == nullptr) return nullptr;
-  auto* content = static_cast<DurationZone*>(PoolOf(zone)->data);
+  auto* content = static_cast<DurationZone*>(DurationPoolOf(zone)->data);
   return content == nullptr ? nullptr : &content->tables[static_cast<size_t>(kind)];
 }
 
@@ -69,7 +69,7 @@ void Format(DurationZone& zone) {
 }
 
 ngx_int_t PrepareDurations(ngx_shm_zone_t* zone, void*) noexcept {
-  ngx_slab_pool_t* pool = PoolOf(zone);
+  ngx_slab_pool_t* pool = DurationPoolOf(zone);
   if (pool->data != nullptr) return NGX_OK;  // memory of the running nginx
   void* memory = ngx_slab_calloc(pool, sizeof(DurationZone));
   if (memory == nullptr) return NGX_ERROR;
@@ -83,7 +83,7 @@ ngx_int_t PrepareDurations(ngx_shm_zone_t* zone, void*) noexcept {
 // one. nginx releases the lock of a process that dies.
 std::optional<uint32_t> PlaceOf(const ServiceConfig& service, Table& table, std::string_view name) {
   if (std::optional<uint32_t> known = FindSlot(table, name)) return known;
-  ngx_shmtx_t& mutex = PoolOf(service.durations)->mutex;
+  ngx_shmtx_t& mutex = DurationPoolOf(service.durations)->mutex;
   if (!ngx_shmtx_trylock(&mutex)) return std::nullopt;
   std::optional<uint32_t> place = FindSlot(table, name);
   if (!place) place = table.used < kSlots ? Append(table, name) : 0;

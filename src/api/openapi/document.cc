@@ -204,11 +204,11 @@ json SecuritySchemes() {
 }  // namespace
 
 std::string OpenApiDocument(const settings::Settings& settings, std::string_view base_path) {
-  using Method = settings::AuthenticationSettings::Method;
-  const Method method = settings.authentication.method;
+  using Authentication = settings::AuthenticationSettings::Method;
+  const Authentication method = settings.authentication.method;
   // How nginx authenticates is its own matter: the document describes the credentials of the
   // service.
-  const bool guarded = method != Method::kNone && method != Method::kNginx;
+  const bool guarded = method != Authentication::kNone && method != Authentication::kNginx;
   json document = {{"openapi", "3.1.0"},
                    {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
                    {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},
