@@ -46,8 +46,7 @@ void WarnAboutUncheckedPassword(const ngx_http_request_t* request) {
   if (std::exchange(warned, true)) return;
   ngx_log_error(NGX_LOG_WARN, request->connection->log, 0,
                 "agent_graph_user: $remote_user was sent by the client and no password was "
-                "checked, this request and further ones are refused; auth_basic is missing here, "
-                "or \"satisfy any\" skips it");
+                "checked, this request and further ones are refused; auth_basic is missing here");
 }
 
 }  // namespace
@@ -79,6 +78,15 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
                        "\"agent_graph %s\" in location \"%V\": its \"auth\": \"nginx\" needs "
                        "\"agent_graph_user\", such as \"agent_graph_user $remote_user\"",
                        name, &core->name);
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  // One check is enough then, so a password that is wrong may name the user all the same.
+  if (used && core->satisfy == NGX_HTTP_SATISFY_ANY) {
+    ngx_conf_log_error(
+        NGX_LOG_EMERG, cf, 0,
+        "\"agent_graph_user\" in location \"%V\" needs \"satisfy all\": with \"satisfy "
+        "any\" nobody may have checked the user",
+        &core->name);
     return static_cast<char*>(NGX_CONF_ERROR);
   }
   if (!used && (location.user != nullptr || location.user_claims != nullptr)) {

@@ -44,7 +44,7 @@ std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
         lines += "} " + ValueOf(metric, sample) + '\n';
       }
     }
-    if (lines.empty()) continue;
+    if (lines.empty() && metric.type != Metric::Type::kHistogram) continue;
     out += "# HELP " + std::string(metric.name) + ' ' + std::string(metric.help) + '\n';
     out += "# TYPE " + std::string(metric.name) + ' ' + std::string(TypeName(metric.type)) + '\n';
     out += lines;

@@ -28,7 +28,8 @@ def _queries():
 
 
 def _names(text):
-    return set(re.findall(r"\bagent_graph_[a-z_]+", text))
+    """The metrics that a text names outside of comments."""
+    return set(re.findall(r"\bagent_graph_[a-z_]+", re.sub(r"^ *#.*$", "", text, flags=re.M)))
 
 
 @pytest.fixture
@@ -38,12 +39,16 @@ def shown(start_service):
     service.invoke("call current_time")
     service.stream("hello").read_all()
 
-    def names():
-        found = _names(re.sub(r"^#.*$", "", service.get("/metrics").text, flags=re.M))
-        # Workers report at intervals.
-        return "agent_graph_tool_call_duration_seconds_count" in found and found
+    counted = {
+        f"agent_graph_{what}_count" for what in ("first_chunk_seconds", "tool_call_duration_seconds")
+    }
 
-    return wait_until(names, "the tool call is counted")
+    def names():
+        found = _names(service.get("/metrics").text)
+        # A request counts when it has ended, and workers report at intervals.
+        return counted <= found and found
+
+    return wait_until(names, "stream and tool call are counted")
 
 
 def test_every_metric_of_dashboard_and_alerts_exists(shown):

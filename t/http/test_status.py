@@ -162,6 +162,7 @@ def test_measures_how_long_things_take(start_service):
     assert count >= 8 and seconds > 0
     assert samples['agent_graph_up{service="test"}'] == 1
     # Neither a reload nor the end of a worker takes anything back.
+    service.error_log.allow("exited on signal 9")
     service.reload()
     service.kill(service.workers()[0].pid)
     service.wait_for_workers()
