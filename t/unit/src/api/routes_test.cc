@@ -174,8 +174,8 @@ TEST(Routes, ArePublicOnlyIfListedHere) {
   for (const Route& route : Routes()) {
     if (route.access == Access::kPublic) open.push_back(route.pattern);
   }
-  EXPECT_EQ(open,
-            (std::vector<std::string_view>{"/ping", "/v1/evals/runs", "/v1/evals/runs/{run_id}"}));
+  EXPECT_EQ(open, (std::vector<std::string_view>{"/ping", "/ready", "/v1/evals/runs",
+                                                 "/v1/evals/runs/{run_id}"}));
 }
 
 TEST(CheckRouteGuards, AcceptsTheTable) {
