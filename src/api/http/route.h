@@ -43,6 +43,12 @@ enum class Transport : uint8_t {
   kLiveSocket,  // a WebSocket of audio: a message that is too large is skipped
 };
 
+// Examples in the OpenAPI document. A test sends each of them.
+struct RouteExample {
+  std::string_view request = {};  // JSON of the body; for a WebSocket: of the client's first frame
+  std::string_view answer = {};   // JSON of `data` in the response, or of one line of a stream
+};
+
 struct Route {
   Method method;
   std::string_view pattern;  // "/v1/threads/{thread_id}/state"
@@ -57,6 +63,7 @@ struct Route {
   bool native = false;                         // answered in the event loop
   void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes
   std::string_view summary;
+  std::string_view description = {};  // what the summary does not say, in CommonMark
   RouteShape shape = {};
   Transport transport = Transport::kHttp;
   // Handles one message of a WebSocket. `handler` is called once, after it was accepted.
@@ -66,6 +73,7 @@ struct Route {
   std::optional<ErrorInfo> (*closed)(const settings::Settings&) = nullptr;
   // Renders the errors of the route. Routes of other protocols have renderers of their own.
   ErrorRenderer render_error = ErrorReply;
+  RouteExample example = {};
 };
 
 // `data` of a streaming route: chunks without an envelope.

@@ -55,14 +55,22 @@ json PathParameterSchema(std::string_view name) {
   return schema;
 }
 
+// Returns an example for a path parameter that a client may choose: the thread and the message of
+// the examples of runs. Empty for ids that the service makes.
+std::string_view PathExample(std::string_view name) {
+  if (name == "thread_id") return "tour";
+  if (name == "message_id") return "tour-1";
+  return {};
+}
+
 void AppendPathParameters(json& parameters, std::string_view pattern) {
   for (size_t at = pattern.find('{'); at != std::string_view::npos; at = pattern.find('{', at)) {
     size_t end = pattern.find('}', at);
     std::string_view name = pattern.substr(at + 1, end - at - 1);
-    parameters.push_back({{"name", name},
-                          {"in", "path"},
-                          {"required", true},
-                          {"schema", PathParameterSchema(name)}});
+    json parameter = {
+        {"name", name}, {"in", "path"}, {"required", true}, {"schema", PathParameterSchema(name)}};
+    if (!PathExample(name).empty()) parameter["example"] = PathExample(name);
+    parameters.push_back(std::move(parameter));
     at = end;
   }
 }
@@ -96,8 +104,9 @@ json RequestBody(const Route& route) {
       route.shape.body != nullptr ? Reference(route.shape.body->name) : json{{"type", "object"}};
   const bool required = route.body == BodyKind::kJson;
   if (!required) schema = {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
-  return {{"required", required},
-          {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
+  json content = {{"schema", std::move(schema)}};
+  if (!route.example.request.empty()) content["example"] = json::parse(route.example.request);
+  return {{"required", required}, {"content", {{"application/json", std::move(content)}}}};
 }
 
 // Returns the schema of the envelope of successful responses.
@@ -113,8 +122,21 @@ json Envelope(std::string_view component) {
           {"required", {"success", "data", "metadata"}}};
 }
 
-json StreamContent() {
+json AnswerExample(const Route& route) {
+  static constexpr const char* kTime = "2026-11-23T20:49:30.867895Z";
+  return {{"success", true},
+          {"data", json::parse(route.example.answer)},
+          {"message", "OK"},
+          {"timestamp", kTime},
+          {"metadata",
+           {{"request_id", "52b94408-f98f-4303-a2b1-e55e48cc45fd"},
+            {"timestamp", kTime},
+            {"message", "OK"}}}};
+}
+
+json StreamContent(const Route& route) {
   json lines = {{"schema", Reference("StreamChunk")}};
+  if (!route.example.answer.empty()) lines["example"] = json::parse(route.example.answer);
   return {{"text/event-stream", lines}, {"application/x-ndjson", lines}};
 }
 
@@ -123,15 +145,16 @@ json Success(const Route& route) {
     return {{"description", "The connection is a WebSocket"}};
   if (route.shape.data == kStreamAnswer) {
     return {{"description", "One JSON object a line, each sent as it is produced"},
-            {"content", StreamContent()}};
+            {"content", StreamContent(route)}};
   }
   if (route.shape.data == kBytesAnswer) {
     json bytes = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
     return {{"description", "The bytes of the file, with its stored type"},
             {"content", {{"*/*", std::move(bytes)}}}};
   }
-  return {{"description", "Success"},
-          {"content", {{"application/json", {{"schema", Envelope(route.shape.data)}}}}}};
+  json content = {{"schema", Envelope(route.shape.data)}};
+  if (!route.example.answer.empty()) content["example"] = AnswerExample(route);
+  return {{"description", "Success"}, {"content", {{"application/json", std::move(content)}}}};
 }
 
 json Responses(const Route& route) {
@@ -148,7 +171,9 @@ json Responses(const Route& route) {
 }
 
 json Operation(const Route& route, bool guarded) {
-  json operation = {{"operationId", OperationId(route)}, {"summary", route.summary}};
+  json operation = {{"operationId", OperationId(route)},
+                    {"summary", route.summary},
+                    {"description", route.description}};
   const bool has_permission = route.permission.resource != auth::Resource::kNone;
   operation["tags"] = {has_permission ? NameOf(route.permission.resource) : "public"};
   if (json parameters = Parameters(route); !parameters.empty()) {
@@ -160,6 +185,7 @@ json Operation(const Route& route, bool guarded) {
     json socket = {{"liveAudio", route.transport == Transport::kLiveSocket}};
     if (route.shape.body != nullptr) socket["clientFrame"] = Reference(route.shape.body->name);
     if (!route.shape.data.empty()) socket["serverFrame"] = Reference(route.shape.data);
+    if (!route.example.request.empty()) socket["example"] = json::parse(route.example.request);
     operation["x-websocket"] = std::move(socket);
   }
   if (route.access == Access::kGuarded) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/http/route.h"
+#include "api/resources/file_examples.h"
 #include "api/resources/handlers.h"
 
 namespace agent_graph::api {
@@ -17,7 +18,11 @@ inline constexpr std::array kFileRoutes = {
         .body = BodyKind::kStream,
         .handler = UploadFile,
         .summary = "Store a file that messages can refer to",
+        .description =
+            "A form with one file. Messages then refer to it by its `file_id`; the text of "
+            "documents is extracted for models.",
         .shape = {.data = "File"},
+        .example = kUploadExample,
     },
     Route{
         .method = Method::kGet,
@@ -26,6 +31,8 @@ inline constexpr std::array kFileRoutes = {
         .permission = {auth::Resource::kFiles, auth::Action::kRead},
         .handler = DownloadFile,
         .summary = "Read a file",
+        .description = "The bytes as they were uploaded; `Range` works. `file_id` comes from `POST "
+                       "/v1/files/upload`.",
         .shape = {.data = kBytesAnswer},
     },
     Route{
@@ -35,7 +42,11 @@ inline constexpr std::array kFileRoutes = {
         .permission = {auth::Resource::kFiles, auth::Action::kRead},
         .handler = GetFileInfo,
         .summary = "Describe a file",
+        .description =
+            "Type, size, name and extracted text of an upload. `file_id` comes from `POST "
+            "/v1/files/upload`.",
         .shape = {.data = "FileInfo"},
+        .example = kFileInfoExample,
     },
     Route{
         .method = Method::kGet,
@@ -44,7 +55,11 @@ inline constexpr std::array kFileRoutes = {
         .permission = {auth::Resource::kFiles, auth::Action::kRead},
         .handler = GetFileUrl,
         .summary = "URL of a file",
+        .description =
+            "For a file in a bucket a presigned URL with the time at which it ends, else the URL "
+            "of this service. `file_id` comes from `POST /v1/files/upload`.",
         .shape = {.data = "FileUrl"},
+        .example = kFileUrlExample,
     },
     Route{
         .method = Method::kGet,
@@ -53,7 +68,10 @@ inline constexpr std::array kFileRoutes = {
         .permission = {auth::Resource::kConfig, auth::Action::kRead},
         .handler = GetMultimodalConfig,
         .summary = "Accepted uploads",
+        .description =
+            "Where uploads are kept, how large they may be and how documents are handled.",
         .shape = {.data = "MultimodalConfig"},
+        .example = kMultimodalExample,
     },
 };
 

@@ -6,6 +6,7 @@
 
 #include "api/http/route.h"
 #include "api/resources/handlers.h"
+#include "api/resources/service_examples.h"
 
 namespace agent_graph::api {
 
@@ -27,7 +28,11 @@ inline constexpr std::array kServiceRoutes = {
         .access = Access::kPublic,
         .native = true,
         .summary = "Health check",
+        .description =
+            "Answered by nginx's event loop without the engine: the process is alive and accepts "
+            "requests.",
         .shape = {.data = "Pong"},
+        .example = kPingExample,
     },
     Route{
         .method = Method::kGet,
@@ -35,7 +40,11 @@ inline constexpr std::array kServiceRoutes = {
         .access = Access::kPublic,
         .native = true,
         .summary = "Readiness check: 503 names the parts that fail",
+        .description = "A load balancer sends requests to a service that is ready: its state "
+                       "answers, its disk "
+                       "is writable, its graph is loaded and its model providers answer.",
         .shape = {.data = "Ready"},
+        .example = kReadyExample,
     },
     Route{
         .method = Method::kGet,
