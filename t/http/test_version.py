@@ -12,7 +12,7 @@ _PROJECT = (environment.ROOT / "CMakeLists.txt").read_text()
 _VERSION = re.search(r"project\(agent_graph VERSION (\S+)", _PROJECT)[1]
 
 
-@pytest.mark.parametrize("program", ["agent-graph-admin", "agent-extract"])
+@pytest.mark.parametrize("program", ["agent-graph", "agent-graph-admin", "agent-extract"])
 def test_programs_print_it(program):
     done = subprocess.run(
         [environment.BUILD / program, "--version"], capture_output=True, text=True, check=False
@@ -27,8 +27,8 @@ def test_a_server_says_it(start_service):
         "location = /status { agent_graph_status format=json; }",
     )
     assert service.get("/openapi.json").json()["info"]["version"] == _VERSION
-    metric = f'agent_graph_build_info{{service="test",version="{_VERSION}"}} 1'
-    assert metric in service.get("/metrics").text.splitlines()
+    metric = rf'^agent_graph_build_info{{service="test",version="{re.escape(_VERSION)}",nginx="[\d.]+"}} 1$'
+    assert re.search(metric, service.get("/metrics").text, re.MULTILINE)
     assert service.get("/status").json()["services"][0]["build_info"] == {_VERSION: 1}
     line = rf"\[notice\].*agent_graph: version {re.escape(_VERSION)}$"
     assert len(service.error_log.lines(line)) == 1
