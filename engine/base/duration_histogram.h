@@ -26,7 +26,7 @@ struct DurationCounts {
     for (const uint64_t bucket : buckets) total += bucket;
     return total;
   }
-  // What was counted since `earlier`.
+  // The durations counted after `earlier`.
   DurationCounts Since(const DurationCounts& earlier) const {
     DurationCounts more;
     for (size_t i = 0; i < kDurationBuckets; ++i) more.buckets[i] = buckets[i] - earlier.buckets[i];

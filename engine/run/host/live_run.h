@@ -68,7 +68,7 @@ class LiveRun {
   std::optional<Partial> partial_ AG_GUARDED_BY(mutex_);
   bool is_full_ AG_GUARDED_BY(mutex_) = false;  // the partial message grows no more
   bool ended_ AG_GUARDED_BY(mutex_) = false;
-  // Of followers in Await. They are notified and removed with the lock held, because a signal is
+  // Signals of followers in Await, notified and removed with the lock held, because a signal is
   // destroyed when its follower goes on.
   mutable std::vector<runtime::Signal*> waiting_ AG_GUARDED_BY(mutex_);
 };

@@ -52,7 +52,7 @@ class RunLog {
   uint64_t next_entry() const { return pending_.first_entry.value_or(0) + pending_.entries.size(); }
   // Appends from now on say whether the run's current node executes user code.
   void SetInUserCode(bool in_user_code) { pending_.in_user_code = in_user_code; }
-  // What the run has used; earlier attempts are added by the caller.
+  // Tokens and calls of this attempt; the caller adds those of earlier attempts.
   RunUsage& usage() { return usage_; }
   // True if so many bytes were logged that an entry with everything that the run has changed should
   // follow: a fold then need not read further back.

@@ -1,4 +1,4 @@
-// What a run has used, counted from its log entries.
+// Tokens and calls of a run, counted from its log entries.
 #pragma once
 
 #include <cstddef>

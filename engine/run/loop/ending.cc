@@ -65,7 +65,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   return outcome;
 }
 
-// What cannot be stored is repeated by the other worker, which begins at the last stored position.
+// If the position cannot be stored, the other worker begins at the last one that was.
 RunOutcome RunLoop::Leave() {
   const std::string place = next_ == END ? kEndNode : next_;
   log_.SetInUserCode(false);

@@ -334,7 +334,7 @@ std::optional<Result<std::string>> LevelDbExecutor::ExecuteFollow(ReadItem& item
       if (!reply.ok()) return reply.status();
       return pack::ToBytes(*reply);
     }
-    // What is needed after the request has been parked, when another thread may take it.
+    // Copied first: another thread may take the request as soon as it is parked.
     const std::shared_ptr<ClientConnection> connection = item.request.connection;
     const uint64_t sequence = item.request.header.sequence;
     const size_t bytes = item.request.bytes.size();

@@ -137,7 +137,7 @@ class Store {
     int64_t micros = 0;
     Deadline deadline;
     int64_t run_deadline_micros = 0;  // see LeaseRow
-    bool accepted = false;            // nobody waits for a reply; `from` is empty
+    bool accepted = false;            // no client waits for a reply; `from` is empty
   };
   struct Lease {
     LeaseRow row;

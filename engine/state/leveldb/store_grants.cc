@@ -142,7 +142,7 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   return Status::Ok();
 }
 
-// What others have changed since is part of the state that the next attempt loads.
+// The next attempt loads a state that has the changes of others.
 void Store::ForgetAttempt(Lease& lease) {
   if (lease.row.state_changed) {
     transaction_.Delete(keys::OutsideChange(lease.thread));
@@ -271,7 +271,7 @@ void Store::EndReserved(const std::string& thread_id, RunState run_state,
   const Lease& lease = leases_.at(thread_id);
   Result<std::optional<RunRow>> run =
       transaction_.GetRow<RunRow>(keys::Run(lease.thread, lease.row.run_id));
-  // What an earlier attempt has logged needs an end as well.
+  // The entries of an earlier attempt need an end as well.
   if (run.ok() && *run && (*run)->has_appended) (void)StageLostRun(lease, reason);
   (void)StageEndWithoutWorker(lease.thread, lease.row.run_id, run_state, reason);
   EndLease(thread_id);
