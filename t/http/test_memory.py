@@ -73,7 +73,7 @@ def test_large_requests_take_turns(start_service, target, location, fields):
     # One that gets no memory for half a minute is refused.
     assert set(statuses) <= {200, 503}, statuses
     assert 200 in statuses
-    # nginx's own buffers for bodies are beside the bound; large ones are not used to their end.
+    # With large body buffers one run in seven peaked at 1.54 times the bound. The cause is not known.
     share = 1.6 if location else 1.5
     assert processes.peak_bytes(worker.pid) < before + share * _BOUND
     _wait_until_returned(service, worker.pid)
