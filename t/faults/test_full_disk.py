@@ -169,6 +169,31 @@ def test_a_full_disk_is_503_and_passes_when_there_is_room(make_service, small_di
     admin("verify", disk / "test")
 
 
+def test_a_full_disk_is_not_ready(make_service, small_disk):
+    """GET /ready names the disk, and only it, while the disk is full; reads go on."""
+    service = make_service(behaviour("echo"))
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    assert _append(service, "t").status == 200
+    wait_until(lambda: service.get("/ready").status == 200, "it is ready")
+
+    def full():
+        # The database may free some space meanwhile.
+        _fill(disk / "filler")
+        reply = service.get("/ready")
+        return reply if reply.status == 503 else None
+
+    reply = wait_until(full, "it is not ready")
+    assert reply.json()["detail"] == "not ready: disk"
+    assert [each["loc"] for each in reply.json()["error"]["details"]] == [["disk"]]
+    assert service.get("/ping").status == 200
+    assert service.get("/v1/threads/t/messages").status == 200
+    (disk / "filler").unlink()
+    wait_until(lambda: service.get("/ready").status == 200, "it is ready again")
+    assert _append(service, "t").status == 200
+
+
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 
 

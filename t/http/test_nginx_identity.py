@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import pytest
 
@@ -91,6 +92,62 @@ def test_threads_and_runs_of_users_are_apart(service):
     (thread,) = service.get("/v1/threads", headers=alice).json()["data"]["threads"]
     assert thread["thread_id"] == "t" and thread["user_id"] == "alice"
     assert len(service.get("/v1/threads/t/messages", headers=alice).json()["data"]["messages"]) == 2
+
+
+def test_background_runs_of_users_are_apart(service):
+    alice, bob = _basic("alice"), _basic("bob")
+    body = invocation("hi", config={"thread_id": "t", "run_id": "r"})
+    assert service.post("/v1/graph/runs", body, headers=alice).status == 202
+    runs, run = "/v1/threads/t/runs", "/v1/threads/t/runs/r"
+    assert service.get(run + "/wait", headers=alice).status == 200
+    for method, target in (("GET", runs), ("GET", run), ("GET", run + "/wait"), ("GET", run + "/stream"),
+                           ("POST", run + "/cancel")):  # fmt: skip
+        content = None if method == "GET" else {}
+        foreign = service.request(method, target, content, headers=bob)
+        unknown = service.request(method, target.replace("/t/", "/unknown/"), content, headers=bob)
+        assert foreign.status == unknown.status == 404, (target, foreign.text)
+        assert foreign.json()["error"] == unknown.json()["error"]
+    for wanted in (invocation("x", config={"thread_id": "t"}), body):
+        assert _code(service.post("/v1/graph/runs", wanted, headers=bob)) == "PERMISSION_ERROR"
+    assert service.get(run, headers=alice).json()["data"]["status"] == "done"
+    # The key of a request belongs to its user, too.
+    key = [("Idempotency-Key", "k")]
+    mine = invocation("mine")
+    replies = [service.post("/v1/graph/invoke", mine, headers=user + key) for user in (alice, bob)]
+    threads = [reply.json()["data"]["meta"]["thread_id"] for reply in replies]
+    assert threads[0] != threads[1]
+
+
+def test_no_route_shows_what_belongs_to_another(service):
+    """Bob asks every route that the API has, by the ids of Alice's objects."""
+    alice, bob = _basic("alice"), _basic("bob")
+    canary = "canary-of-alice"
+    ids = {"thread_id": "t", "run_id": "r"}
+    body = invocation(canary, config=ids)
+    assert service.post("/v1/graph/invoke", body, headers=alice).status == 200
+    (message, _) = service.get("/v1/threads/t/messages", headers=alice).json()["data"]["messages"]
+    stored = service.post("/v1/store/memories", {"content": canary}, headers=alice).json()["data"]
+    file = uploaded(service, canary.encode(), headers=alice)
+    ids |= {"message_id": message["message_id"], "memory_id": stored["memory_id"], "file_id": file["file_id"]}
+    bodies = [{}, {"thread_id": "t"}, {"query": canary}, invocation("x", config={"thread_id": "t"})]
+    paths = service.get("/openapi.json", headers=bob).json()["paths"]
+    asked, shown = set(), 0
+    for path, methods in paths.items():
+        target = re.sub(r"\{(\w+)\}", lambda m: ids.get(m[1], "x"), path)
+        for method in methods:
+            for content in [None] if method == "get" else bodies:
+                reply = service.request(method.upper(), target, content, headers=bob)
+                if content != bodies[2]:  # a refusal may repeat what was asked for
+                    assert canary not in reply.text, (method, path)
+                asked |= {name for name in ids if "{" + name + "}" in path}
+        if "get" in methods:
+            shown += canary in service.get(target, headers=alice).text
+    assert asked == set(ids) and shown > 3
+    # Nothing of it has changed.
+    messages = service.get("/v1/threads/t/messages", headers=alice).json()["data"]["messages"]
+    assert len(messages) == 2 and texts(messages)[0] == canary
+    assert service.post("/v1/store/memories/" + ids["memory_id"], {}, headers=alice).status == 200
+    assert service.get("/v1/files/" + ids["file_id"], headers=alice).text == canary
 
 
 def test_memories_of_users_are_apart(service):
