@@ -53,8 +53,10 @@ deb:
 	$(MAKE) docs
 	JOBS='$(JOBS)' packaging/build-deb.sh
 
-# Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it.
-run: build docs
+# Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it. The viewers of /docs
+# are fetched where npm is there already; `make docs` also installs npm, which takes a while.
+run: build
+	@cmake/install-docs-viewers.sh
 	@PORT='$(PORT)' exec conf/run.sh
 
 test: build
