@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../program_output.h"
 #include "admin/program.h"
 #include "base/clock.h"
 #include "state/factory/factory.h"
@@ -19,38 +19,11 @@
 
 namespace agent_graph::admin {
 
-struct Ran {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-// A stream whose bytes are kept in memory.
-class Written {
- public:
-  Written() : file_(open_memstream(&bytes_, &size_)) {}
-  ~Written() {
-    std::fclose(file_);
-    std::free(bytes_);
-  }
-  Written(const Written&) = delete;
-  Written& operator=(const Written&) = delete;
-
-  std::FILE* file() const { return file_; }
-  std::string text() const {
-    std::fflush(file_);
-    return {bytes_, size_};
-  }
-
- private:
-  char* bytes_ = nullptr;
-  size_t size_ = 0;
-  std::FILE* const file_;
-};
+using Ran = ProgramOutput;
 
 inline Ran Admin(const std::vector<std::string>& arguments) {
-  const Written out;
-  const Written err;
+  const MemoryStream out;
+  const MemoryStream err;
   Ran ran;
   ran.code = RunProgram(arguments, {out.file(), err.file()});
   ran.out = out.text();

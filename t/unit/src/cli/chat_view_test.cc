@@ -27,7 +27,7 @@ class ChatViewTest : public testing::Test {
     return out_.text();
   }
 
-  Captured out_;
+  MemoryStream out_;
   ChatView view_{out_.file()};
 };
 

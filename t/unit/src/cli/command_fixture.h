@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,41 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "../program_output.h"
 #include "cli/program.h"
 
 namespace agent_graph::cli {
 
-struct Ran {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-class Captured {
- public:
-  Captured() : file_(open_memstream(&bytes_, &size_)) {}
-  ~Captured() {
-    std::fclose(file_);
-    std::free(bytes_);
-  }
-  Captured(const Captured&) = delete;
-  Captured& operator=(const Captured&) = delete;
-
-  std::FILE* file() const { return file_; }
-  std::string text() const {
-    std::fflush(file_);
-    return {bytes_, size_};
-  }
-
- private:
-  char* bytes_ = nullptr;
-  size_t size_ = 0;
-  std::FILE* file_;
-};
+using Ran = ProgramOutput;
 
 inline Ran Call(const std::vector<std::string>& arguments) {
-  const Captured out;
-  const Captured err;
+  const MemoryStream out;
+  const MemoryStream err;
   Ran ran;
   ran.code = RunProgram(arguments, {.in = stdin, .out = out.file(), .err = err.file()});
   ran.out = out.text();
