@@ -5,10 +5,10 @@ import concurrent.futures
 
 import pytest
 
-from harness.agents import DEMO
+from harness.agents import asking
 from harness.gated_provider import GatedProvider
 from harness.http1 import ConnectionClosed
-from harness.run_stream import Reader, RunStream
+from harness.run_stream import Reader, RunStream, wait_for_result
 from harness.service import invocation
 from harness.waiting import wait_until
 
@@ -26,8 +26,7 @@ def provider():
 @pytest.fixture
 def serve(make_service, provider):
     def start(**other):
-        models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
-        return make_service(DEMO | {"models": models}, **other).start()
+        return make_service(asking(provider), **other).start()
 
     return start
 
@@ -106,7 +105,7 @@ def test_direct_runs_end_with_their_worker(serve, provider):
     assert record["reason"] == "worker_lost"
 
 
-def test_a_background_run_finishes_without_anybody(serve, provider):
+def test_a_background_run_finishes_without_a_client(serve, provider):
     service = serve(workers=2)
     service.error_log.allow(r"exited on signal 9")
     config = {"thread_id": "t", "run_id": "r"}
@@ -116,12 +115,6 @@ def test_a_background_run_finishes_without_anybody(serve, provider):
         service.kill(worker.pid)
     provider.open_gate()
 
-    def result():
-        try:
-            return service.get("/v1/threads/t/runs/r/wait")
-        except (ConnectionClosed, ConnectionError):
-            return None
-
-    reply = wait_until(result, "a worker answers")
+    reply = wait_for_result(service, "t")
     assert reply.status == 200, reply.text
     assert reply.json()["data"]["messages"][-1]["content"][0]["text"] == provider.text

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.agents import DEMO
+from harness.agents import asking
 from harness.gated_provider import GatedProvider
-from harness.http1 import ConnectionClosed
+from harness.run_stream import wait_for_result
 from harness.service import invocation
 from harness.waiting import wait_until
 
@@ -22,8 +22,7 @@ def provider():
 @pytest.fixture
 def serve(make_service, provider):
     def start(**other):
-        models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
-        service = make_service(DEMO | {"models": models}, workers=2, **other).start()
+        service = make_service(asking(provider), workers=2, **other).start()
         for number in range(_RUNS):
             config = {"thread_id": f"t{number}", "run_id": "r"}
             reply = service.post("/v1/graph/runs", invocation("go", config=config))
@@ -43,14 +42,7 @@ def _wait_for_next_attempts(provider):
 def _check_results(service, provider):
     """Each run has its whole answer, once."""
     for number in range(_RUNS):
-
-        def result(path=f"/v1/threads/t{number}/runs/r/wait"):
-            try:
-                return service.get(path)
-            except (ConnectionClosed, ConnectionError):
-                return None
-
-        reply = wait_until(result, "a worker answers")
+        reply = wait_for_result(service, f"t{number}")
         assert reply.status == 200, reply.text
         messages = reply.json()["data"]["messages"]
         assert [message["role"] for message in messages] == ["user", "assistant"]

@@ -8,6 +8,12 @@ _BEHAVIOURS = _TEST_GRAPHS / "behaviours.so"
 DEMO = {"agent": "graphs/support.json:app", "models": {"default": {"provider": "demo"}}}
 
 
+def asking(provider):
+    """The sample agent with one model, at a provider of the test that has OpenAI's protocol."""
+    model = {"provider": "openai", "model": "m", "base_url": provider.base_url}
+    return DEMO | {"models": {"default": model}}
+
+
 def ordering(**other):
     """The agent of t/graphs/ordering.cc, whose tool is a C++ function."""
     return {"agent": f"{_TEST_GRAPHS / 'ordering.so'}:app"} | other

@@ -6,6 +6,7 @@ import json
 from .http1 import Connection, ConnectionClosed
 from .messages import text_of
 from .stream import is_done
+from .waiting import wait_until
 
 
 @dataclasses.dataclass
@@ -124,3 +125,15 @@ class Reader:
         assert all(piece in ("", text) for piece in self.pieces.values()), self.pieces
         assert self.done == 1
         assert self.cursors == sorted(self.cursors)
+
+
+def wait_for_result(service, thread_id, run_id="r"):
+    """The reply of GET …/wait, asked again whenever a worker dies before it answers."""
+
+    def result():
+        try:
+            return service.get(f"/v1/threads/{thread_id}/runs/{run_id}/wait")
+        except (ConnectionClosed, ConnectionError):
+            return None
+
+    return wait_until(result, f"a worker has the result of run {run_id} of {thread_id}")
