@@ -22,7 +22,7 @@
 #include "ngx_module/config.h"
 #include "ngx_module/status/service_zone.h"
 #include "service/copied_files.h"
-#include "service/service.h"
+#include "service/validation.h"
 
 namespace agent_graph::nginx {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/json_place.h"
 #include "graph/load.h"
-#include "service/service.h"
+#include "service/validation.h"
 #include "settings/load_file.h"
 
 namespace agent_graph::cli {

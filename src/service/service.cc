@@ -25,7 +25,7 @@
 #include "service/host_options.h"
 #include "service/readiness_checks.h"
 #include "service/referenced_files.h"
-#include "service/settings_checks.h"
+#include "service/runtime_options.h"
 #include "service/state_server.h"
 #include "state/factory/factory.h"
 #include "telemetry/exporter.h"
@@ -33,14 +33,8 @@
 namespace agent_graph::service {
 namespace {
 
-// Each run takes a fiber and may start others, for model calls of its functions and for parallel
-// tools. Without spare fibers, runs that wait for such fibers could occupy the whole engine.
-constexpr size_t kFibersPerRun = 2;
 // Maximum time in which a leaving worker exports its last traces.
 constexpr std::chrono::milliseconds kExportTimeout{1000};
-// Fibers of the service itself, for example for connections that it keeps open.
-constexpr size_t kOwnFibers = 64;
-
 bridge::LogLevel ToLogLevel(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -53,19 +47,6 @@ bridge::LogLevel ToLogLevel(LogLevel level) {
       return bridge::LogLevel::kError;
   }
   return bridge::LogLevel::kError;
-}
-
-runtime::RuntimeOptions ToRuntimeOptions(const settings::Settings& settings,
-                                         const ServiceOptions& options, bridge::Outbox& log) {
-  runtime::RuntimeOptions runtime;
-  runtime.threads = options.threads;
-  runtime.fibers_max = kFibersPerRun * settings.limits.runs_max + kOwnFibers;
-  runtime.function_bytes_max = settings.limits.function_bytes_max;
-  runtime.name = options.name.substr(0, 8);
-  runtime.on_uncaught = [&log](const std::string& line) {
-    log.Log(bridge::LogLevel::kError, line);
-  };
-  return runtime;
 }
 
 }  // namespace
@@ -395,17 +376,6 @@ Status Service::Stop(Deadline deadline) {
   if (stopped.ok() && implementation_->state != nullptr) implementation_->state->Stop();
   if (server != nullptr) server->Finish(deadline);
   return stopped;
-}
-
-Status Validate(const settings::Settings& settings) {
-  AG_RETURN_IF_ERROR(api::CheckRouteGuards());
-  AG_RETURN_IF_ERROR(CheckFileStorage(settings));
-  AG_RETURN_IF_ERROR(CheckTrustedCertificates(settings));
-  AG_RETURN_IF_ERROR(BuildAgent(settings, nullptr).status());
-  if (settings.rate_limit) {
-    AG_RETURN_IF_ERROR(limits::SharedRate::Create(*settings.rate_limit, {}).status());
-  }
-  return auth::Guard::Create(settings, {}).status();
 }
 
 }  // namespace agent_graph::service

@@ -82,10 +82,6 @@ class Service {
   std::unique_ptr<Implementation> implementation_;
 };
 
-// The checks of `nginx -t`. Runs in a forked child without threads: the settings are complete, the
-// graph loads and compiles, its models exist, and every route is guarded.
-Status Validate(const settings::Settings& settings);
-
 // The state server's role in nginx's helper process or, as a fallback, in a worker.
 class StateServer {
  public:

@@ -7,6 +7,7 @@
 #include "service/copied_files.h"
 #include "service/file_storage.h"
 #include "service/settings_checks.h"
+#include "service/validation.h"
 #include "service_fixture.h"
 
 namespace agent_graph::service {

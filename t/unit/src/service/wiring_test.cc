@@ -3,6 +3,7 @@
 #include "graph/load.h"
 #include "service/agent.h"
 #include "service/service.h"
+#include "service/validation.h"
 #include "service_fixture.h"
 
 namespace agent_graph::service {

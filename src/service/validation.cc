@@ -1,0 +1,23 @@
+#include "service/validation.h"
+
+#include "api/routes.h"
+#include "auth/guard.h"
+#include "limits/shared_rate.h"
+#include "service/agent.h"
+#include "service/file_storage.h"
+#include "service/settings_checks.h"
+
+namespace agent_graph::service {
+
+Status Validate(const settings::Settings& settings) {
+  AG_RETURN_IF_ERROR(api::CheckRouteGuards());
+  AG_RETURN_IF_ERROR(CheckFileStorage(settings));
+  AG_RETURN_IF_ERROR(CheckTrustedCertificates(settings));
+  AG_RETURN_IF_ERROR(BuildAgent(settings, nullptr).status());
+  if (settings.rate_limit) {
+    AG_RETURN_IF_ERROR(limits::SharedRate::Create(*settings.rate_limit, {}).status());
+  }
+  return auth::Guard::Create(settings, {}).status();
+}
+
+}  // namespace agent_graph::service
