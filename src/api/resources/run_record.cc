@@ -1,8 +1,8 @@
 #include "api/resources/run_record.h"
 
+#include "api/http/json_members.h"
 #include "api/http/validation.h"
 #include "api/resources/run_shapes.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/percent_encoding.h"
 
@@ -10,18 +10,13 @@ namespace agent_graph::api {
 namespace {
 
 void AppendText(std::string& out, std::string_view key, std::string_view text) {
-  out += ",\"";
-  out += key;
-  out += "\":";
-  if (text.empty()) {
-    out += "null";
-  } else {
-    AppendJsonString(out, text);
-  }
+  out += ',';
+  AppendTextMember(out, key, text);
 }
 
 void AppendTime(std::string& out, std::string_view key, int64_t micros) {
-  AppendText(out, key, micros == 0 ? std::string() : IsoTimestamp(micros));
+  out += ',';
+  AppendTimeMember(out, key, micros);
 }
 
 void AppendIdentity(std::string& out, const state::RunRecord& run) {

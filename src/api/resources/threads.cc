@@ -1,23 +1,12 @@
 // GET /v1/threads, GET and DELETE /v1/threads/{thread_id}.
 #include "api/http/context.h"
+#include "api/http/json_members.h"
 #include "api/http/query.h"
 #include "api/resources/handlers.h"
-#include "base/clock.h"
 #include "base/json.h"
 
 namespace agent_graph::api {
 namespace {
-
-void AppendTextOrNull(std::string& out, std::string_view key, std::string_view text) {
-  out += '"';
-  out += key;
-  out += "\":";
-  if (text.empty()) {
-    out += "null";
-  } else {
-    AppendJsonString(out, text);
-  }
-}
 
 // Clients read `thread_name` and `updated_at`; the documented response also has `name` and
 // `created_at`.
@@ -25,17 +14,19 @@ void AppendRecord(std::string& out, const state::ThreadRecord& record, bool clos
   out += "{\"thread_id\":";
   AppendJsonString(out, record.thread_id);
   out += ',';
-  AppendTextOrNull(out, "thread_name", record.name);
+  AppendTextMember(out, "thread_name", record.name);
   out += ',';
-  AppendTextOrNull(out, "name", record.name);
+  AppendTextMember(out, "name", record.name);
   out += ',';
-  AppendTextOrNull(out, "user_id", record.owner);
+  AppendTextMember(out, "user_id", record.owner);
   out += ",\"metadata\":";
   out += record.metadata_json.empty() ? "{}" : record.metadata_json;
-  out += ",\"created_at\":\"" + IsoTimestamp(record.created_micros);
-  out += "\",\"updated_at\":\"" + IsoTimestamp(record.updated_micros);
-  out += "\",";
-  AppendTextOrNull(out, "run_id", record.last_run_id);
+  out += ',';
+  AppendTimeMember(out, "created_at", record.created_micros);
+  out += ',';
+  AppendTimeMember(out, "updated_at", record.updated_micros);
+  out += ',';
+  AppendTextMember(out, "run_id", record.last_run_id);
   if (close) out += '}';
 }
 
@@ -53,7 +44,7 @@ void ListThreads(HandlerContext& context) {
     AppendRecord(data, threads->threads[i]);
   }
   data += "],";
-  AppendTextOrNull(data, "next_cursor", threads->next_cursor);
+  AppendTextMember(data, "next_cursor", threads->next_cursor);
   data += '}';
   context.Succeed(data);
 }
