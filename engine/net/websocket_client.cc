@@ -1,23 +1,20 @@
-// The only file that includes Boost.Beast, which is slow to compile.
+// The only file that includes Boost.Beast's WebSocket, which is slow to compile.
 #include "net/websocket_client.h"
 
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/ssl/impl/src.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 #include <deque>
 #include <optional>
 
 #include "base/percent_encoding.h"
 #include "net/proxies.h"
+#include "net/socket_stream.h"
 #include "net/url.h"
 #include "runtime/runtime.h"
 
@@ -42,35 +39,32 @@ std::string BasicCredentials(const std::string& user_and_password) {
   return "Basic " + text;
 }
 
-using PlainStream = websocket::stream<beast::tcp_stream>;
-using TlsStream = websocket::stream<beast::ssl_stream<beast::tcp_stream>>;
-
 struct Route {
   Url target;
-  std::optional<Url> proxy;
+  std::optional<Url> proxy = {};
+  asio::ssl::context* tls = nullptr;  // null: ws://
 };
 
 // Stays alive while one of its operations is in progress. Calls no handler after it was released.
-template <typename Stream>
-class Connection : public std::enable_shared_from_this<Connection<Stream>> {
+class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  template <typename... Arguments>
   Connection(asio::io_context& loop, Route route, WebSocketOptions options,
-             WebSocketHandler& handler, Arguments&... arguments)
+             WebSocketHandler& handler)
       : target_(std::move(route.target)),
         proxy_(std::move(route.proxy)),
+        tls_(route.tls),
         options_(std::move(options)),
         handler_(&handler),
         resolver_(loop),
         give_up_(loop),
-        stream_(loop, arguments...) {}
+        stream_(loop) {}
 
   // The resolver has no deadline of its own.
   void Start() {
     GiveUpAfter(options_.connect_timeout);
     const Url& first = proxy_ ? *proxy_ : target_;
     resolver_.async_resolve(first.host, first.port,
-                            [self = this->shared_from_this()](
+                            [self = shared_from_this()](
                                 error_code error, const tcp::resolver::results_type& addresses) {
                               if (error) return self->End("no address: ", error);
                               self->Connect(addresses);
@@ -80,7 +74,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   void Send(std::string text) {
     if (ended_ || leaving_) return;
     if (unsent_ + text.size() > options_.unsent_bytes_max) {
-      return asio::post(stream_.get_executor(), [self = this->shared_from_this()] {
+      return asio::post(stream_.get_executor(), [self = shared_from_this()] {
         self->End("the peer does not read", error_code());
       });
     }
@@ -112,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   // Ends the connection after `time`, whatever the peer does.
   void GiveUpAfter(std::chrono::milliseconds time) {
     give_up_.expires_after(time);
-    give_up_.async_wait([self = this->weak_from_this()](error_code error) {
+    give_up_.async_wait([self = weak_from_this()](error_code error) {
       const auto connection = self.lock();
       if (!error && connection) connection->End("", beast::error::timeout);
     });
@@ -122,13 +116,13 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     if (handler_ == nullptr || ended_) return;
     give_up_.cancel();
     deadline().expires_after(options_.connect_timeout);
-    deadline().async_connect(
-        addresses, [self = this->shared_from_this()](error_code error, const tcp::endpoint&) {
-          if (error) return self->End("no connection: ", error);
-          error_code ignored;
-          self->deadline().socket().set_option(tcp::no_delay(true), ignored);
-          self->proxy_ ? self->AskProxy() : self->Secure();
-        });
+    deadline().async_connect(addresses,
+                             [self = shared_from_this()](error_code error, const tcp::endpoint&) {
+                               if (error) return self->End("no connection: ", error);
+                               error_code ignored;
+                               self->deadline().socket().set_option(tcp::no_delay(true), ignored);
+                               self->proxy_ ? self->AskProxy() : self->Secure();
+                             });
   }
 
   // RFC 9110, 9.3.6: after a 2xx the connection leads to the target.
@@ -141,8 +135,8 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
       connect_.set(http::field::proxy_authorization, BasicCredentials(user));
     }
     deadline().expires_after(options_.connect_timeout);
-    http::async_write(deadline(), connect_,
-                      [self = this->shared_from_this()](error_code error, std::size_t) {
+    http::async_write(stream_.next_layer(), connect_,
+                      [self = shared_from_this()](error_code error, std::size_t) {
                         if (error) return self->End("the proxy: ", error);
                         self->ReadProxyAnswer();
                       });
@@ -151,8 +145,8 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   void ReadProxyAnswer() {
     if (handler_ == nullptr || ended_) return;
     proxy_answer_.skip(true);  // a 2xx has no body, whatever its headers say
-    http::async_read_header(deadline(), buffer_, proxy_answer_,
-                            [self = this->shared_from_this()](error_code error, std::size_t) {
+    http::async_read_header(stream_.next_layer(), buffer_, proxy_answer_,
+                            [self = shared_from_this()](error_code error, std::size_t) {
                               if (error) return self->End("the proxy: ", error);
                               const auto status =
                                   static_cast<int>(self->proxy_answer_.get().result_int());
@@ -165,20 +159,13 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   void Secure() {
     if (handler_ == nullptr || ended_) return;
-    if constexpr (std::is_same_v<Stream, TlsStream>) {
-      auto& tls = stream_.next_layer();
-      SSL_set_tlsext_host_name(tls.native_handle(), target_.host.c_str());
-      error_code ignored;
-      tls.set_verify_callback(asio::ssl::host_name_verification(target_.host), ignored);
-      deadline().expires_after(options_.connect_timeout);
-      tls.async_handshake(asio::ssl::stream_base::client,
-                          [self = this->shared_from_this()](error_code error) {
-                            if (error) return self->End("no secure connection: ", error);
-                            self->Handshake();
-                          });
-    } else {
-      Handshake();
-    }
+    if (tls_ == nullptr) return Handshake();
+    deadline().expires_after(options_.connect_timeout);
+    stream_.next_layer().StartTls(
+        *tls_, target_.host, SocketStream::Done::Of([self = shared_from_this()](error_code error) {
+          if (error) return self->End("no secure connection: ", error);
+          self->Handshake();
+        }));
   }
 
   void Handshake() {
@@ -196,7 +183,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     stream_.read_message_max(options_.message_bytes_max);
     stream_.auto_fragment(false);
     stream_.async_handshake(response_, HostHeader(target_), target_.path,
-                            [self = this->shared_from_this()](error_code error) {
+                            [self = shared_from_this()](error_code error) {
                               if (error) return self->End("no WebSocket: ", error);
                               self->Open();
                             });
@@ -210,7 +197,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     stream_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind != websocket::frame_type::close) return;
       asio::post(stream_.get_executor(),
-                 [self = this->shared_from_this()] { self->End("", websocket::error::closed); });
+                 [self = shared_from_this()] { self->End("", websocket::error::closed); });
     });
     handler_->OnOpen();
     Read();
@@ -219,7 +206,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   void Read() {
     if (ended_) return;
-    stream_.async_read(buffer_, [self = this->shared_from_this()](error_code error, std::size_t) {
+    stream_.async_read(buffer_, [self = shared_from_this()](error_code error, std::size_t) {
       if (error) return self->End("", error);
       std::string message = beast::buffers_to_string(self->buffer_.data());
       self->buffer_.consume(self->buffer_.size());
@@ -233,7 +220,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     writing_ = true;
     stream_.text(true);
     stream_.async_write(asio::buffer(queue_.front()),
-                        [self = this->shared_from_this()](error_code error, std::size_t) {
+                        [self = shared_from_this()](error_code error, std::size_t) {
                           self->writing_ = false;
                           if (error) return self->End("", error);
                           if (self->ended_) return;  // by the peer's Close, before the last piece
@@ -250,7 +237,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     const websocket::stream_base::timeout timeout{kCloseMax, kCloseMax, false};
     stream_.set_option(timeout);
     stream_.async_close(websocket::close_code::normal,
-                        [self = this->shared_from_this()](error_code error) {
+                        [self = shared_from_this()](error_code error) {
                           self->End("", error ? error : error_code(websocket::error::closed));
                         });
   }
@@ -287,11 +274,13 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   const Url target_;
   const std::optional<Url> proxy_;
+  asio::ssl::context* const tls_;
   const WebSocketOptions options_;
   WebSocketHandler* handler_;  // null after it was released
   tcp::resolver resolver_;
   asio::steady_timer give_up_;
-  Stream stream_;
+  // Without permessage-deflate, which no provider needs.
+  websocket::stream<SocketStream, false> stream_;
   websocket::response_type response_;
   beast::flat_buffer buffer_;
   http::request<http::empty_body> connect_;
@@ -305,11 +294,9 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   bool ended_ = false;
 };
 
-template <typename Stream>
 class Client final : public WebSocketClient {
  public:
-  explicit Client(std::shared_ptr<Connection<Stream>> connection)
-      : connection_(std::move(connection)) {
+  explicit Client(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {
     connection_->Start();
   }
   ~Client() override { connection_->LetGo(); }
@@ -319,7 +306,7 @@ class Client final : public WebSocketClient {
   size_t unsent_bytes() const override { return connection_->unsent_bytes(); }
 
  private:
-  const std::shared_ptr<Connection<Stream>> connection_;
+  const std::shared_ptr<Connection> connection_;
 };
 
 // Returned for an address that cannot be used.
@@ -373,19 +360,16 @@ std::unique_ptr<WebSocketClient> WebSocketConnector::Open(const WebSocketOptions
   if (!target || (target->scheme != "ws" && target->scheme != "wss")) {
     return std::make_unique<NoClient>(loop, handler, "the address is not a ws:// or wss:// URL");
   }
-  Route route{*target, std::nullopt};
+  Route route{.target = *target};
   if (const std::string proxy = implementation_->proxies.For(options.url); !proxy.empty()) {
     route.proxy = ParseUrl(proxy);
     if (!route.proxy || route.proxy->scheme != "http") {
       return std::make_unique<NoClient>(loop, handler, "the proxy is not an http:// one");
     }
   }
-  if (target->scheme == "wss") {
-    return std::make_unique<Client<TlsStream>>(std::make_shared<Connection<TlsStream>>(
-        loop, std::move(route), options, handler, implementation_->tls));
-  }
-  return std::make_unique<Client<PlainStream>>(
-      std::make_shared<Connection<PlainStream>>(loop, std::move(route), options, handler));
+  if (target->scheme == "wss") route.tls = &implementation_->tls;
+  return std::make_unique<Client>(
+      std::make_shared<Connection>(loop, std::move(route), options, handler));
 }
 
 }  // namespace agent_graph::net
