@@ -1,57 +1,19 @@
-// The protocol without sessions: content of each request, and how the client detects the era.
+// The protocol without sessions: content of each request, headers, changes, hostile answers.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "catalog_fixture.h"
 #include "request_script.h"
+#include "stateless_server.h"
 #include "tools/mcp/source.h"
 
 namespace agent_graph::tools {
 namespace {
 
-using testing::Connection;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr char kRevision[] = "2026-07-28";
-
-json Discovered(bool announces = false) {
-  return {{"resultType", "complete"},
-          {"supportedVersions", {kRevision}},
-          {"capabilities", {{"tools", {{"listChanged", announces}}}}},
-          {"ttlMs", 0},
-          {"cacheScope", "private"}};
-}
-
-json Listed(const json& tools, int64_t ttl = 0) {
-  return {{"resultType", "complete"}, {"tools", tools}, {"ttlMs", ttl}, {"cacheScope", "private"}};
-}
-
-json Echo(const json& schema = {{"type", "object"}}) {
-  return {{"name", "echo"}, {"inputSchema", schema}};
-}
-
-// A stateless server with the tool "echo"; all other requests go to `other`.
-RequestScript::Answer Stateless(RequestScript::Answer other) {
-  return [other = std::move(other)](Connection& connection, const ScriptedRequest& request) {
-    if (request.method == "server/discover") {
-      return RequestScript::Reply(connection, request, Discovered());
-    }
-    if (request.method == "tools/list") {
-      return RequestScript::Reply(connection, request, Listed(json::array({Echo()})));
-    }
-    return other(connection, request);
-  };
-}
-
-bool Done(Connection& connection, const ScriptedRequest& request) {
-  json result = RequestScript::Text("done");
-  result["resultType"] = "complete";
-  return RequestScript::Reply(connection, request, result);
-}
 
 std::vector<std::string> Methods(const RequestScript& server) {
   std::vector<std::string> methods;
@@ -138,132 +100,6 @@ TEST_F(McpStatelessTest, RequestsOfTheServerGetNoAnswer) {
 }
 
 // Detection of the era
-
-TEST_F(McpStatelessTest, ServersThatKnowNoDiscovery) {
-  const json method_not_found = {{"code", -32601}, {"message", "?"}};
-  const std::vector<RequestScript::Answer> refusals = {
-      [](Connection& c, const ScriptedRequest&) {
-        return RequestScript::Send(c, "400 What", "", "");
-      },
-      [](Connection& c, const ScriptedRequest&) {
-        return RequestScript::Send(c, "404 What", "", "<html>");
-      },
-      [](Connection& c, const ScriptedRequest&) {
-        return RequestScript::Send(c, "500 Oops", "", "");
-      },
-      [&](Connection& c, const ScriptedRequest& r) {
-        return RequestScript::Refuse(c, r, "200 OK", method_not_found);
-      },
-      [&](Connection& c, const ScriptedRequest& r) {
-        return RequestScript::Refuse(c, r, "400 Bad", {{"code", -32000}, {"message", "session"}});
-      },
-      [&](Connection& c, const ScriptedRequest& r) {
-        return RequestScript::Refuse(c, r, "400 Bad",
-                                     {{"code", -32022}, {"data", {{"supported", {"2025-11-25"}}}}});
-      },
-      [](Connection& c, const ScriptedRequest& r) {
-        return RequestScript::Reply(c, r, {{"supportedVersions", {"2025-06-18"}}});
-      },
-      [](Connection& c, const ScriptedRequest& r) {
-        return RequestScript::Reply(c, r, json::object());
-      },
-  };
-  for (size_t i = 0; i < refusals.size(); ++i) {
-    const RequestScript::Answer session = WithSession([](Connection& c, const ScriptedRequest& r) {
-      return RequestScript::Reply(c, r, RequestScript::Text("in a session"));
-    });
-    RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
-      if (request.method == "server/discover") return refusals[i](connection, request);
-      return session(connection, request);
-    });
-    MakeWith(server);
-    EXPECT_EQ(Call("echo").json, R"("in a session")") << i;
-    EXPECT_EQ(server.requests("initialize").at(0).params["protocolVersion"], "2025-11-25");
-    catalog_->Close(runtime_);
-  }
-}
-
-TEST_F(McpStatelessTest, ARefusedRevisionIsChosenFromWhatTheServerSpeaks) {
-  std::atomic<int> discoveries = 0;
-  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
-    if (request.method == "server/discover" && discoveries++ == 0) {
-      return RequestScript::Refuse(
-          connection, request, "400 Bad",
-          {{"code", -32022}, {"data", {{"supported", {"2030-01-01", kRevision}}}}});
-    }
-    return Stateless(Done)(connection, request);
-  });
-  MakeWith(server);
-  EXPECT_EQ(Call("echo").json, R"("done")");
-  EXPECT_EQ(discoveries, 2);
-  EXPECT_TRUE(server.requests("initialize").empty());
-}
-
-TEST_F(McpStatelessTest, AServerWithOtherRevisionsOnly) {
-  RequestScript server([](Connection& connection, const ScriptedRequest& request) {
-    return RequestScript::Refuse(connection, request, "400 Bad",
-                                 {{"code", -32022}, {"data", {{"supported", {"2030-01-01"}}}}});
-  });
-  MakeWith(server);
-  EXPECT_TRUE(List().empty());
-  EXPECT_THAT(log(), HasSubstr("the server speaks another version of the protocol"));
-  EXPECT_TRUE(server.requests("initialize").empty());
-}
-
-TEST_F(McpStatelessTest, ARefusedCredentialSaysNothingAboutTheEra) {
-  for (const char* status : {"401 Who", "403 No", "429 Later", "503 Soon"}) {
-    RequestScript server([&](Connection& connection, const ScriptedRequest&) {
-      return RequestScript::Send(connection, status, "", "");
-    });
-    MakeWith(server);
-    EXPECT_TRUE(List().empty());
-    EXPECT_TRUE(server.requests("initialize").empty()) << status;
-    catalog_->Close(runtime_);
-  }
-}
-
-TEST_F(McpStatelessTest, OneEraOnly) {
-  RequestScript session(WithSession(Done));
-  MakeWith(session, {.protocol = "2026-07-28"});
-  EXPECT_TRUE(List().empty());
-  EXPECT_THAT(log(), HasSubstr("the server does not speak 2026-07-28"));
-  EXPECT_TRUE(session.requests("initialize").empty());
-  catalog_->Close(runtime_);
-
-  MakeWith(session, {.protocol = "2025-11-25"});
-  EXPECT_THAT(Names(), ElementsAre("echo"));
-  EXPECT_EQ(session.requests("server/discover").size(), 1u) << "the first catalog's";
-}
-
-TEST_F(McpStatelessTest, AServerThatBecameAnOlderOneIsAskedAnew) {
-  std::atomic<bool> older = false;
-  const auto session = WithSession([](Connection& c, const ScriptedRequest& r) {
-    return RequestScript::Reply(c, r, RequestScript::Text("in a session"));
-  });
-  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
-    if (!older) return Stateless(Done)(connection, request);
-    if (request.method == "tools/call" && request.Header("Mcp-Session-Id").empty()) {
-      return RequestScript::Send(connection, "400 No session", "", "");
-    }
-    return session(connection, request);
-  });
-  MakeWith(server);
-  EXPECT_EQ(Call("echo").json, R"("done")");
-  older = true;
-  EXPECT_EQ(Call("echo").json, R"("in a session")");
-}
-
-TEST_F(McpStatelessTest, ARefusalOfACallIsNotRepeated) {
-  RequestScript server(Stateless([](Connection& connection, const ScriptedRequest& request) {
-    return RequestScript::Refuse(connection, request, "400 Bad",
-                                 {{"code", -32020}, {"message", "headers differ"}});
-  }));
-  MakeWith(server);
-  const ToolOutput output = Call("echo");
-  EXPECT_TRUE(output.is_error);
-  EXPECT_THAT(output.json, HasSubstr("headers differ"));
-  EXPECT_EQ(server.requests("tools/call").size(), 1u);
-}
 
 // Arguments in headers
 
@@ -437,21 +273,6 @@ TEST_F(McpStatelessTest, ListsWithNonsense) {
     });
     MakeWith(server);
     EXPECT_LE(List().size(), 1u);
-    catalog_->Close(runtime_);
-  }
-}
-
-TEST_F(McpStatelessTest, DiscoveriesWithNonsense) {
-  for (const json& error :
-       {json(5), json({{"code", "x"}}), json({{"code", -32022}}),
-        json({{"code", -32022}, {"data", 5}}),
-        json({{"code", -32022}, {"data", {{"supported", 5}}}}),
-        json({{"code", -32022}, {"message", json::object()}, {"data", {{"supported", {5}}}}})}) {
-    RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
-      return RequestScript::Refuse(connection, request, "400 Bad", error);
-    });
-    MakeWith(server);
-    EXPECT_TRUE(List().empty());
     catalog_->Close(runtime_);
   }
 }

@@ -1,12 +1,9 @@
-#include <atomic>
-
 #include "../run_fixture.h"
 #include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {
 
-using ::testing::Test;
 using Kinds = std::vector<std::string>;
 
 class RunLoopTest : public RunTest {};
@@ -64,59 +61,6 @@ TEST_F(RunLoopTest, WorksWithoutAStateService) {
   EXPECT_TRUE(outcome.start.is_new_thread);
 }
 
-TEST_F(RunLoopTest, AThrowingNodeEndsTheRunWithItsName) {
-  builder_.AddFunction(
-      "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("boom"); });
-  builder_.AddEdge(START, "A");
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, RunStatus::kError);
-  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
-  EXPECT_EQ(outcome.error.message(), "node \"A\" failed: boom");
-  auto errors = sink_.Of(RunEvent::Kind::kError);
-  ASSERT_EQ(errors.size(), 1u);
-  EXPECT_EQ(errors[0].at("reason"), outcome.error.message());
-  EXPECT_EQ(state_.At("t1").last_status, "error");
-  json meta = json::parse(outcome.state_json).at("execution_meta");
-  EXPECT_EQ(meta.at("is_running"), false);
-  EXPECT_EQ(meta.at("status"), "error");
-  EXPECT_EQ(meta.at("internal_data").at("error"), outcome.error.message());
-}
-
-TEST_F(RunLoopTest, ANonBlockingNodeThatThrowsEndsTheRunToo) {
-  builder_.AddFunction(
-      "A", [](const State&, RunContext&) -> NodeResult { throw 42; }, Execution::kNonBlocking);
-  builder_.AddEdge(START, "A");
-  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kGraph);
-}
-
-TEST_F(RunLoopTest, ANodeThatExceedsItsTimeoutIsAbandoned) {
-  auto release = std::make_shared<std::promise<void>>();
-  std::shared_future<void> released = release->get_future();
-  builder_.AddFunction(
-      "A",
-      [released](const State& state, RunContext& context) -> NodeResult {
-        released.wait();
-        EXPECT_FALSE(context.EmitText("too late"));
-        return Message::Assistant(state.LastUserText());
-      },
-      Execution::kBlocking, std::chrono::milliseconds(20));
-  builder_.AddEdge(START, "A");
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.error.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessageDelta).empty());
-  release->set_value();
-}
-
-TEST_F(RunLoopTest, TheRecursionLimitIsAnErrorOfItsOwn) {
-  builder_.AddFunction("A", Say("again")).AddEdge(START, "A").AddEdge("A", "A");
-  RunRequest request = Ask("hi");
-  request.recursion_limit = 3;
-  RunOutcome outcome = RunOk(request);
-  EXPECT_EQ(outcome.error.code(), StatusCode::kRecursionLimit);
-  EXPECT_EQ(outcome.messages_json.size(), 4u);
-  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 3u);
-}
-
 TEST_F(RunLoopTest, ALimitOfOneRunsOneNode) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   RunRequest request = Ask("hi");
@@ -152,94 +96,6 @@ TEST_F(RunLoopTest, AStopLetsTheNodeFinishAndStartsNoOther) {
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "node_started"), 1);
   state_.stop_requested = false;
   EXPECT_EQ(RunOk(Ask("again")).status, RunStatus::kStopped);  // the node interrupts again
-}
-
-TEST_F(RunLoopTest, ASinkThatFailsStopsTheRun) {
-  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
-  builder_.AddEdge(START, "A").AddEdge("A", "B");
-  sink_.on_event = [](const RunEvent&) { return Status(StatusCode::kCancelled, "gone"); };
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, RunStatus::kStopped);
-  EXPECT_EQ(cancellation_.reason(), runtime::CancelReason::kClientGone);
-  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
-}
-
-TEST_F(RunLoopTest, AThrowingSinkStillReleasesTheLease) {
-  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
-  builder_.AddEdge(START, "A").AddEdge("A", "B");
-  bool thrown = false;
-  sink_.on_event = [&](const RunEvent&) -> Status {
-    if (std::exchange(thrown, true)) return Status::Ok();
-    throw std::runtime_error("bug");
-  };
-  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kInternal);
-}
-
-TEST_F(RunLoopTest, ALostLeaseEndsTheRunAndWritesNothingMore) {
-  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
-  builder_.AddEdge(START, "A").AddEdge("A", "B");
-  state_.before_append = [this](const state::AppendRunRequest& append) {
-    if (append.current_node == "B") ++state_.At("t1").epoch;  // another run has taken over
-    return Status::Ok();
-  };
-  bool finished = false;
-  state_.before_finish = [&](const state::FinishRunRequest&) {
-    finished = true;
-    return Status::Ok();
-  };
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.error.code(), StatusCode::kFenced);
-  EXPECT_FALSE(finished);
-  EXPECT_EQ(state_.At("t1").state.window.size(), 1u);
-  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
-  state_.At("t1").leased = false;
-}
-
-TEST_F(RunLoopTest, AnUnavailableStateEndsTheRunAndItTriesToRelease) {
-  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.before_append = [](const state::AppendRunRequest&) {
-    return Status(StatusCode::kUnavailable, "the state server does not answer");
-  };
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.error.code(), StatusCode::kUnavailable);
-  EXPECT_EQ(state_.At("t1").last_status, "error");
-}
-
-TEST_F(RunLoopTest, AFinishThatFailsIsTheRunsError) {
-  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.before_finish = [](const state::FinishRunRequest&) {
-    return Status(StatusCode::kUnavailable, "the state server does not answer");
-  };
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, RunStatus::kError);
-  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
-  EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 1u);
-  state_.At("t1").leased = false;
-}
-
-TEST_F(RunLoopTest, TheDeadlineEndsTheRunAsAnError) {
-  auto release = std::make_shared<std::promise<void>>();
-  std::shared_future<void> released = release->get_future();
-  builder_.AddFunction("A", [released](const State&, RunContext& context) -> NodeResult {
-    EXPECT_FALSE(context.SleepFor(std::chrono::hours(1)));
-    released.wait();
-    return {};
-  });
-  builder_.AddEdge(START, "A");
-  RunRequest request = Ask("hi");
-  request.deadline = DeadlineAfter(std::chrono::milliseconds(30));
-  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kDeadlineExceeded);
-  release->set_value();
-}
-
-TEST_F(RunLoopTest, ShutdownIsAnError) {
-  builder_.AddFunction("A", [this](const State&, RunContext& context) -> NodeResult {
-    cancellation_.Cancel(runtime::CancelReason::kShutdown);
-    EXPECT_TRUE(context.cancelled());
-    return {};
-  });
-  builder_.AddFunction("B", Say("two")).AddEdge(START, "A").AddEdge("A", "B");
-  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kUnavailable);
 }
 
 TEST_F(RunLoopTest, ALoopThatNeverWaitsLetsOthersRun) {
@@ -298,25 +154,6 @@ TEST_F(RunLoopTest, InitialStateSetsFieldsAndContextButNotExecution) {
   EXPECT_EQ(outcome.summary, "short");
 }
 
-TEST_F(RunLoopTest, BadInputFailsBeforeAnythingIsWritten) {
-  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  RunRequest request = Ask("hi");
-  request.initial_state = std::make_shared<const json>(json::parse(R"({"context_summary":5})"));
-  Result<RunOutcome> outcome = Run(request);
-  EXPECT_EQ(outcome.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(outcome.status().message().find("initial_state.context_summary"), std::string::npos);
-  EXPECT_TRUE(sink_.starts.empty());
-  EXPECT_EQ(state_.At("t1").epoch, 0u);
-}
-
-TEST_F(RunLoopTest, ABusyThreadNeverStarts) {
-  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.At("t1").leased = true;
-  EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kBusy);
-  EXPECT_TRUE(sink_.starts.empty());
-  state_.At("t1").leased = false;
-}
-
 TEST_F(RunLoopTest, StatesAreEmittedAfterEachNodeWhenWanted) {
   sink_.states = true;
   builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
@@ -351,49 +188,6 @@ TEST_F(RunLoopTest, ANodeSeesUserAndConfig) {
   EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
 }
 
-TEST_F(RunLoopTest, TextThatANodeStreamsHasTheIdOfItsMessage) {
-  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
-    EXPECT_TRUE(context.EmitText("Hel"));
-    EXPECT_TRUE(context.EmitText("lo"));
-    return Message::Assistant("Hello");
-  });
-  builder_.AddEdge(START, "A");
-  RunOk(Ask("hi"));
-  auto deltas = sink_.Of(RunEvent::Kind::kMessageDelta);
-  auto messages = sink_.Of(RunEvent::Kind::kMessage);
-  ASSERT_EQ(deltas.size(), 2u);
-  ASSERT_EQ(messages.size(), 1u);
-  EXPECT_EQ(deltas[0].at("message_id"), messages[0].at("message_id"));
-  EXPECT_EQ(TextOf(deltas[0]) + TextOf(deltas[1]), TextOf(messages[0]));
-}
-
-TEST_F(RunLoopTest, ANodeMayAskAModelFromItsThread) {
-  model_.script = {{.pieces = {"four", "teen"}, .calls = {}, .failure = {}}};
-  builder_.AddFunction("A", [](const State& state, RunContext& context) -> NodeResult {
-    return context.CallModel({.system_prompt = "Count.", .messages = state.messages()});
-  });
-  builder_.AddEdge(START, "A");
-  RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "fourteen");
-  auto deltas = sink_.Of(RunEvent::Kind::kMessageDelta);
-  ASSERT_EQ(deltas.size(), 2u);
-  EXPECT_EQ(deltas[0].at("message_id"), json::parse(outcome.messages_json.back()).at("message_id"));
-  EXPECT_EQ(model_.requests.at(0).system_prompt, "Count.");
-}
-
-TEST_F(RunLoopTest, AModelFailureReachesTheNodeAsAnException) {
-  model_.script = {{.pieces = {}, .calls = {}, .failure = Status(StatusCode::kModel, "no quota")}};
-  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
-    try {
-      return context.CallModel({});
-    } catch (const ModelError& failure) {
-      return Message::Assistant(failure.what());
-    }
-  });
-  builder_.AddEdge(START, "A");
-  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json.back())), "no quota");
-}
-
 TEST_F(RunLoopTest, EventsAfterANodeNameItAndTheSteps) {
   sink_.states = true;
   builder_.AddFunction("A \"1\"", Say("one")).AddEdge(START, "A \"1\"");
@@ -414,37 +208,6 @@ TEST_F(RunLoopTest, EventsAfterANodeNameItAndTheSteps) {
         json({{"status", "node_invoked"}, {"node", "A \"1\""}, {"step", 1}, {"max_steps", 7}}));
   }
   EXPECT_EQ(updates, 1);
-}
-
-TEST_F(RunLoopTest, ASinkThatFailsAtAnUpdateGetsNoState) {
-  sink_.states = true;
-  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  sink_.on_event = [](const RunEvent& event) {
-    return event.kind == RunEvent::Kind::kUpdate ? Status(StatusCode::kCancelled, "gone")
-                                                 : Status::Ok();
-  };
-  RunOk(Ask("hi"));
-  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kState).empty());
-}
-
-TEST_F(RunLoopTest, TheIdOfAStreamedTextIsThatOfTheFirstAnswerWithoutOne) {
-  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
-    EXPECT_TRUE(context.EmitText("Hello"));
-    NodeResult result;
-    result.messages = {Message::User("quoted"), Message::Assistant("named"),
-                       Message::Assistant("Hello"), Message::Assistant("more")};
-    result.messages[1].id = "mine";
-    return result;
-  });
-  builder_.AddEdge(START, "A");
-  const RunOutcome outcome = RunOk(Ask("hi"));
-  const json delta = sink_.Of(RunEvent::Kind::kMessageDelta).at(0);
-  std::vector<bool> same;
-  for (const std::string& text : outcome.messages_json) {
-    same.push_back(json::parse(text).at("message_id") == delta.at("message_id"));
-  }
-  EXPECT_EQ(same, (std::vector<bool>{false, false, false, true, false}));
-  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("message_id"), "mine");
 }
 
 TEST_F(RunLoopTest, ANodeMayReturnAThousandMessages) {
@@ -495,18 +258,6 @@ TEST_F(RunLoopTest, NodesThatTakeNoTimeAreAppendedTogether) {
   EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 6u);
   // Before a node that takes time, and behind it.
   EXPECT_EQ(state_.At("t1").places, (Kinds{"C", "D", "END"}));
-}
-
-TEST_F(RunLoopTest, WhatCouldNotBeAppendedIsStoredWithTheEnd) {
-  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
-  builder_.AddEdge(START, "A").AddEdge("A", "B");
-  state_.before_append = [](const state::AppendRunRequest& append) {
-    return append.current_node == "B" ? Status(StatusCode::kUnavailable, "no state") : Status::Ok();
-  };
-  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kUnavailable);
-  EXPECT_EQ(state_.Kinds("t1"), (Kinds{"run_started", "message", "node_started", "message",
-                                       "node_finished", "error", "run_finished"}));
-  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
 }
 
 TEST_F(RunLoopTest, TheStateGetsTheParametersOfTheRun) {
@@ -574,14 +325,6 @@ TEST_F(RunLoopTest, AGeneratedThreadIdThatIsTakenIsReplaced) {
   EXPECT_EQ(tried, std::vector<std::string>{"mine"});
 }
 
-TEST_F(RunLoopTest, TextsOfExceptionsMayBeHidden) {
-  options_.services.show_exception_text = false;
-  builder_.AddFunction(
-      "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("secret"); });
-  builder_.AddEdge(START, "A");
-  EXPECT_EQ(RunOk(Ask("hi")).error.message(), "node \"A\" failed");
-}
-
 TEST_F(RunLoopTest, LinesOfANodeNameItInTheLog) {
   std::vector<std::string> lines;
   options_.services.log = [&](LogLevel level, std::string_view line) {
@@ -597,42 +340,6 @@ TEST_F(RunLoopTest, LinesOfANodeNameItInTheLog) {
   request.run_id = "r1";
   RunOk(request);
   EXPECT_EQ(lines, std::vector<std::string>{"run r1 node A: looked up"});
-}
-
-TEST_F(RunLoopTest, AModelCallOfANodeIsLikeThatOfAnAgent) {
-  Message calling = Message::Assistant("");
-  calling.content.emplace_back(ToolCallBlock{"c1", "add", "{}", false});
-  builder_.AddFunction(
-      "A",
-      [calling](const State&, RunContext& context) -> NodeResult {
-        return context.CallModel({.messages = {Message::User("hi"), calling},
-                                  .parameters_json = R"({"temperature":0})"});
-      },
-      Execution::kNonBlocking, std::chrono::hours(1));
-  builder_.AddEdge(START, "A");
-  model_.script = {{.pieces = {"yes"}}};
-  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
-  const models::ModelRequest& asked = model_.requests.at(0);
-  EXPECT_EQ(asked.parameters_json, R"({"temperature":0})");
-  EXPECT_NE(asked.deadline, kNoDeadline);
-  ASSERT_EQ(asked.messages.size(), 3u) << "a call without a result gets one";
-  EXPECT_TRUE(asked.messages[2].ToolResults().at(0)->is_error);
-}
-
-TEST_F(RunLoopTest, AnInitialStateThatIsTooLargeEndsTheRun) {
-  options_.services.run_bytes_max = 8 * 1024;
-  builder_.AddField({.name = "note"});
-  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  const std::string text(9000, 'x');
-  RunRequest request = Ask("hi");
-  request.initial_state = std::make_shared<const json>(json{{"note", text}});
-  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kGraph);
-  request.initial_state.reset();
-  request.initial_context = {Message::User(text)};
-  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kGraph);
-  // Stored messages count, too.
-  EXPECT_EQ(RunOk(Ask(std::string(5000, 'x'))).status, RunStatus::kDone);
-  EXPECT_EQ(RunOk(Ask(std::string(5000, 'x'))).error.code(), StatusCode::kGraph);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Runs whose end was not stored: the state keeps what their entries have changed, as the end of the
-// run would have stored it. Of a change by the run and one from outside the later one counts.
+// run would have stored it. If the run and a client changed the same field, the later change
+// counts.
 #include <gmock/gmock.h>
 
 #include <thread>

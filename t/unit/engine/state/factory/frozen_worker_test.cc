@@ -27,7 +27,7 @@ TEST(Child, DISABLED_WritesWhenItIsThawed) {
   Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   ASSERT_TRUE(client->AppendRun(AppendOf(run, *begun, {UserMessage("m1")})).ok());
-  // Until the lease is somebody else's.
+  // Until another client has the lease.
   for (Status written; written.code() != StatusCode::kFenced;) {
     written = client->AppendRun(AppendOf(run, *begun)).status();
     std::this_thread::sleep_for(milliseconds(1));

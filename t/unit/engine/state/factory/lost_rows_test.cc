@@ -268,7 +268,7 @@ TEST_F(LostRows, OfMemories) {
   });
 }
 
-// Nothing remains of a memory that cannot be read, not even its vector.
+// A memory that cannot be read is removed together with its vector.
 TEST_F(LostRows, UnreadableMemory) {
   const MemoryKey tea{"alice", 1};
   Put(keys::MemoryVector(tea), Embedding{"space", "1234"});

@@ -1,21 +1,16 @@
 // The state server's role: takeover, handover, and their effects on clients.
-
 #include <gmock/gmock.h>
 #include <leveldb/write_batch.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
 
 #include "../fixture.h"
-#include "child_process.h"
-#include "runtime/signal.h"
 #include "state/leveldb/maintenance/maintenance.h"
 #include "state/leveldb/memories.h"
 #include "state/requests.h"
@@ -25,45 +20,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-TEST(Child, DISABLED_Serves) {
-  ASSERT_NE(ChildDirectory(), "");
-  auto server = StartServer(ChildDirectory());
-  for (;;) pause();
-}
-
-TEST(Child, DISABLED_HoldsALease) {
-  ASSERT_NE(ChildDirectory(), "");
-  auto client = StartClient(ChildDirectory());
-  BeginRunRequest run = RunOn("held", "", "run-of-the-child");
-  Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
-  ASSERT_TRUE(begun.ok());
-  ASSERT_TRUE(client->AppendRun(AppendOf(run, *begun, {UserMessage("m1")})).ok());
-  for (;;) pause();
-}
-
-// Polls until the child's run has reached its last node.
-void AwaitChildsRun(Service& service) {
-  for (;;) {
-    Result<ThreadState> state = service.GetState(Scope::All(), "held");
-    if (state.ok() && state->in_flight && state->in_flight->current_node == "NODE") return;
-    std::this_thread::yield();
-  }
-}
-
-void ExpectChildsRunLost(Service& service) {
-  Result<ThreadState> state = service.GetState(Scope::All(), "held");
-  ASSERT_TRUE(state.ok());
-  EXPECT_THAT(state->snapshot.execution_json, HasSubstr(R"("status":"error")"));
-  EXPECT_THAT(state->snapshot.execution_json, HasSubstr(R"("reason":"worker_lost")"));
-  EXPECT_THAT(state->snapshot.execution_json, HasSubstr(R"("current_node":"NODE")"));
-  EXPECT_THAT(Ids(state->window), ElementsAre("m1"));
-  Result<std::vector<LogEntry>> log = service.ReadLog(Scope::All(), "held", 0, 10);
-  ASSERT_TRUE(log.ok());
-  ASSERT_FALSE(log->empty());
-  EXPECT_EQ(log->back().kind, "run_finished");
-  EXPECT_THAT(log->back().json, HasSubstr("worker_lost"));
-}
 
 TEST(StateServer, RefusesADirectoryThatOthersMayEnter) {
   TemporaryDirectory directory;
@@ -136,98 +92,6 @@ TEST(StateServer, ALeaseOutlivesItsOwner) {
   EXPECT_EQ(other->BeginRun(refused, nullptr).status().code(), StatusCode::kBusy);
   EXPECT_TRUE(client->FinishRun(FinishOf(run, *begun)).ok());
   EXPECT_TRUE(other->BeginRun(refused, nullptr).ok());
-}
-
-// Appends numbered log entries in one run until `end` is set; counts the acknowledged ones.
-void AppendUntil(Service& service, const std::string& thread_id, const std::atomic<bool>& end,
-                 std::atomic<int>& count) {
-  BeginRunRequest run = RunOn(thread_id);
-  Result<BeginRunReply> begun = service.BeginRun(run, nullptr);
-  EXPECT_TRUE(begun.ok()) << begun.status().ToString();
-  while (!end) {
-    AppendRunRequest append = AppendOf(run, *begun);
-    append.entries = {{"step", std::to_string(count), 0}};
-    Status status = service.AppendRun(append).status();
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    if (!status.ok()) break;
-    ++count;
-  }
-}
-
-// Waits until `more` further entries are acknowledged.
-void AwaitProgress(const std::atomic<int>& count, int more) {
-  for (const int target = count + more; count < target;) std::this_thread::yield();
-}
-
-void ExpectEachEntryOnce(Service& service, const std::string& thread_id, int count) {
-  Result<std::vector<LogEntry>> log = service.ReadLog(Scope::All(), thread_id, 0, 1'000'000);
-  ASSERT_TRUE(log.ok()) << log.status().ToString();
-  ASSERT_EQ(log->size(), static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    ASSERT_EQ((*log)[static_cast<size_t>(i)].json, std::to_string(i));
-  }
-}
-
-TEST(StateServer, NothingIsLostOrDoneTwiceWhenConnectionsBreak) {
-  TemporaryDirectory directory;
-  auto server = StartServer(directory.path());
-  auto client = StartClient(directory.path());
-  auto reader = StartClient(directory.path());
-  std::atomic<bool> end{false};
-  std::atomic<int> count{0};
-  std::thread writer([&] { AppendUntil(*client, "t", end, count); });
-  for (int i = 0; i < 50; ++i) {
-    client->DropConnection();
-    AwaitProgress(count, 2);
-  }
-  end = true;
-  writer.join();
-  ExpectEachEntryOnce(*reader, "t", count);
-}
-
-TEST(StateServer, NothingIsLostOrDoneTwiceWhenOwnersAreKilled) {
-  TemporaryDirectory directory;
-  auto server = std::make_unique<ChildProcess>("Child.DISABLED_Serves", directory.path());
-  auto client = StartClient(directory.path());
-  auto reader = StartClient(directory.path());
-  std::atomic<bool> end{false};
-  std::atomic<int> count{0};
-  std::thread writer([&] { AppendUntil(*client, "t", end, count); });
-  for (int i = 0; i < 4; ++i) {
-    AwaitProgress(count, 20);
-    server->Kill();
-    server = std::make_unique<ChildProcess>("Child.DISABLED_Serves", directory.path());
-  }
-  AwaitProgress(count, 20);
-  end = true;
-  writer.join();
-  ExpectEachEntryOnce(*reader, "t", count);
-}
-
-TEST(StateServer, RunOfAKilledWorkerEndsAsLostAndTheNextOneGetsTheThread) {
-  TemporaryDirectory directory;
-  auto server = StartServer(directory.path());
-  auto client = StartClient(directory.path());
-  ChildProcess worker("Child.DISABLED_HoldsALease", directory.path());
-  AwaitChildsRun(*client);
-  worker.Kill();
-  Result<BeginRunReply> begun = client->BeginRun(RunOn("held"), nullptr);
-  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
-  EXPECT_EQ(begun->lease_epoch, 2u);
-  ExpectChildsRunLost(*client);
-}
-
-TEST(StateServer, RunOfAWorkerKilledWithItsOwnerIsFreedByTheNextOwner) {
-  TemporaryDirectory directory;
-  auto server = std::make_unique<ChildProcess>("Child.DISABLED_Serves", directory.path());
-  auto client = StartClient(directory.path());
-  ChildProcess worker("Child.DISABLED_HoldsALease", directory.path());
-  AwaitChildsRun(*client);
-  server->Kill();
-  worker.Kill();
-  auto next = StartServer(directory.path());
-  ASSERT_TRUE(client->BeginRun(RunOn("held"), nullptr).ok());
-  ExpectChildsRunLost(*client);
 }
 
 TEST(StateServer, ClientThatLeavesFreesItsRuns) {
@@ -381,7 +245,7 @@ TEST(StateServer, UnusableDatabaseAnswersUnavailable) {
   EXPECT_EQ(client->BeginRun(RunOn("t"), nullptr).status().code(), StatusCode::kUnavailable);
 }
 
-// What was there has been lost: an empty database would look as if nothing had been stored.
+// The data is lost: an empty database would look as if nothing had been stored.
 TEST(StateServer, ThatStandsInMakesNoDatabase) {
   TemporaryDirectory parent;
   runtime::Promise<std::string> alert;
@@ -401,141 +265,6 @@ TEST(StateServer, ThatStandsInMakesNoDatabase) {
   ASSERT_TRUE(text.ok());
   EXPECT_THAT(*text, HasSubstr("not available"));
   EXPECT_FALSE(std::filesystem::exists(options.directory + "/db"));
-}
-
-TEST(Client, FailsWithoutAnOwnerAndAsksForOne) {
-  TemporaryDirectory directory;
-  std::unique_ptr<StateServer> stand_in;
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(10);
-  options.server_wait = std::chrono::milliseconds(0);
-  runtime::Promise<bool> asked;
-  options.on_server_missing = [&] { asked.Set(true); };
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
-  ASSERT_TRUE(asked.Wait(nullptr, DeadlineAfter(kPatience)).ok());
-}
-
-TEST(Client, FailsInTimeAgainstAnOwnerThatHangs) {
-  TemporaryDirectory directory;
-  ChildProcess server("Child.DISABLED_Serves", directory.path());
-  auto patient = StartClient(directory.path());
-  RunTurn(*patient, "t", "", {UserMessage("m1")});
-  server.Freeze();
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(100);
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  BeginRunRequest run = RunOn("t");
-  run.wait_ms_max = 3'600'000;  // counts only after the server has queued it
-  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
-}
-
-// If each client waited separately, the test would exceed its time limit.
-TEST(Client, WaitsOnceForAnOwnerThatHangs) {
-  TemporaryDirectory directory;
-  ChildProcess server("Child.DISABLED_Serves", directory.path());
-  auto patient = StartClient(directory.path());
-  RunTurn(*patient, "t", "", {UserMessage("m1")});
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(3000);
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  while (!client.GetThread(Scope::All(), "t").ok()) std::this_thread::yield();
-  server.Freeze();
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
-  }
-  server.Thaw();
-  while (!client.GetThread(Scope::All(), "t").ok()) std::this_thread::yield();
-}
-
-TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
-  TemporaryDirectory directory;
-  auto server = StartServer(directory.path());
-  auto holder = StartClient(directory.path());
-  ASSERT_TRUE(holder->BeginRun(RunOn("t"), nullptr).ok());
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(1000);
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  // The reply comes from the server, after the time limit of other operations. If a loaded machine
-  // delays the server, the client tries again.
-  StatusCode code = StatusCode::kUnavailable;
-  while (code == StatusCode::kUnavailable) {
-    BeginRunRequest run = RunOn("t");
-    run.wait_ms_max = 1300;
-    code = client.BeginRun(run, nullptr).status().code();
-  }
-  EXPECT_EQ(code, StatusCode::kBusy);
-}
-
-TEST(Client, RunThatNobodyWaitsForIsReleased) {
-  TemporaryDirectory directory;
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(10);
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  BeginRunRequest run = RunOn("t");
-  run.wait_ms_max = 0;
-  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
-  auto server = StartServer(directory.path());
-  auto other = StartClient(directory.path());
-  EXPECT_TRUE(other->BeginRun(RunOn("t"), nullptr).ok());
-}
-
-// Retries like a client that was asked to try later.
-void ExpectThatItBegins(Client& client, const BeginRunRequest& run) {
-  for (;;) {
-    const Status status = client.BeginRun(run, nullptr).status();
-    if (status.ok()) return;
-    ASSERT_EQ(status.code(), StatusCode::kUnavailable) << status.ToString();
-    std::this_thread::yield();
-  }
-}
-
-TEST(Client, RunThatFailedForWantOfAnOwnerMayBeAskedForAgain) {
-  TemporaryDirectory directory;
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(1000);
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  const BeginRunRequest waited = RunOn("waited");
-  const BeginRunRequest refused = RunOn("refused");  // at once: there was no server for too long
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(client.BeginRun(waited, nullptr).status().code(), StatusCode::kUnavailable);
-    EXPECT_EQ(client.BeginRun(refused, nullptr).status().code(), StatusCode::kUnavailable);
-  }
-  auto server = StartServer(directory.path());
-  ExpectThatItBegins(client, waited);
-  ExpectThatItBegins(client, refused);
-}
-
-TEST(Client, RunWhoseEndWasNotAnsweredMayBeAskedForAgain) {
-  TemporaryDirectory directory;
-  ChildProcess server("Child.DISABLED_Serves", directory.path());
-  RunTurn(*StartClient(directory.path()), "t", "", {UserMessage("m1")});
-  StateOptions options;
-  options.directory = directory.path();
-  options.operation_timeout = std::chrono::milliseconds(1000);
-  Client client(options);
-  ASSERT_TRUE(client.Start().ok());
-  const BeginRunRequest run = RunOn("t");
-  Result<BeginRunReply> begun = client.BeginRun(run, nullptr);
-  while (!begun.ok()) begun = client.BeginRun(run, nullptr);
-  server.Freeze();
-  EXPECT_EQ(client.FinishRun(FinishOf(run, *begun)).code(), StatusCode::kUnavailable);
-  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
-  server.Thaw();
-  ExpectThatItBegins(client, run);
 }
 
 TEST(StateServer, DeletesThreadsThatNothingHappensOn) {

@@ -1,5 +1,5 @@
-// The fold of a run's log next to entries of other runs and of other builds. What it gives for
-// whole runs is in conformance/lost_run_test.cc.
+// The fold of a run's log next to entries of other runs and of other builds;
+// conformance/lost_run_test.cc has whole runs.
 #include "state/rules/fold.h"
 
 #include <gtest/gtest.h>

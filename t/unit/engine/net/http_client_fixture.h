@@ -1,0 +1,89 @@
+// An HTTP client on a fiber, with calls that tests make.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "net/http_client.h"
+#include "on_fiber.h"
+#include "resetting_server.h"
+#include "runtime/signal.h"
+#include "scripted_server.h"
+
+namespace agent_graph::net {
+
+using runtime::Cancellation;
+using testing::ResettingServer;
+
+inline constexpr char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+inline constexpr char kChunkedHead[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+inline HttpRequest Post(const std::string& url) {
+  HttpRequest request;
+  request.url = url;
+  request.headers = {{"Content-Type", "text/plain"}};
+  request.body = "question";
+  return request;
+}
+
+class HttpClientTest : public testing::OnFiber {
+ protected:
+  // Makes a call and reads its whole body; returns the body or the error.
+  Result<std::string> Fetch(HttpRequest request, const Cancellation& cancellation = {}) {
+    return Run([&]() -> Result<std::string> {
+      AG_ASSIGN_OR_RETURN(const auto call, client_.Start(std::move(request), cancellation));
+      AG_RETURN_IF_ERROR(call->ReadHead().status());
+      std::string body;
+      for (;;) {
+        AG_ASSIGN_OR_RETURN(const std::string piece, call->Read());
+        if (piece.empty()) return body;
+        body += piece;
+      }
+    });
+  }
+
+  // Makes `count` calls at once on this fiber's thread, so that it keeps as many connections.
+  void KeepConnections(const std::string& url, int count) {
+    std::vector<std::unique_ptr<HttpCall>> calls;
+    for (int i = 0; i < count; ++i) calls.push_back(*client_.Start(Post(url), {}));
+    for (const auto& call : calls) EXPECT_EQ(*call->ReadRest(100), "hello");
+  }
+
+  // Starts an upload of `size` bytes; returns when its reply begins.
+  Result<std::unique_ptr<HttpCall>> Upload(HttpRequest request, size_t size) {
+    request.body.clear();
+    request.upload_bytes = size;
+    AG_ASSIGN_OR_RETURN(auto call, client_.Start(std::move(request), {}));
+    AG_RETURN_IF_ERROR(call->Write(std::string(size, 'x')));
+    AG_RETURN_IF_ERROR(call->ReadHead().status());
+    return call;
+  }
+
+  struct Lost {
+    Status status;
+    int sends = 0;
+    int requests = 0;
+  };
+  // Makes one call when the server will reset `kept` kept connections.
+  Lost CallOnDeadConnections(int kept, bool new_ones_work,
+                             const std::function<void(HttpRequest&)>& change = {}) {
+    const ResettingServer server(kept, new_ones_work, [](const std::string&) { return kOk; });
+    Lost lost;
+    Run([&] {
+      KeepConnections(server.url(), kept);
+      HttpRequest request = Post(server.url());
+      if (change) change(request);
+      const auto call = *client_.Start(std::move(request), {});
+      lost.status = call->ReadHead().status();
+      lost.sends = call->sends();
+    });
+    lost.requests = server.later_requests();
+    return lost;
+  }
+
+  HttpClient client_{{}};
+};
+
+}  // namespace agent_graph::net

@@ -1,0 +1,147 @@
+// Clients while no state server answers, or one that hangs.
+#include <thread>
+
+#include "../fixture.h"
+#include "child_process.h"
+#include "state/requests.h"
+
+namespace agent_graph::state {
+namespace {
+
+TEST(Client, FailsWithoutAnOwnerAndAsksForOne) {
+  TemporaryDirectory directory;
+  std::unique_ptr<StateServer> stand_in;
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(10);
+  options.server_wait = std::chrono::milliseconds(0);
+  runtime::Promise<bool> asked;
+  options.on_server_missing = [&] { asked.Set(true); };
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+  ASSERT_TRUE(asked.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+}
+
+TEST(Client, FailsInTimeAgainstAnOwnerThatHangs) {
+  TemporaryDirectory directory;
+  ChildProcess server("Child.DISABLED_Serves", directory.path());
+  auto patient = StartClient(directory.path());
+  RunTurn(*patient, "t", "", {UserMessage("m1")});
+  server.Freeze();
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(100);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  BeginRunRequest run = RunOn("t");
+  run.wait_ms_max = 3'600'000;  // counts only after the server has queued it
+  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+}
+
+// If each client waited separately, the test would exceed its time limit.
+TEST(Client, WaitsOnceForAnOwnerThatHangs) {
+  TemporaryDirectory directory;
+  ChildProcess server("Child.DISABLED_Serves", directory.path());
+  auto patient = StartClient(directory.path());
+  RunTurn(*patient, "t", "", {UserMessage("m1")});
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(3000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  while (!client.GetThread(Scope::All(), "t").ok()) std::this_thread::yield();
+  server.Freeze();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+  }
+  server.Thaw();
+  while (!client.GetThread(Scope::All(), "t").ok()) std::this_thread::yield();
+}
+
+TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
+  TemporaryDirectory directory;
+  auto server = StartServer(directory.path());
+  auto holder = StartClient(directory.path());
+  ASSERT_TRUE(holder->BeginRun(RunOn("t"), nullptr).ok());
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(1000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  // The reply comes from the server, after the time limit of other operations. If a loaded machine
+  // delays the server, the client tries again.
+  StatusCode code = StatusCode::kUnavailable;
+  while (code == StatusCode::kUnavailable) {
+    BeginRunRequest run = RunOn("t");
+    run.wait_ms_max = 1300;
+    code = client.BeginRun(run, nullptr).status().code();
+  }
+  EXPECT_EQ(code, StatusCode::kBusy);
+}
+
+TEST(Client, RunThatNobodyWaitsForIsReleased) {
+  TemporaryDirectory directory;
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(10);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  BeginRunRequest run = RunOn("t");
+  run.wait_ms_max = 0;
+  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
+  auto server = StartServer(directory.path());
+  auto other = StartClient(directory.path());
+  EXPECT_TRUE(other->BeginRun(RunOn("t"), nullptr).ok());
+}
+
+// Retries like a client that was asked to try later.
+void ExpectThatItBegins(Client& client, const BeginRunRequest& run) {
+  for (;;) {
+    const Status status = client.BeginRun(run, nullptr).status();
+    if (status.ok()) return;
+    ASSERT_EQ(status.code(), StatusCode::kUnavailable) << status.ToString();
+    std::this_thread::yield();
+  }
+}
+
+TEST(Client, RunThatFailedForWantOfAnOwnerMayBeAskedForAgain) {
+  TemporaryDirectory directory;
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(1000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  const BeginRunRequest waited = RunOn("waited");
+  const BeginRunRequest refused = RunOn("refused");  // at once: there was no server for too long
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(client.BeginRun(waited, nullptr).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(client.BeginRun(refused, nullptr).status().code(), StatusCode::kUnavailable);
+  }
+  auto server = StartServer(directory.path());
+  ExpectThatItBegins(client, waited);
+  ExpectThatItBegins(client, refused);
+}
+
+TEST(Client, RunWhoseEndWasNotAnsweredMayBeAskedForAgain) {
+  TemporaryDirectory directory;
+  ChildProcess server("Child.DISABLED_Serves", directory.path());
+  RunTurn(*StartClient(directory.path()), "t", "", {UserMessage("m1")});
+  StateOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(1000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  const BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = client.BeginRun(run, nullptr);
+  while (!begun.ok()) begun = client.BeginRun(run, nullptr);
+  server.Freeze();
+  EXPECT_EQ(client.FinishRun(FinishOf(run, *begun)).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
+  server.Thaw();
+  ExpectThatItBegins(client, run);
+}
+
+}  // namespace
+}  // namespace agent_graph::state

@@ -1,0 +1,161 @@
+// How the client finds out whether a server speaks the protocol with or without sessions.
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+#include "catalog_fixture.h"
+#include "request_script.h"
+#include "stateless_server.h"
+#include "tools/mcp/source.h"
+
+namespace agent_graph::tools {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class McpEraTest : public CatalogTest {};
+
+TEST_F(McpEraTest, ServersThatKnowNoDiscovery) {
+  const json method_not_found = {{"code", -32601}, {"message", "?"}};
+  const std::vector<RequestScript::Answer> refusals = {
+      [](Connection& c, const ScriptedRequest&) {
+        return RequestScript::Send(c, "400 What", "", "");
+      },
+      [](Connection& c, const ScriptedRequest&) {
+        return RequestScript::Send(c, "404 What", "", "<html>");
+      },
+      [](Connection& c, const ScriptedRequest&) {
+        return RequestScript::Send(c, "500 Oops", "", "");
+      },
+      [&](Connection& c, const ScriptedRequest& r) {
+        return RequestScript::Refuse(c, r, "200 OK", method_not_found);
+      },
+      [&](Connection& c, const ScriptedRequest& r) {
+        return RequestScript::Refuse(c, r, "400 Bad", {{"code", -32000}, {"message", "session"}});
+      },
+      [&](Connection& c, const ScriptedRequest& r) {
+        return RequestScript::Refuse(c, r, "400 Bad",
+                                     {{"code", -32022}, {"data", {{"supported", {"2025-11-25"}}}}});
+      },
+      [](Connection& c, const ScriptedRequest& r) {
+        return RequestScript::Reply(c, r, {{"supportedVersions", {"2025-06-18"}}});
+      },
+      [](Connection& c, const ScriptedRequest& r) {
+        return RequestScript::Reply(c, r, json::object());
+      },
+  };
+  for (size_t i = 0; i < refusals.size(); ++i) {
+    const RequestScript::Answer session = WithSession([](Connection& c, const ScriptedRequest& r) {
+      return RequestScript::Reply(c, r, RequestScript::Text("in a session"));
+    });
+    RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+      if (request.method == "server/discover") return refusals[i](connection, request);
+      return session(connection, request);
+    });
+    MakeWith(server);
+    EXPECT_EQ(Call("echo").json, R"("in a session")") << i;
+    EXPECT_EQ(server.requests("initialize").at(0).params["protocolVersion"], "2025-11-25");
+    catalog_->Close(runtime_);
+  }
+}
+
+TEST_F(McpEraTest, ARefusedRevisionIsChosenFromWhatTheServerSpeaks) {
+  std::atomic<int> discoveries = 0;
+  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+    if (request.method == "server/discover" && discoveries++ == 0) {
+      return RequestScript::Refuse(
+          connection, request, "400 Bad",
+          {{"code", -32022}, {"data", {{"supported", {"2030-01-01", kRevision}}}}});
+    }
+    return Stateless(Done)(connection, request);
+  });
+  MakeWith(server);
+  EXPECT_EQ(Call("echo").json, R"("done")");
+  EXPECT_EQ(discoveries, 2);
+  EXPECT_TRUE(server.requests("initialize").empty());
+}
+
+TEST_F(McpEraTest, AServerWithOtherRevisionsOnly) {
+  RequestScript server([](Connection& connection, const ScriptedRequest& request) {
+    return RequestScript::Refuse(connection, request, "400 Bad",
+                                 {{"code", -32022}, {"data", {{"supported", {"2030-01-01"}}}}});
+  });
+  MakeWith(server);
+  EXPECT_TRUE(List().empty());
+  EXPECT_THAT(log(), HasSubstr("the server speaks another version of the protocol"));
+  EXPECT_TRUE(server.requests("initialize").empty());
+}
+
+TEST_F(McpEraTest, ARefusedCredentialSaysNothingAboutTheEra) {
+  for (const char* status : {"401 Who", "403 No", "429 Later", "503 Soon"}) {
+    RequestScript server([&](Connection& connection, const ScriptedRequest&) {
+      return RequestScript::Send(connection, status, "", "");
+    });
+    MakeWith(server);
+    EXPECT_TRUE(List().empty());
+    EXPECT_TRUE(server.requests("initialize").empty()) << status;
+    catalog_->Close(runtime_);
+  }
+}
+
+TEST_F(McpEraTest, OneEraOnly) {
+  RequestScript session(WithSession(Done));
+  MakeWith(session, {.protocol = "2026-07-28"});
+  EXPECT_TRUE(List().empty());
+  EXPECT_THAT(log(), HasSubstr("the server does not speak 2026-07-28"));
+  EXPECT_TRUE(session.requests("initialize").empty());
+  catalog_->Close(runtime_);
+
+  MakeWith(session, {.protocol = "2025-11-25"});
+  EXPECT_THAT(Names(), ElementsAre("echo"));
+  EXPECT_EQ(session.requests("server/discover").size(), 1u) << "the first catalog's";
+}
+
+TEST_F(McpEraTest, AServerThatBecameAnOlderOneIsAskedAnew) {
+  std::atomic<bool> older = false;
+  const auto session = WithSession([](Connection& c, const ScriptedRequest& r) {
+    return RequestScript::Reply(c, r, RequestScript::Text("in a session"));
+  });
+  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+    if (!older) return Stateless(Done)(connection, request);
+    if (request.method == "tools/call" && request.Header("Mcp-Session-Id").empty()) {
+      return RequestScript::Send(connection, "400 No session", "", "");
+    }
+    return session(connection, request);
+  });
+  MakeWith(server);
+  EXPECT_EQ(Call("echo").json, R"("done")");
+  older = true;
+  EXPECT_EQ(Call("echo").json, R"("in a session")");
+}
+
+TEST_F(McpEraTest, ARefusalOfACallIsNotRepeated) {
+  RequestScript server(Stateless([](Connection& connection, const ScriptedRequest& request) {
+    return RequestScript::Refuse(connection, request, "400 Bad",
+                                 {{"code", -32020}, {"message", "headers differ"}});
+  }));
+  MakeWith(server);
+  const ToolOutput output = Call("echo");
+  EXPECT_TRUE(output.is_error);
+  EXPECT_THAT(output.json, HasSubstr("headers differ"));
+  EXPECT_EQ(server.requests("tools/call").size(), 1u);
+}
+
+TEST_F(McpEraTest, DiscoveriesWithNonsense) {
+  for (const json& error :
+       {json(5), json({{"code", "x"}}), json({{"code", -32022}}),
+        json({{"code", -32022}, {"data", 5}}),
+        json({{"code", -32022}, {"data", {{"supported", 5}}}}),
+        json({{"code", -32022}, {"message", json::object()}, {"data", {{"supported", {5}}}}})}) {
+    RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+      return RequestScript::Refuse(connection, request, "400 Bad", error);
+    });
+    MakeWith(server);
+    EXPECT_TRUE(List().empty());
+    catalog_->Close(runtime_);
+  }
+}
+
+}  // namespace
+}  // namespace agent_graph::tools
