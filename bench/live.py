@@ -196,7 +196,7 @@ http {{
 
 
 def reserve_port():
-    """Returns a socket whose port nginx may listen on, and nobody else gets while it is open."""
+    """Returns a socket that reserves its port for nginx while it is open."""
     reservation = socket.socket()
     reservation.bind(("127.0.0.1", 0))
     reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -115,7 +115,7 @@ def main():
         directory.chmod(0o755)
         with SlowNginx(build, directory, 18700 + os.getpid() % 1000, delay) as nginx:
             quiet = [post_once(nginx.port) for _ in range(POSTS)]
-            report("nobody else", quiet, quiet)
+            report("no other client", quiet, quiet)
             before = private_kib(nginx.workers())
             sockets = [open_reader(nginx.port, body) for _ in range(readers)]
             flowing, seen, since = [], 0, time.monotonic()

@@ -1,4 +1,4 @@
-# What `make install` installs, and the Debian packages contain. Below the prefix:
+# The files that `make install` installs and the Debian packages contain. Below the prefix:
 #
 #   bin/                    agent-graph-admin and the other programs
 #   include/agent_graph/    headers for graphs in C++, with share/pkgconfig and share/cmake

@@ -29,7 +29,7 @@ packages_of() {
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
                 libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
-    # What the module, the programs and nginx need to run; docs/install.md lists them.
+    # Needed to run the module, the programs and nginx; docs/install.md lists them.
     runtime) echo ca-certificates curl libboost-context$boost.0 libboost-json$boost.0 $libraries \
                   libleveldb1d libpcre2-8-0 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;

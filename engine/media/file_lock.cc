@@ -27,7 +27,8 @@ Result<FileDescriptor> LockFile(int folder, const char* name, Deadline deadline)
   while (fcntl(file.get(), command, &lock) != 0) {
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EACCES) return FileError("locking");
-    if (MonotonicClock::now() >= deadline) return Status(StatusCode::kBusy, "somebody holds it");
+    if (MonotonicClock::now() >= deadline)
+      return Status(StatusCode::kBusy, "another process holds it");
     std::this_thread::sleep_for(kInterval);
   }
   return file;

@@ -89,7 +89,7 @@ void RemoveAbandoned(int temporary) {
     return;
   }
   const time_t now = time(nullptr);
-  while (const dirent* entry = readdir(names.get())) {  // NOLINT: nobody else reads this one
+  while (const dirent* entry = readdir(names.get())) {  // NOLINT: only this thread reads it
     struct stat info{};
     if (fstatat(temporary, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISREG(info.st_mode) || now - info.st_mtime < kAbandonedSeconds) continue;
@@ -104,7 +104,7 @@ Status CheckOurs(int folder) {
   if (is_ours && (info.st_mode & 077) == 0) return Status::Ok();
   return Status(StatusCode::kUnavailable, "the file storage failed")
       .WithDetail(is_ours ? "others may access its directory: its mode must be 0700"
-                          : "its directory belongs to somebody else");
+                          : "its directory belongs to another user");
 }
 
 // Files in memory are removed when the nginx instance that received them has ended.

@@ -1,4 +1,4 @@
-// Tells whether a model's provider has failed lately, for the readiness of a worker. It refuses no
+// Recent failures of a model's provider, for the readiness of a worker. It refuses no
 // call: each call tries the provider, and a success closes the circuit.
 #pragma once
 

@@ -13,7 +13,7 @@
 
 namespace agent_graph::state {
 
-// Which rows a call may access. The guard sets it for every call, never a handler, so that a
+// The rows that a call may access. The guard sets it for every call, never a handler, so that a
 // handler cannot read rows of other users.
 struct Scope {
   enum class Kind : uint8_t { kOwner, kAll };
@@ -153,7 +153,7 @@ auto Fields(T& s) {
   return std::tie(s.name, s.kind, s.value_json, s.length, s.position);
 }
 
-// What one entry of a run's log changes in the thread's state.
+// The change that one entry of a run's log makes to the thread's state.
 struct StateEffect {
   std::vector<FieldEffect> fields = {};  // in the order in which they were made
   bool summary_changed = false;

@@ -85,7 +85,7 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
     ngx_conf_log_error(
         NGX_LOG_EMERG, cf, 0,
         "\"agent_graph_user\" in location \"%V\" needs \"satisfy all\": with \"satisfy "
-        "any\" nobody may have checked the user",
+        "any\" the user may not have been checked",
         &core->name);
     return static_cast<char*>(NGX_CONF_ERROR);
   }

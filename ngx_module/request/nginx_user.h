@@ -12,7 +12,7 @@ char* UserDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept
 char* CheckUser(ngx_conf_t* cf, const LocationConfig& location);
 
 // Evaluates the directives into `head`. Called from the content handler only, that is after nginx's
-// access phase: before it, nobody has checked what the variables say. False: out of memory.
+// access phase: before it, the values of the variables are unchecked. False: out of memory.
 bool ReadNginxUser(ngx_http_request_t* request, const LocationConfig& location,
                    bridge::RequestHead& head);
 

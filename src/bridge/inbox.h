@@ -55,7 +55,7 @@ class Inbox {
   std::deque<ExchangePtr> queue_ AG_GUARDED_BY(mutex_);
   size_t admitted_ AG_GUARDED_BY(mutex_) = 0;    // given to the runtime and not ended
   size_t begun_ AG_GUARDED_BY(mutex_) = 0;       // of these, in their handler
-  bool starting_ AG_GUARDED_BY(mutex_) = false;  // somebody is in StartQueued
+  bool starting_ AG_GUARDED_BY(mutex_) = false;  // a thread is in StartQueued
 };
 
 }  // namespace agent_graph::bridge

@@ -37,7 +37,7 @@ struct RequestHead {
   HeaderList headers;     // names in lower case, in order of arrival
   std::string peer_address;
   // The caller as nginx has authenticated it, for "auth": "nginx". Never taken from `headers`.
-  std::string user = {};                        // agent_graph_user; empty: nobody
+  std::string user = {};                        // agent_graph_user; empty: no user
   std::optional<std::string> user_claims = {};  // agent_graph_user_claims; none: not set
   std::string request_id;  // from the client if well-formed, otherwise made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr char kModuleFile[] = "ngx_http_agent_graph_module.so";
 
-// The folder of this program; empty if the system does not tell it.
+// The folder of this program; empty if the system does not report it.
 fs::path OwnFolder() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path();

@@ -1,4 +1,4 @@
-// What GET /ready checks in a worker.
+// The checks of GET /ready in a worker.
 #pragma once
 
 #include <string>

@@ -138,7 +138,8 @@ Status ReadRolesBlock(const Value& value, AuthorizationSettings& authorization) 
 void WarnAboutProduction(Settings& settings) {
   if (settings.authentication.method == AuthenticationSettings::Method::kNone) {
     settings.warnings.emplace_back(
-        "auth: MODE is production and nobody is authenticated, so every caller may do everything; "
+        "auth: MODE is production and callers are not authenticated, so every caller may do "
+        "everything; "
         "set \"jwt\", \"nginx\" or a custom backend");
   }
   if (std::ranges::count(settings.cors.origins, "*") > 0) {

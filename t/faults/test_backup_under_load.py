@@ -38,7 +38,7 @@ def test_a_backup_under_load_is_one_moment(start_service):
             taken[:] = [name, before]
             return any(len(after[0][writer]) > len(before[0][writer]) for writer in before[0])
 
-        wait_until(made_amid_writes, "somebody writes while a backup is made")
+        wait_until(made_amid_writes, "a run writes while a backup is made")
         progress(writers)
 
     writers = run_writers(service, _WRITERS, back_up)

@@ -161,7 +161,7 @@ def test_draw_shows_the_samples(graph):
 
 
 def test_check_agrees_with_nginx(make_service):
-    """What nginx -t refuses, check refuses with the same reason, and a place."""
+    """`check` refuses the same settings as nginx -t, with the same reason, and a place."""
     service = make_service({"agent": "graphs/support.json:app", "models": {"default": {"provider": "openai"}}})
     reason = "models.default: needs the name of a model"
     assert reason in service.refusal()

@@ -92,7 +92,7 @@ def test_the_rules_of_uploads_hold(start_service):
     assert service.post("/v1/graph/invoke", _with(_image(_LARGE))).status == 415
     service = start_service(_ECHO | {"media": {"max_size_mb": 4}})
     assert service.post("/v1/graph/invoke", _with(_image(_LARGE))).status == 413
-    # Without an owner, nobody could read the file.
+    # A file without an owner could not be read.
     service = start_service(_ECHO | {"media": {"require_owner": True}})
     assert service.post("/v1/graph/invoke", _with(_image(_LARGE))).status == 422
 

@@ -1,4 +1,4 @@
-"""What `make install` installs works from there, and can be installed while nginx runs."""
+"""The files of `make install` work from there, and can be installed while nginx runs."""
 
 import os
 import subprocess

@@ -139,7 +139,7 @@ def test_streams_survive_a_quit(start_service, gated_provider):
     service.quit()
     wait_until(lambda: not service.workers(), "the workers drain")
     assert service.draining_workers()
-    wait_until(lambda: _refuses_connections(service), "nobody listens")
+    wait_until(lambda: _refuses_connections(service), "no process listens")
     gated_provider.open_gate()
     _assert_all_whole(streams, gated_provider.text)
     service.wait_until_gone()

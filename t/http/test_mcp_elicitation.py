@@ -282,7 +282,7 @@ def test_a_question_that_does_not_name_its_call(serve, start_mcp_peer):
 
 
 def test_programs_in_a_session(serve):
-    """Nothing there tells whose call a question belongs to: none is offered."""
+    """A question there has no reference to its call, so none is offered."""
     service = serve(**McpPeer.program(), protocol="2025-11-25")
     [result] = _results(_ask(service, "register"))
     assert result["is_error"] and "elicitation" in result["output"], result

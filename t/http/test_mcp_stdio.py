@@ -162,7 +162,7 @@ def test_the_spawner_goes_with_its_helper(serve):
     wait_until(lambda: len(_spawners(service)) == 2, "the new helper has a spawner of its own")
     assert not _results(service, "pid")[0][1], "the old one serves its client"
     service.kill_worker()
-    wait_until(lambda: len(_spawners(service)) == 1, "nobody needs the old one any more")
+    wait_until(lambda: len(_spawners(service)) == 1, "the old one is no longer needed")
     assert not _results(service, "pid")[0][1]
 
 

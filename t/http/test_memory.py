@@ -1,4 +1,4 @@
-"""What a worker holds in memory: bounded while many large requests and slow readers are at work, and
+"""The memory of a worker: bounded while many large requests and slow readers are at work, and
 given back when they are gone."""
 
 from concurrent.futures import ThreadPoolExecutor

@@ -39,7 +39,7 @@ def _run(service, headers, thread_id="t", route="/v1/graph/invoke"):
 
 
 def _user_seen(service, headers):
-    """What the graph sees of the caller."""
+    """The caller as the graph sees it."""
     reply = service.post("/v1/graph/invoke", invocation("who?"), headers=headers)
     assert reply.status == 200, reply.text
     return json.loads(texts(reply.json()["data"]["messages"])[-1])["user"]
@@ -192,7 +192,7 @@ def test_users_have_rate_limits_of_their_own(start_service):
     assert service.get("/v1/threads", headers=_basic("bob")).status == 200
 
 
-# Who the user is
+# The user of a request
 
 
 def test_headers_of_the_client_name_nobody(start_service):

@@ -115,7 +115,7 @@ def test_of_two_changes_of_a_field_the_later_counts(ordered_service, gated_provi
     gated_provider.open_gate()
     assert is_done(stream.read_all()[-1])
     assert _fields(service) == {"early": "put", "both": "run 2", "late": "run", "other": "put"}
-    # The next run begins with that, and nobody changes it meanwhile.
+    # The next run begins with that, and no other run changes it meanwhile.
     assert service.invoke("again", config=_THREAD).status == 200
     assert _fields(service) == {"early": "run", "both": "run 2", "late": "run", "other": "put"}
 

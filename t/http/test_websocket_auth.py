@@ -1,4 +1,4 @@
-"""Who may open a WebSocket, and what may run on an open one."""
+"""Permissions to open a WebSocket, and to run on an open one."""
 
 import json
 

@@ -64,7 +64,7 @@ def test_who_reads_no_refusals_is_not_read(start_service, one):
     assert flood.sent < 1024 * 1024
     assert service.get("/v1/graph").status == 200
 
-    # Nothing was lost: each frame gets its answer.
+    # No frame was lost: each gets its answer.
     answered = threading.Thread(target=flood.complete)
     answered.start()
     for _ in range(-(-flood.sent // len(flood.one))):

@@ -11,7 +11,7 @@ namespace agent_graph::run {
 // `current_node` of a thread whose last run reached the end.
 inline constexpr char kEndNode[] = "END";
 
-// The durable part, stored in the snapshot. Whether a run is in flight is known from the lease
+// The durable part, stored in the snapshot. The lease says if a run is in flight
 // only.
 struct ExecutionMeta {
   enum class Phase : uint8_t { kCompleted, kInterruptedBefore, kInterruptedAfter, kError };
@@ -46,7 +46,7 @@ struct LiveFlags {
   std::vector<std::string> queued_runs = {};  // run ids in queue order
 };
 
-// Returns the object that tells clients why a thread is paused: node, reason, status and, if there
+// Returns the object that shows clients why a thread is paused: node, reason, status and, if there
 // is one, data. `meta` must be interrupted.
 std::string InterruptJson(const ExecutionMeta& meta);
 

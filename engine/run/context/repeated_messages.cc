@@ -70,7 +70,7 @@ Repetition FindRepetition(const std::vector<Message>& window, const std::vector<
   const auto is_foreign = [&](size_t i) {
     return window[i].role == Role::kUser && std::ranges::find(places, i) == places.end();
   };
-  // Between its own messages somebody else said something: this was not one turn.
+  // Other messages lie between its own, so this was not one turn.
   for (size_t i = *first; i < *last; ++i) {
     if (is_foreign(i)) return repetition;
   }

@@ -331,8 +331,9 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
   });
 }
 
-// Called before a thread is created: in a new thread no call waits for a result. The text holds
-// whether no thread of the caller waits for the result or several do, and tells nothing of others.
+// Called before a thread is created: in a new thread no call waits for a result. The text is the
+// same if no thread of the caller waits for the result and if several do, and reveals no other
+// threads.
 Status Runner::CheckResults(const RunRequest& request) const {
   if (request.accepted || !BringResults(request.messages)) return Status::Ok();
   if (state_ != nullptr && !request.thread_id.empty()) {

@@ -115,8 +115,8 @@ class Executor {
   // Higher than the epoch of every earlier executor of the same state.
   virtual uint64_t epoch() const = 0;
   virtual Status Start() = 0;
-  // Finishes the current commit and interrupts long reads. What was not answered gets no answer:
-  // clients resend it to the next executor.
+  // Finishes the current commit and interrupts long reads. Open requests get no answer:
+  // clients resend them to the next executor.
   virtual void Stop() = 0;
 
   // The executor answers with Welcome and releases the client's leases of runs that it no longer

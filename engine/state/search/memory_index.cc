@@ -331,8 +331,8 @@ Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
 Result<MemoryHits> MemoryIndex::Search(const SearchMemoriesRequest& search) {
   const uint64_t limit = std::min(search.limit, kPageItemsMax);
   // A memory without an owner belongs to no user.
-  const bool nobody = search.scope.kind == Scope::Kind::kOwner && search.scope.user_id.empty();
-  if (nobody || limit == 0) return MemoryHits();
+  const bool no_user = search.scope.kind == Scope::Kind::kOwner && search.scope.user_id.empty();
+  if (no_user || limit == 0) return MemoryHits();
   const std::shared_ptr<Entry> entry = Find(search.scope);
   const FilterMatcher filter(search.filter);
   for (size_t wanted = limit;; wanted *= 4) {

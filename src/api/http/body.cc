@@ -36,7 +36,7 @@ ErrorInfo BodyProblem(std::string message, ProblemType type) {
 struct Parsed {
   Status file = Status::Ok();
   Result<json> value = json();
-  uint64_t tree_bytes = 0;  // 0: not known, because nobody counts allocations
+  uint64_t tree_bytes = 0;  // 0: not known, because allocations are not counted
 };
 
 // Reads and parses the body. Closes its file and frees its text.

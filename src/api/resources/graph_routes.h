@@ -137,7 +137,7 @@ inline constexpr std::array kGraphRoutes = {
         .handler = GetTrace,
         .summary = "Trace of the latest runs of a thread",
         .description =
-            "What a run did and how long each step took, and the ids of the latest runs of the "
+            "The steps of a run with their durations, and the ids of the latest runs of the "
             "thread. Empty with `MODE=production`: export the runs to OpenTelemetry there.",
         .shape = {.query = &kTraceQuery, .data = "Trace"},
         .example = kTraceExample,

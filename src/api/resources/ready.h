@@ -9,7 +9,7 @@
 
 namespace agent_graph::api {
 
-// What a worker needs to serve requests.
+// Requirements of a worker that serves requests.
 enum class ReadyPart : uint8_t {
   kGraph,   // the service has started with its graph
   kEngine,  // engine threads work

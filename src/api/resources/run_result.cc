@@ -125,9 +125,9 @@ Status AwaitRunEnd(HandlerContext& context, state::RunRecord& run, Deadline dead
     if (code != StatusCode::kUnavailable && code != StatusCode::kResourceExhausted) {
       return reply.status();
     }
-    runtime::Signal nobody;
+    runtime::Signal pause;
     const Deadline retry = std::min(deadline, DeadlineAfter(kRetryAfter));
-    if (nobody.Wait(&cancellation, retry) == runtime::WakeReason::kCancelled) {
+    if (pause.Wait(&cancellation, retry) == runtime::WakeReason::kCancelled) {
       return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
     }
     if (MonotonicClock::now() >= deadline) return reply.status();

@@ -48,8 +48,9 @@ inline constexpr std::array kRunRoutes = {
         .hides_foreign_threads = true,
         .handler = GetRun,
         .summary = "Read a run's record",
-        .description = "What the run does now, or how it ended: `status`, `reason`, and the tokens "
-                       "and calls that it has used.",
+        .description =
+            "The current step of the run, or its end: `status`, `reason`, and the tokens "
+            "and calls that it has used.",
         .shape = {.data = "Run"},
         .example = kRunExample,
     },

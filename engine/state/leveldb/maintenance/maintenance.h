@@ -23,7 +23,7 @@ Result<BackupReport> Backup(const Database& database, const std::string& directo
                             const std::atomic<bool>* stopping = nullptr);
 
 // Repairs a closed database: keeps what LevelDB can read and corrects, from the other rows, every
-// fault that Verify would report. What could not be read is lost; LevelDB keeps the damaged files
+// fault that Verify would report. Unreadable data is lost; LevelDB keeps the damaged files
 // under lost/.
 Status Repair(const std::string& database_directory);
 

@@ -207,7 +207,7 @@ void StdioClient::Started(Result<SessionPtr> session) {
 void StdioClient::SessionEnded(const SessionPtr& session, const std::string& how) {
   {
     MutexLock lock(mutex_);
-    if (session_ != session) return;  // its start tells
+    if (session_ != session) return;  // its start reports the failure
     session_ = nullptr;
     const bool long_life = MonotonicClock::now() - session_began_ >= kLongLife;
     pause_ =
