@@ -11,10 +11,6 @@ from harness import environment
 from harness.command import RunningAgent, command
 from harness.tokens import JWT_ENVIRONMENT, token
 
-pytestmark = pytest.mark.skipif(
-    environment.SANITIZER != "", reason="agent-graph run starts nginx without the sanitizer's options"
-)
-
 _SDK = environment.BUILD / "sdk" / "include"
 
 
