@@ -11,20 +11,25 @@ FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build docs module install deb run test check bench conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs module install deb run test check bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
 	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check
 
-# Builds build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
-build:
+# $(call build,TARGETS)   TARGETS empty: everything except tests, benchmarks and fuzzers.
+define build
 	cmake/install-packages.sh build
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
-	ninja -C $(BUILD) -j $(JOBS)
+	ninja -C $(BUILD) -j $(JOBS) $(1)
 	ln -sfn release/ngx_http_agent_graph_module.so build/ngx_http_agent_graph_module.so
 	ln -sfn release/graphs build/graphs
 	ln -sfn release/agent-extract build/agent-extract
+endef
+
+# Builds build/ngx_http_agent_graph_module.so, the sample graphs in build/graphs/ and the programs.
+build:
+	$(call build)
 
 # Installs the viewers of /docs and /redoc in build/docs/. They are optional, so this never fails.
 docs:
@@ -53,9 +58,13 @@ deb:
 	$(MAKE) docs
 	JOBS='$(JOBS)' packaging/build-deb.sh
 
+# Builds only what `make run` needs: the module, the programs beside it and the samples.
+serving:
+	$(call build,serving)
+
 # Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it. The viewers of /docs
 # are fetched where npm is there already; `make docs` also installs npm, which takes a while.
-run: build
+run: serving
 	@cmake/install-docs-viewers.sh
 	@PORT='$(PORT)' exec conf/run.sh
 
