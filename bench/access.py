@@ -15,7 +15,8 @@ import sys
 import tempfile
 import time
 
-from run import ROUNDS, SECONDS, Nginx, temporary_paths, user_directive
+from run import ROUNDS, SECONDS
+from servers import Nginx, temporary_paths, user_directive
 
 CONNECTIONS = 16
 BUDGET_MICROS = 30  # for HS256; with other algorithms the signature dominates

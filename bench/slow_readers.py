@@ -18,7 +18,8 @@ import sys
 import tempfile
 import time
 
-from run import BODY, Nginx, percentile, private_kib, temporary_paths, user_directive
+from run import percentile, private_kib
+from servers import BODY, Nginx, temporary_paths, user_directive
 
 POSTS = 200
 WORDS = 4000  # several times what the buffers between model and client hold

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,13 +16,13 @@
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/ids.h"
+#include "random_vectors.h"
 #include "state/factory/factory.h"
 #include "state/requests.h"
 
@@ -234,33 +233,6 @@ int MeasureThreads(const std::string& directory, size_t count) {
 
 // --- memories -------------------------------------------------------------------------------
 
-// Vectors of length 1 around random centres, because embeddings are not distributed evenly either.
-class Vectors {
- public:
-  Vectors(size_t dimensions, size_t centres) : dimensions_(dimensions) {
-    for (size_t i = 0; i < centres; ++i) centres_.push_back(Draw(nullptr, 1));
-  }
-  std::vector<float> Next() { return Draw(&centres_[random_() % centres_.size()], 0.6f); }
-
- private:
-  std::vector<float> Draw(const std::vector<float>* centre, float spread) {
-    std::vector<float> vector(dimensions_);
-    float square = 0;
-    for (size_t i = 0; i < dimensions_; ++i) {
-      vector[i] = normal_(random_) * spread / std::sqrt(static_cast<float>(dimensions_));
-      if (centre != nullptr) vector[i] += (*centre)[i];
-      square += vector[i] * vector[i];
-    }
-    for (float& value : vector) value /= std::sqrt(square);
-    return vector;
-  }
-
-  const size_t dimensions_;
-  std::mt19937 random_{7};
-  std::normal_distribution<float> normal_;
-  std::vector<std::vector<float>> centres_;
-};
-
 Embedding ToEmbedding(const std::vector<float>& vector) {
   Embedding embedding{"bench", std::string(vector.size() * sizeof(float), '\0')};
   std::memcpy(embedding.values.data(), vector.data(), embedding.values.size());
@@ -348,7 +320,7 @@ std::vector<double> ReadsDuring(Backend& client, const std::function<void()>& wo
 int MeasureMemories(const std::string& directory, size_t count, size_t dimensions) {
   Service service(directory);
   Backend& client = *service.client;
-  Vectors vectors(dimensions, std::max<size_t>(count / 100, 1));
+  RandomVectors vectors(dimensions, std::max<size_t>(count / 100, 1));
   std::vector<std::vector<float>> stored(count), queries(500);
   for (auto& vector : stored) vector = vectors.Next();
   for (auto& query : queries) query = vectors.Next();
