@@ -1,6 +1,5 @@
 #include "ngx_module/worker/websocket_connection.h"
 
-#include "base/check.h"
 #include "live/events.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/worker/worker_service.h"
@@ -69,15 +68,8 @@ void WebSocketConnection::ReleasePlace() {
   worker_.ReleaseWebSocketPlace();
 }
 
-void WebSocketConnection::MoveTo(Phase next) {
-  AG_CHECK(static_cast<int>(next) == static_cast<int>(phase_) + 1 ||
-               (next == Phase::kEnded && phase_ == Phase::kAccepted),
-           "a WebSocket changed to a phase that cannot follow");
-  phase_ = next;
-}
-
 void WebSocketConnection::Accept() {
-  MoveTo(Phase::kAccepted);
+  phase_.Accept();
   socket_.emplace(context_.request, SocketOptionsOf(context_));
 }
 
@@ -248,7 +240,7 @@ void WebSocketConnection::Write(ExchangeSlot& slot) {
   // Effective only if the engine did not choose a close code.
   if (slot.ended) socket_->Close(websocket::close_code::kInternal, "internal error");
   Socket::Life life;
-  if (phase_ == Phase::kAccepted) {
+  if (phase_.value() == WebSocketPhase::Phase::kAccepted) {
     life = Upgrade();
   } else if (socket_->paused() && slot.mailbox_bytes < kMailboxBytesMax) {
     life = socket_->Read(*this);
@@ -262,7 +254,7 @@ void WebSocketConnection::Write(ExchangeSlot& slot) {
 Socket::Life WebSocketConnection::Upgrade() {
   ngx_int_t rc = context_.writer.Flush();
   if (rc == NGX_ERROR || rc > NGX_OK) return Socket::Life::kLost;
-  MoveTo(Phase::kOpen);
+  phase_.Open();
   context_.request->read_event_handler = OnReadable;
   context_.request->write_event_handler = OnWritable;
   socket_->Begin();
@@ -291,7 +283,7 @@ void WebSocketConnection::Settle(Socket::Life life) {
 }
 
 void WebSocketConnection::End(Socket::Life life) {
-  MoveTo(Phase::kEnded);
+  phase_.End();
   ngx_http_request_t* request = context_.request;
   const websocket::Endpoint& endpoint = socket_->endpoint();
   context_.socket_close_code = endpoint.close_code();

@@ -1,8 +1,5 @@
 // One WebSocket between its client and its exchange: from the handshake to the end of the request.
 // Passes messages to the engine and frames to the client; applies deadlines; closes.
-//
-//   kHandshake -> kAccepted -> kOpen -> kEnded
-//
 // The exchange may end before the socket: the socket then stays open for its closing handshake.
 #pragma once
 
@@ -13,6 +10,7 @@
 #include "ngx_module/request/exchange_table.h"
 #include "ngx_module/request/request_context.h"
 #include "ngx_module/websocket/socket.h"
+#include "ngx_module/worker/websocket_phase.h"
 
 namespace agent_graph::nginx {
 
@@ -31,7 +29,7 @@ class WebSocketConnection final : private SocketReceiver {
   // The engine has accepted the handshake; the 101 response is still to be sent.
   void Accept();
   // False: the handshake was not accepted (yet), and a reply is that of an HTTP request.
-  bool accepted() const { return phase_ != Phase::kHandshake; }
+  bool accepted() const { return phase_.value() != WebSocketPhase::Phase::kHandshake; }
 
   // Handles an item of the engine; Write follows at the end of the batch.
   void Take(ExchangeSlot& slot, bridge::OutboxPayload& payload);
@@ -51,13 +49,6 @@ class WebSocketConnection final : private SocketReceiver {
   void OnRequestGone();
 
  private:
-  enum class Phase : uint8_t {
-    kHandshake,  // the engine has not answered the handshake
-    kAccepted,   // the 101 response is queued
-    kOpen,       // frames go both ways, or the closing handshake is in progress
-    kEnded,      // the request was finalized
-  };
-
   WebSocketConnection(WorkerService& worker, RequestContext& context);
 
   static WebSocketConnection& Of(ngx_http_request_t* request);
@@ -69,7 +60,6 @@ class WebSocketConnection final : private SocketReceiver {
   bool OnMessage(bool binary, std::string payload) override;
   bool Deliver(ExchangeSlot& slot, bridge::SocketMessage message);
 
-  void MoveTo(Phase next);
   bool is_live() const { return context_.transport == api::Transport::kLiveSocket; }
   bool MayDrop(const ExchangeSlot& slot, bool binary) const;
   Socket::Life Upgrade();
@@ -85,7 +75,7 @@ class WebSocketConnection final : private SocketReceiver {
 
   WorkerService& worker_;
   RequestContext& context_;
-  Phase phase_ = Phase::kHandshake;
+  WebSocketPhase phase_;
   std::optional<Socket> socket_;    // from kAccepted on
   bool has_place_ = false;          // counted in the worker's number of open sockets
   size_t input_bytes_ = 0;          // input of the socket that is counted as buffered

@@ -43,11 +43,14 @@ TEST_F(NextLinkTest, IsDroppedOnce) {
 }
 
 TEST_F(NextLinkDeathTest, MakesNoOtherTransitions) {
-  EXPECT_DEATH(link_under_test_.OnPrepared(), "check failed");
-  EXPECT_DEATH(link_under_test_.Begin({}), "check failed");
+  EXPECT_DEATH(link_under_test_.OnPrepared(),
+               "the next link is connected, prepared, and then taken or dropped");
+  EXPECT_DEATH(link_under_test_.Begin({}),
+               "the next link is connected, prepared, and then taken or dropped");
   link_under_test_.Prepare({});
   link_under_test_.OnPrepared();
-  EXPECT_DEATH(link_under_test_.OnPrepared(), "check failed");
+  EXPECT_DEATH(link_under_test_.OnPrepared(),
+               "the next link is connected, prepared, and then taken or dropped");
 }
 
 }  // namespace

@@ -46,5 +46,11 @@ TEST_F(LeaseDeathTest, EveryWaitingRunIsCounted) {
                "every waiting run is counted");
 }
 
+TEST_F(LeaseDeathTest, EveryGrantedRunIsCounted) {
+  Store::Lease& lease = store_.leases_.at("t");
+  lease.accepted = true;
+  EXPECT_DEATH(store_.CountGrant(lease, false), "every granted run is counted");
+}
+
 }  // namespace
 }  // namespace agent_graph::state

@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""invariants.py   Fails for an AG_CHECK whose text no EXPECT_DEATH of a unit test expects, so that a
+test fails when the check is removed."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("engine", "src", "ngx_module")
+STRINGS = r'((?:"[^"]*"\s*)+)\)'
+CHECK = re.compile(r"\bAG_CHECK\(.*?" + STRINGS + ";", re.DOTALL)
+DEATH = re.compile(r"\bEXPECT_DEATH\(.*?" + STRINGS + ";", re.DOTALL)
+CONSTANT = re.compile(r'^constexpr char k\w+\[\] = "([^"]*)";', re.MULTILINE)
+
+
+def texts(pattern, content):
+    for match in pattern.finditer(content):
+        yield "".join(re.findall(r'"([^"]*)"', match[1]))
+
+
+def sources(*folders):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cc", ".h"):
+                yield path, path.read_text()
+
+
+def expected_texts():
+    """The texts that tests expect, without the part that is a pattern."""
+    expected = set()
+    for path, content in sources("t/unit"):
+        if "EXPECT_DEATH" in content:
+            found = [*texts(DEATH, content), *CONSTANT.findall(content)]
+            expected.update(text.rpartition(".*")[2] for text in found)
+    expected.discard("check failed")
+    return {text for text in expected if text}
+
+
+def main():
+    expected = expected_texts()
+    untested = [
+        f"{path.relative_to(ROOT)}: no test expects that \"{text}\" ends the process"
+        for path, content in sources(*FOLDERS)
+        if path.name != "check.h"
+        for text in texts(CHECK, content)
+        if not any(part in text for part in expected)
+    ]
+    print("\n".join(untested) or "invariants: each has a test")
+    return len(untested) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
