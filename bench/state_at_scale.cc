@@ -206,7 +206,7 @@ int MeasureThreads(const std::string& directory, size_t count) {
   for (int i = 0; i < 2000; ++i) {
     // The second service finds the processor's caches warm, so the order alternates.
     const bool large_first = i % 2 == 0;
-    auto measure = [&](Times& times, const std::function<double(Client&, bool)>& work) {
+    auto measure = [&](Times& times, const std::function<double(Backend&, bool)>& work) {
       for (bool in_large : {large_first, !large_first}) {
         (in_large ? times.large : times.small)
             .push_back(work(in_large ? *large.client : *small.client, in_large));
