@@ -163,6 +163,22 @@ def test_cancel_ends_runs_in_flight_and_queued(gated, gated_provider):
     assert gated.get(_path("r1") + "/wait").status == 200
 
 
+def test_queued_runs_do_not_bring_a_deleted_thread_back(start_service):
+    """The worker may be about to begin a run of the thread."""
+    service = start_service(DEMO, workers=2)
+    for number in range(30):
+        thread_id = f"t{number}"
+        for _ in range(3):
+            assert _start(service, thread_id=thread_id).status == 202
+        assert service.request("DELETE", f"/v1/threads/{thread_id}", {}).status == 200
+    # Workers begin their runs in order, so the deleted ones come before these.
+    later = [_start(service, thread_id=f"later{number}").json()["data"] for number in range(10)]
+    for run in later:
+        assert service.get(_path(run["run_id"], run["thread_id"]) + "/wait").status == 200
+    left = {thread["thread_id"] for thread in service.get("/v1/threads").json()["data"]["threads"]}
+    assert left == {run["thread_id"] for run in later}
+
+
 def test_a_failed_run_is_waited_for_as_invoke_fails(start_service):
     service = start_service(behaviour("throwing"))
     direct = service.invoke("x", config={"thread_id": "d"})
