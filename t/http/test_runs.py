@@ -197,6 +197,43 @@ def test_a_result_stays_the_same_when_the_thread_goes_on(start_service):
     assert service.get(_path("r1") + "/wait").json()["data"]["messages"] == first
 
 
+def _texts(reply):
+    assert reply.status == 200, reply.text
+    return [m["content"][0]["text"] for m in reply.json()["data"]["messages"]]
+
+
+@pytest.mark.parametrize("lose", ["window", "state"])
+def test_a_result_that_has_left_the_conversation_is_that_of_its_run(start_service, lose):
+    """Also when a request is repeated with its key."""
+    service = start_service(DEMO | {"window_max": 4 if lose == "window" else 100})
+    key = {"Idempotency-Key": "k"}
+    body = invocation("first", config={"thread_id": "t", "run_id": "r1"})
+    own = ["first", "You said: first"]
+    assert _texts(service.post("/v1/graph/invoke", body, headers=key)) == own
+    if lose == "state":
+        assert service.request("DELETE", "/v1/threads/t/state").status == 200
+    for number in range(2, 5):
+        _start(service, f"turn {number}", run_id=f"r{number}")
+        service.get(_path(f"r{number}") + "/wait")
+    assert _texts(service.get(_path("r1") + "/wait")) == own
+    assert _texts(service.post("/v1/graph/invoke", body, headers=key)) == own
+    # Messages that were deleted are no part of it.
+    stored = service.get("/v1/threads/t/messages").json()["data"]["messages"]
+    assert service.request("DELETE", f"/v1/threads/t/messages/{stored[0]['message_id']}").status == 200
+    assert _texts(service.get(_path("r1") + "/wait")) == own[1:]
+
+
+def test_a_run_that_ended_in_the_queue_has_no_messages(gated, gated_provider):
+    _start(gated, run_id="r1")
+    gated_provider.wait_for_waiting(1)
+    _start(gated, "never", run_id="r2")
+    assert gated.post(_path("r2") + "/cancel").status == 200
+    gated_provider.open_gate()
+    assert len(_texts(gated.get(_path("r1") + "/wait"))) == 2
+    reply = gated.get(_path("r2") + "/wait")
+    assert _texts(reply) == [] and reply.json()["data"]["meta"]["outcome"] == "stopped"
+
+
 def test_answers_of_direct_runs_name_their_stream(start_service):
     service = start_service(DEMO)
     reply = service.invoke("hi", config={"thread_id": "t", "run_id": "r1"})

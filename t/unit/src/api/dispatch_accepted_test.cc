@@ -1,5 +1,6 @@
 // Accepted runs: what the state is asked, and how its replies are answered.
 #include "dispatch_fixture.h"
+#include "run/log/log_entry.h"
 #include "state/runs.h"
 
 namespace agent_graph::api {
@@ -81,6 +82,43 @@ TEST_F(AcceptedRunTest, InvokeWaitsForTheEnd) {
   // Without the wish, the request runs the graph itself.
   EXPECT_EQ(Send("POST", "/v1/graph/invoke", Invocation("x")).status, 200);
   EXPECT_EQ(accepted_.size(), 1u);
+}
+
+TEST_F(AcceptedRunTest, AResultThatHasLeftTheWindowIsReadFromTheThread) {
+  auto& thread = state_.At("t/1").state;
+  thread.record.thread_id = "t/1";
+  thread.record.last_run_id = "r2";
+  thread.window = {{"m9", 9, R"({"message_id":"m9","role":"user","content":"later"})"}};
+  state::FollowRunReply log;
+  log.run = Accepted();
+  log.run.state = state::RunState::kDone;
+  log.run.log_begin = 5;
+  log.kept_from = 5;
+  log.complete = true;
+  for (const char* id : {"m1", "deleted", "m2"}) {
+    run::entry::MessageAdded added;
+    added.message_id = id;
+    log.entries.push_back({0, 1, run::Encode(added, 1)});
+  }
+  ON_CALL(state_, FollowRun).WillByDefault([&](const auto&, const auto*) {
+    return Result<state::FollowRunReply>(log);
+  });
+  ON_CALL(state_, GetRun).WillByDefault([&](const auto&) {
+    return Result<state::RunRecord>(log.run);
+  });
+  ON_CALL(state_, GetMessage).WillByDefault([](const auto&, const auto&, const std::string& id) {
+    if (id == "deleted") return Result<state::StoredMessage>(NotFound("message not found"));
+    state::StoredMessage message{id, 1, R"({"message_id":")" + id + "\"}"};
+    return Result<state::StoredMessage>(std::move(message));
+  });
+  Answer answer = Send("GET", "/v1/threads/t%2F1/runs/r1/wait");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.Data()["messages"], json::parse(R"([{"message_id":"m1"},{"message_id":"m2"}])"));
+  // What is left of its log may not name all of its messages.
+  log.kept_from = 6;
+  answer = Send("GET", "/v1/threads/t%2F1/runs/r1/wait");
+  EXPECT_EQ(answer.status, 410) << answer.body;
+  EXPECT_EQ(answer.Json()["error"]["code"], "GONE");
 }
 
 TEST_F(AcceptedRunTest, TooManyFollowersAreRefused) {
