@@ -116,9 +116,11 @@ std::optional<std::string> Extract(std::string_view format) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: agent-extract FORMAT | --version; it is started by nginx\n", stderr);
-    return 2;
+  const bool help = argc == 2 && std::string_view(argv[1]) == "--help";
+  if (argc != 2 || help) {
+    std::fputs("usage: agent-extract FORMAT | --help | --version; it is started by nginx\n",
+               help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   if (std::string_view(argv[1]) == "--version") {
     std::printf("agent-extract %s\n", agent_graph::kVersion);

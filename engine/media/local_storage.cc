@@ -20,6 +20,7 @@
 namespace agent_graph::media {
 namespace {
 
+constexpr char kTemporaryName[] = "tmp";
 constexpr char kInstanceName[] = "instance";
 constexpr char kLockName[] = "lock";
 constexpr time_t kAbandonedSeconds = 1800;  // no upload takes that long
@@ -27,6 +28,22 @@ constexpr size_t kTextFileBytesMax = kExtractedTextBytesMax + 16;
 
 Status NoSuchFile() {
   return Status(StatusCode::kNotFound, "file not found");
+}
+
+// After a restart other files would be found at the path, so files must not be stored meanwhile.
+Status Lost(const std::string& directory) {
+  return Status(StatusCode::kUnavailable, "the file storage failed")
+      .WithDetail(directory +
+                  ": was deleted, moved or replaced while it was in use; put it back, or restart "
+                  "nginx to go on with what is there");
+}
+
+// True if the path still leads to this open folder.
+bool IsStillAt(int parent, const char* path, int folder) {
+  struct stat found{};
+  struct stat opened{};
+  return fstatat(parent, path, &found, 0) == 0 && fstat(folder, &opened) == 0 &&
+         found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
 }
 
 Result<FileDescriptor> OpenFolder(int parent, const char* name, int flags = 0) {
@@ -122,7 +139,7 @@ Status BeginInstance(int root, const std::string& directory, const std::string& 
       std::filesystem::remove_all(entry.path(), ignored);
     }
   }
-  AG_ASSIGN_OR_RETURN(FileDescriptor temporary, MakeFolder(root, "tmp"));
+  AG_ASSIGN_OR_RETURN(FileDescriptor temporary, MakeFolder(root, kTemporaryName));
   return WriteSmallFile(temporary.get(), root, kInstanceName, instance);
 }
 
@@ -140,7 +157,11 @@ LocalStorage::~LocalStorage() = default;
 
 Result<std::shared_ptr<LocalStorage::Folders>> LocalStorage::Open() {
   MutexLock lock(mutex_);
-  if (folders_ != nullptr) return folders_;
+  if (folders_ != nullptr) {
+    const int root = folders_->root.get();
+    if (!IsStillAt(AT_FDCWD, options_.directory.c_str(), root)) return Lost(options_.directory);
+    if (IsStillAt(root, kTemporaryName, folders_->temporary.get())) return folders_;
+  }
   std::error_code ignored;  // the next steps report the failures that matter
   std::filesystem::create_directories(std::filesystem::path(options_.directory).parent_path(),
                                       ignored);
@@ -154,7 +175,7 @@ Result<std::shared_ptr<LocalStorage::Folders>> LocalStorage::Open() {
   if (!options_.instance.empty()) {
     AG_RETURN_IF_ERROR(BeginInstance(folders->root.get(), options_.directory, options_.instance));
   }
-  AG_ASSIGN_OR_RETURN(folders->temporary, MakeFolder(folders->root.get(), "tmp"));
+  AG_ASSIGN_OR_RETURN(folders->temporary, MakeFolder(folders->root.get(), kTemporaryName));
   RemoveAbandoned(folders->temporary.get());
   // If a limit is set again later, it starts with a new count of the files.
   if (!options_.total_bytes_max) unlinkat(folders->root.get(), "usage", 0);

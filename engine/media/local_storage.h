@@ -53,7 +53,7 @@ class LocalStorage : public Storage {
   struct Folders;
 
   // Opens the folders on first use. After a failure it tries again, because a disk may be mounted
-  // late.
+  // late. Fails if the directory was deleted, moved or replaced since.
   Result<std::shared_ptr<Folders>> Open();
   // Null if there is no limit.
   Spool::Admit AdmitInto(std::shared_ptr<Folders> folders) const;

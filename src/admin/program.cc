@@ -32,6 +32,11 @@ void PrintUsage(std::FILE* out) {
       out);
 }
 
+// Also behind the name of a command.
+bool AsksForHelp(const std::string& argument) {
+  return argument == "--help" || argument == "-h";
+}
+
 int Fail(const Output& output, const Status& status) {
   std::fprintf(output.err, "agent-graph-admin: %s\n", status.ToString().c_str());
   return 1;
@@ -147,7 +152,7 @@ const Command* FindCommand(std::string_view name, size_t arguments) {
 
 int RunProgram(const std::vector<std::string>& arguments, const Output& output) {
   const std::string name = arguments.empty() ? "" : arguments.front();
-  if (name == "--help" || name == "-h") {
+  if (std::ranges::any_of(arguments, AsksForHelp)) {
     PrintUsage(output.out);
     return 0;
   }

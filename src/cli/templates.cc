@@ -9,7 +9,8 @@ constexpr std::string_view kServiceOfJson = R"TEXT({
     "default": {"provider": "demo", "parameters": {"dialog": true, "delay_ms": 40}}
   },
   "checkpointer": "leveldb",
-  "store": "leveldb"
+  "store": "leveldb",
+  "websocket": {"bearer_protocols": ["agentflow-bearer", "10xgraph-bearer"]}
 }
 )TEXT";
 
@@ -19,7 +20,8 @@ constexpr std::string_view kServiceOfCpp = R"TEXT({
     "default": {"provider": "demo", "parameters": {"dialog": true, "delay_ms": 40}}
   },
   "checkpointer": "leveldb",
-  "store": "leveldb"
+  "store": "leveldb",
+  "websocket": {"bearer_protocols": ["agentflow-bearer", "10xgraph-bearer"]}
 }
 )TEXT";
 

@@ -8,6 +8,7 @@ import pytest
 from harness.agents import behaviour
 from harness.ledger import judge, run_writers, settle, stored_messages
 from harness.messages import user
+from harness.uploads import upload, uploaded
 from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
@@ -138,3 +139,21 @@ def test_files_that_are_put_back_are_served_again(start_service, lose):
     service.start()
     settle(service)
     assert before == {writer.name: stored_messages(service, writer.name) for writer in writers}
+
+
+@pytest.mark.parametrize("lost", ["uploads", "."])
+def test_no_file_is_acknowledged_after_their_folder_is_moved(start_service, lost):
+    """Also when the folder of the whole state is moved."""
+    service = start_service(_SETTINGS, workers=1)
+    service.error_log.allow(r"is not available|state directory")
+    folder = _state(service) / lost
+    aside = service.directory / "aside"
+    known = uploaded(service, b"before")["file_id"]
+    folder.rename(aside)
+    reply = upload(service, b"after")
+    assert reply.status == 503 and reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
+    assert service.get(f"/v1/files/{known}").status == 503
+    assert service.error_log.lines("uploads: was deleted, moved or replaced")
+    aside.rename(folder)
+    assert service.get(f"/v1/files/{known}").body == b"before"
+    assert upload(service, b"after").status == 200

@@ -10,6 +10,7 @@ import pytest
 from harness import environment
 from harness.command import RunningAgent, command
 from harness.tokens import JWT_ENVIRONMENT, token
+from harness.websocket import WebSocket
 
 _SDK = environment.BUILD / "sdk" / "include"
 
@@ -47,6 +48,14 @@ def test_a_new_agent_answers(directory, run_agent):
     assert {path.name for path in folder.iterdir()} == {
         ".gitignore", ".nginx.port.conf", "README.md", "agent.json", "nginx.conf", "run", "service.json",
     }  # fmt: skip
+
+
+def test_a_new_agent_speaks_the_sub_protocols_of_clients(directory, run_agent):
+    command("init", directory / "agent")
+    agent = run_agent(directory / "agent")
+    for name in ("agentflow-bearer", "10xgraph-bearer"):
+        with WebSocket(agent.port).upgrade(sec_websocket_protocol=f"{name}, a.b.c") as socket:
+            assert socket.reply.header("Sec-WebSocket-Protocol") == name
 
 
 def test_a_conversation_is_continued(directory, run_agent):

@@ -163,6 +163,22 @@ def test_cancel_ends_runs_in_flight_and_queued(gated, gated_provider):
     assert gated.get(_path("r1") + "/wait").status == 200
 
 
+def test_queued_runs_do_not_bring_a_deleted_thread_back(start_service):
+    """The worker may be about to begin a run of the thread."""
+    service = start_service(DEMO, workers=2)
+    for number in range(30):
+        thread_id = f"t{number}"
+        for _ in range(3):
+            assert _start(service, thread_id=thread_id).status == 202
+        assert service.request("DELETE", f"/v1/threads/{thread_id}", {}).status == 200
+    # Workers begin their runs in order, so the deleted ones come before these.
+    later = [_start(service, thread_id=f"later{number}").json()["data"] for number in range(10)]
+    for run in later:
+        assert service.get(_path(run["run_id"], run["thread_id"]) + "/wait").status == 200
+    left = {thread["thread_id"] for thread in service.get("/v1/threads").json()["data"]["threads"]}
+    assert left == {run["thread_id"] for run in later}
+
+
 def test_a_failed_run_is_waited_for_as_invoke_fails(start_service):
     service = start_service(behaviour("throwing"))
     direct = service.invoke("x", config={"thread_id": "d"})
@@ -179,6 +195,43 @@ def test_a_result_stays_the_same_when_the_thread_goes_on(start_service):
     _start(service, "second", run_id="r2")
     assert len(service.get(_path("r2") + "/wait").json()["data"]["messages"]) == 4
     assert service.get(_path("r1") + "/wait").json()["data"]["messages"] == first
+
+
+def _texts(reply):
+    assert reply.status == 200, reply.text
+    return [m["content"][0]["text"] for m in reply.json()["data"]["messages"]]
+
+
+@pytest.mark.parametrize("lose", ["window", "state"])
+def test_a_result_that_has_left_the_conversation_is_that_of_its_run(start_service, lose):
+    """Also when a request is repeated with its key."""
+    service = start_service(DEMO | {"window_max": 4 if lose == "window" else 100})
+    key = {"Idempotency-Key": "k"}
+    body = invocation("first", config={"thread_id": "t", "run_id": "r1"})
+    own = ["first", "You said: first"]
+    assert _texts(service.post("/v1/graph/invoke", body, headers=key)) == own
+    if lose == "state":
+        assert service.request("DELETE", "/v1/threads/t/state").status == 200
+    for number in range(2, 5):
+        _start(service, f"turn {number}", run_id=f"r{number}")
+        service.get(_path(f"r{number}") + "/wait")
+    assert _texts(service.get(_path("r1") + "/wait")) == own
+    assert _texts(service.post("/v1/graph/invoke", body, headers=key)) == own
+    # Messages that were deleted are no part of it.
+    stored = service.get("/v1/threads/t/messages").json()["data"]["messages"]
+    assert service.request("DELETE", f"/v1/threads/t/messages/{stored[0]['message_id']}").status == 200
+    assert _texts(service.get(_path("r1") + "/wait")) == own[1:]
+
+
+def test_a_run_that_ended_in_the_queue_has_no_messages(gated, gated_provider):
+    _start(gated, run_id="r1")
+    gated_provider.wait_for_waiting(1)
+    _start(gated, "never", run_id="r2")
+    assert gated.post(_path("r2") + "/cancel").status == 200
+    gated_provider.open_gate()
+    assert len(_texts(gated.get(_path("r1") + "/wait"))) == 2
+    reply = gated.get(_path("r2") + "/wait")
+    assert _texts(reply) == [] and reply.json()["data"]["meta"]["outcome"] == "stopped"
 
 
 def test_answers_of_direct_runs_name_their_stream(start_service):

@@ -20,6 +20,14 @@ def test_programs_print_it(program):
     assert (done.returncode, done.stdout) == (0, f"{program} {_VERSION}\n")
 
 
+@pytest.mark.parametrize("program", ["agent-graph", "agent-graph-admin", "agent-extract"])
+def test_programs_have_help(program):
+    done = subprocess.run(
+        [environment.BUILD / program, "--help"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: {program} ")
+
+
 def test_a_server_says_it(start_service):
     service = start_service(
         DEMO,

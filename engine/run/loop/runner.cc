@@ -56,6 +56,7 @@ state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& 
   }
   begin.wait_ms_max = wait_max.count();
   begin.run_ms_max = request.cancelled_after.count();
+  begin.granted = request.accepted.has_value();
   return begin;
 }
 

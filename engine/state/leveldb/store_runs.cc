@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/process.h"
 #include "state/leveldb/store.h"
 #include "state/leveldb/thread_read.h"
 #include "state/requests.h"
@@ -17,10 +16,6 @@ namespace {
 
 constexpr int64_t kWaitMsMax = 3'600'000;
 constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
-
-Status SameRunId() {
-  return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
-}
 
 Status ThreadExists() {
   return Status(StatusCode::kConflict, "a thread with this id already exists");
@@ -85,7 +80,9 @@ Status Store::CheckQueue(const Lease& lease, const BeginRunRequest& run) const {
   if (!InScope(run.scope, lease.thread.owner)) {
     return Status(StatusCode::kPermissionDenied, "the thread belongs to another user");
   }
-  if (lease.row.run_id == run.run_id || IsQueued(lease, run.run_id)) return SameRunId();
+  if (lease.row.run_id == run.run_id || IsQueued(lease, run.run_id)) {
+    return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
+  }
   if (!run.enqueue_if_busy || lease.waiters.size() >= run.queue_max) {
     return Status(StatusCode::kBusy, "the thread has a run in flight");
   }
@@ -101,9 +98,12 @@ void Store::BeginRun(Waiter begin) {
         MonotonicMicros(MonotonicClock::now()) + std::min(begin.run.run_ms_max, kRunMsMax) * 1000;
   }
   auto found = leases_.find(begin.run.thread_id);
+  const bool holds =
+      found != leases_.end() && Holds(found->second.row, begin.from.client, begin.run.run_id);
+  if (begin.run.granted && !holds) return Refuse(begin.from, Fenced());
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
-  if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
+  if (holds) {
     return Accept(begin.from, Operation::kBeginRun,
                   AnswerOf(begin.run, lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);

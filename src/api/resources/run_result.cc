@@ -36,14 +36,15 @@ void AppendArray(std::string& out, const std::vector<std::string>& messages) {
 // The parts of a run's log that its result needs.
 struct LoggedEnd {
   std::optional<Status> error;
-  std::unordered_set<std::string> message_ids;
+  std::vector<std::string> message_ids;  // of the messages that the run added, in order
+  bool is_cut = false;                   // the log no longer has its beginning
 };
 
 void Take(const state::IndexedEntry& indexed, LoggedEnd& end) {
   const std::optional<run::EntryBody> body = run::Decode(indexed.entry);
   if (!body) return;
   if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
-    end.message_ids.insert(added->message_id);
+    end.message_ids.push_back(added->message_id);
     return;
   }
   const auto no_message = [](const std::string&) -> Result<std::string> { return NotFound(""); };
@@ -60,6 +61,7 @@ Result<LoggedEnd> ReadEnd(HandlerContext& context, const state::RunRecord& run) 
   for (size_t page = 0; page < kLogPagesMax; ++page) {
     AG_ASSIGN_OR_RETURN(const state::FollowRunReply reply,
                         context.state().FollowRun(read, &context.exchange().cancellation()));
+    end.is_cut = end.is_cut || reply.kept_from > run.log_begin;
     for (const state::IndexedEntry& indexed : reply.entries) Take(indexed, end);
     if (reply.complete || reply.entries.empty()) break;
     read.first = reply.entries.back().index + 1;
@@ -67,12 +69,30 @@ Result<LoggedEnd> ReadEnd(HandlerContext& context, const state::RunRecord& run) 
   return end;
 }
 
-// Removes messages that came after the run, if others have run since.
-void KeepMessagesOf(const LoggedEnd& end, std::vector<state::StoredMessage>& window) {
-  const auto last = std::find_if(window.rbegin(), window.rend(), [&](const auto& message) {
-    return end.message_ids.contains(message.id);
-  });
-  if (last != window.rend()) window.erase(last.base(), window.end());
+// Removes messages that came after the run, if others have run since. If the window has none of the
+// run's messages any more, it becomes these messages.
+std::optional<ErrorInfo> KeepMessagesOf(HandlerContext& context, const state::RunRecord& run,
+                                        const LoggedEnd& end,
+                                        std::vector<state::StoredMessage>& window) {
+  const std::unordered_set<std::string> ids(end.message_ids.begin(), end.message_ids.end());
+  const auto last = std::find_if(window.rbegin(), window.rend(),
+                                 [&](const auto& message) { return ids.contains(message.id); });
+  if (last != window.rend()) {
+    window.erase(last.base(), window.end());
+    return std::nullopt;
+  }
+  if (end.is_cut) return ErrorInfo{ApiError::kGone, "the result of the run is no longer kept", {}};
+  window.clear();
+  for (const std::string& id : end.message_ids) {
+    Result<state::StoredMessage> message =
+        context.state().GetMessage(context.caller().scope, run.thread_id, id);
+    if (message.ok()) {
+      window.push_back(*std::move(message));
+    } else if (message.status().code() != StatusCode::kNotFound) {  // otherwise it was deleted
+      return context.Explain(message.status());
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -149,7 +169,7 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
       const Status failure(StatusCode::kInternal, "the run failed: " + run.reason);
       return context.Fail(end->error.value_or(failure));
     }
-    KeepMessagesOf(*end, state->window);
+    if (auto error = KeepMessagesOf(context, run, *end, state->window)) return context.Fail(*error);
   }
   run::RunOutcome outcome;
   outcome.start.thread_id = run.thread_id;

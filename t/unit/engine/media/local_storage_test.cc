@@ -117,6 +117,40 @@ TEST_F(LocalStorageTest, RemovesWhatAKilledProcessLeft) {
   EXPECT_TRUE(fs::exists(fresh)) << "another worker may be receiving it";
 }
 
+TEST_F(LocalStorageTest, StoresNothingInADirectoryThatWasMovedOrReplaced) {
+  LocalStorage storage(options_, runtime_);
+  const FileRecord kept = Keep(storage, "x").value();
+  const std::string aside = path_ + "/aside";
+  fs::rename(options_.directory, aside);
+  const Status moved = Keep(storage, "y").status();
+  EXPECT_EQ(moved.code(), StatusCode::kUnavailable);
+  EXPECT_NE(moved.ToString().find("deleted, moved or replaced"), std::string::npos);
+  fs::create_directory(options_.directory);
+  EXPECT_EQ(Keep(storage, "y").status(), moved);
+  EXPECT_EQ(storage.Find({}, kept.file_id).status(), moved) << "it is not known that it is gone";
+  fs::remove(options_.directory);
+  fs::rename(aside, options_.directory);
+  EXPECT_TRUE(storage.Find({}, kept.file_id).ok());
+  EXPECT_TRUE(Keep(storage, "y").ok());
+}
+
+TEST_F(LocalStorageTest, LosesTheDirectoryDuringAnUpload) {
+  LocalStorage storage(options_, runtime_);
+  Spool spool = storage.Receive().value();
+  ASSERT_TRUE(spool.Write("x").ok());
+  fs::rename(options_.directory, path_ + "/aside");
+  FileRecord record;
+  record.file_id = NewHexId();
+  EXPECT_EQ(storage.Keep(spool, record, std::nullopt).code(), StatusCode::kUnavailable);
+}
+
+TEST_F(LocalStorageTest, MakesTheFolderOfUploadsInProgressAgain) {
+  LocalStorage storage(options_, runtime_);
+  ASSERT_TRUE(Keep(storage, "x").ok());
+  fs::remove_all(options_.directory + "/tmp");
+  EXPECT_TRUE(Keep(storage, "y").ok());
+}
+
 TEST_F(LocalStorageTest, BoundsAllFilesTogether) {
   options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);

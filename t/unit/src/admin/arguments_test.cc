@@ -19,6 +19,18 @@ TEST(AdminArguments, HelpNamesEveryCommand) {
   }
 }
 
+TEST(AdminArguments, CommandsHaveHelp) {
+  const std::string usage = Admin({"--help"}).out;
+  for (const std::string command : kCommandNames) {
+    for (const char* option : {"--help", "-h"}) {
+      const Ran ran = Admin({command, option});
+      EXPECT_EQ(ran.code, 0) << command;
+      EXPECT_EQ(ran.out, usage) << command;
+      EXPECT_EQ(ran.err, "") << command;
+    }
+  }
+}
+
 TEST(AdminArguments, SchemaNeedsNoDirectory) {
   const Ran ran = Admin({"schema"});
   EXPECT_EQ(ran.code, 0);

@@ -90,6 +90,8 @@ class DispatchTest : public testing::Test {
     if (question != std::string::npos) head.query = target.substr(question + 1);
     head.request_id = "r-1";
     head.headers = {{"accept", accept_}};
+    head.headers.insert(head.headers.end(), more_headers_.begin(), more_headers_.end());
+    head.run_timeout_ms = run_timeout_ms_;
     return head;
   }
 
@@ -149,6 +151,8 @@ class DispatchTest : public testing::Test {
   std::unique_ptr<auth::Guard> guard_;
   ApiContext api_;
   std::string accept_ = "*/*";
+  bridge::HeaderList more_headers_;  // names in lower case
+  uint64_t run_timeout_ms_ = 0;
 };
 
 inline state::ThreadRecord Record(const std::string& id) {

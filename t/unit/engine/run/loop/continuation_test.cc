@@ -130,6 +130,19 @@ TEST_F(ContinuationTest, AnAttemptBehindOneThatStoredNothingBeginsNormally) {
   EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
 }
 
+TEST_F(ContinuationTest, OnlyAnAcceptedRunClaimsAGrant) {
+  std::vector<bool> granted;
+  state_.before_begin = [&](const state::BeginRunRequest& begin) {
+    granted.push_back(begin.granted);
+    return Status::Ok();
+  };
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  RunOk(Attempt(1));
+  RunOk(Ask("and now?"));
+  EXPECT_EQ(granted, (std::vector<bool>{true, false}));
+}
+
 TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
   std::mutex mutex;
   std::map<std::string, std::string> keys;

@@ -69,9 +69,13 @@ class AcceptedRunsTest : public ConformanceTest {
     EXPECT_EQ(reply->outcome, Outcome::kAccepted);
     return reply->run;
   }
+  static BeginRunRequest BeginOf(const GrantedRun& granted) {
+    BeginRunRequest begin = RunOn(granted.thread_id, "", granted.run_id);
+    begin.granted = true;
+    return begin;
+  }
   BeginRunReply Begin(Client& worker, const GrantedRun& granted) {
-    Result<BeginRunReply> begun =
-        worker.BeginRun(RunOn(granted.thread_id, "", granted.run_id), nullptr);
+    Result<BeginRunReply> begun = worker.BeginRun(BeginOf(granted), nullptr);
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
     return begun.ok() ? *begun : BeginRunReply();
   }
@@ -294,6 +298,29 @@ TEST_P(AcceptedRunsTest, RunsOfADeletedThreadAreNotGranted) {
   Connect(grants.Receiver());
   EXPECT_EQ(grants.Next().run_id, "r3");
   EXPECT_EQ(service().GetRun({Scope::All(), "t", "r1"}).status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(AcceptedRunsTest, AGrantOfADeletedThreadBringsItNotBack) {
+  Grants grants;
+  Client* worker = Connect(grants.Receiver());
+  Accept(RequestOn("t", "r1"));
+  const GrantedRun granted = grants.Next();
+  ASSERT_TRUE(service().DeleteThread(Scope::All(), "t").ok());
+  EXPECT_EQ(worker->BeginRun(BeginOf(granted), nullptr).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(service().GetThread(Scope::All(), "t").status().code(), StatusCode::kNotFound);
+  // Nor does it wait for the run of a new thread of that id.
+  ASSERT_TRUE(service().BeginRun(RunOn("t", "", "r2"), nullptr).ok());
+  EXPECT_EQ(worker->BeginRun(BeginOf(granted), nullptr).status().code(), StatusCode::kFenced);
+}
+
+TEST_P(AcceptedRunsTest, AGrantOfARunThatHasEndedBeginsNothing) {
+  Grants grants;
+  Client* worker = Connect(grants.Receiver());
+  Accept(RequestOn("t", "r1"));
+  const GrantedRun granted = grants.Next();
+  Finish(*worker, granted, Begin(*worker, granted));
+  EXPECT_EQ(worker->BeginRun(BeginOf(granted), nullptr).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(Run("t", "r1").state, RunState::kDone);
 }
 
 TEST_P(AcceptedRunsTest, ARunWithoutAWorkerCanBeStopped) {
