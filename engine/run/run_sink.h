@@ -59,8 +59,8 @@ class RunSink {
   virtual Status OnEvent(const RunEvent& event) = 0;
   // By far the most frequent call. The default implementation converts it to an event.
   virtual Status OnDelta(const RunDelta& delta);
-  // Reports how many bytes of JSON the run holds of its thread, and of a reply that a model is
-  // still sending. Called whenever the numbers change.
+  // Reports how many bytes of JSON the run holds of its thread, weighed as JsonWeight does, and of
+  // a reply that a model is still sending. Called whenever the numbers change.
   virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
   // Called before OnStart if the thread is large, before it is loaded: waits until there is memory
   // for so many bytes of JSON. A failure ends the run.

@@ -51,7 +51,7 @@ struct BeginRunReply {
   uint64_t lease_epoch = 0;
   ThreadState state;
   uint64_t remote_tools_version = 0;  // RemoteTools::version at the time of the grant
-  uint64_t omitted_bytes = 0;         // size of the state that was omitted; 0: it is there
+  uint64_t omitted_bytes = 0;         // weight of the state that was omitted; 0: it is there
   uint64_t thread_number = 0;         // 0: a server of an older build
   uint64_t log_index = 0;             // index that the run's next entry will have in the log
 };

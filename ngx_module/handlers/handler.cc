@@ -114,7 +114,11 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
     return Refuse(context, NoRoom());
   }
   request->request_body_file_log_level = 0;  // temporary files are normal here, no warning
-  if (WaitsForCredentials(context)) return SubmitWithoutBody(context);
+  // Bodies in files take no memory until the engine reads them.
+  context.head.late_body_bytes = LargeBodyInMemory(request);
+  if (context.head.late_body_bytes > 0 || WaitsForCredentials(context)) {
+    return SubmitWithoutBody(context);
+  }
   ngx_int_t rc = ngx_http_read_client_request_body(request, OnBody);
   if (rc == NGX_HTTP_REQUEST_ENTITY_TOO_LARGE) {
     return Refuse(context, {api::ApiError::kRequestTooLarge, "", {}});

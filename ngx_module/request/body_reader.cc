@@ -9,12 +9,17 @@ namespace {
 
 // Smaller bodies stay with nginx, for $request_body in a log.
 constexpr uint64_t kFreedBodyBytesMin = 64 * 1024;
+// Smaller bodies are read before the engine has room for them.
+constexpr uint64_t kLargeBodyBytesMin = 128 * 1024;
+
+const ngx_http_core_loc_conf_t& CoreLocation(const ngx_http_request_t* request) {
+  return *static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_core_module));
+}
 
 // A mirror reads the body beside us, and a post_action after us.
 bool OthersMayReadBody(const ngx_http_request_t* request) {
-  const auto* core = static_cast<ngx_http_core_loc_conf_t*>(
-      ngx_http_get_module_loc_conf(request, ngx_http_core_module));
-  return request->preserve_body || core->post_action.data != nullptr;
+  return request->preserve_body || CoreLocation(request).post_action.data != nullptr;
 }
 
 // Closes nginx's descriptor of the temporary file. nginx would keep it open until the request ends;
@@ -25,8 +30,9 @@ void CloseForNginx(ngx_http_request_t* request, ngx_file_t* file) {
   file->fd = NGX_INVALID_FILE;
 }
 
-// nginx would keep its copy of a large body until the request ends. Bytes that came with the
-// request's head lie in another buffer, which is not the pool's: that call changes nothing.
+// nginx would keep its buffer, with a large body or the beginning of one in a file, until the
+// request ends. Bytes that came with the request's head lie in another buffer, which is not the
+// pool's: that call changes nothing.
 void FreeForNginx(ngx_http_request_t* request) {
   if (OthersMayReadBody(request)) return;
   ngx_http_request_body_t& body = *request->request_body;
@@ -37,6 +43,16 @@ void FreeForNginx(ngx_http_request_t* request) {
 }
 
 }  // namespace
+
+uint64_t LargeBodyInMemory(const ngx_http_request_t* request) {
+  const auto length = request->headers_in.content_length_n;
+  const uint64_t buffer = CoreLocation(request).client_body_buffer_size;
+  if (length <= 0 && !request->headers_in.chunked) return 0;
+  // nginx takes a buffer of the body's size if the body is up to a quarter larger.
+  const bool fits = length > 0 && static_cast<uint64_t>(length) < buffer + buffer / 4;
+  const uint64_t bytes = fits ? static_cast<uint64_t>(length) : buffer;
+  return bytes >= kLargeBodyBytesMin ? bytes : 0;
+}
 
 Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
   bridge::Body body;
@@ -60,6 +76,7 @@ Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
     if (!body.file) return Status(StatusCode::kUnavailable, "out of descriptors");
     body.file_length = total;
     CloseForNginx(request, file->file);
+    FreeForNginx(request);
     return body;
   }
   body.bytes.reserve(total);

@@ -7,10 +7,14 @@
 
 namespace agent_graph::nginx {
 
+// Bytes of the request's body that nginx will hold in memory when it reads it; 0: few.
+uint64_t LargeBodyInMemory(const ngx_http_request_t* request);
+
 // Takes the body out of a request whose body nginx has read: no buffer, several buffers, or a
-// temporary file. For a file the result owns a duplicate descriptor; nginx's own is closed unless a
-// mirror or a post_action may still read it. Does not read the file, because that would block the
-// event loop. kResourceExhausted: the body is larger than `bytes_max`.
+// temporary file. For a file the result owns a duplicate descriptor; nginx's own is closed, and its
+// buffer of a large body freed, unless a mirror or a post_action may still read it. Does not read
+// the file, because that would block the event loop. kResourceExhausted: the body is larger than
+// `bytes_max`.
 Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max);
 
 // Moves the part of an unbuffered body that has been read into `piece` and frees its buffers for

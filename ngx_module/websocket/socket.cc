@@ -70,6 +70,11 @@ Socket::Life Socket::Receive(SocketReceiver& receiver) {
     Heard();
     if (!Parse({receive_buffer.data(), static_cast<size_t>(size)}, receiver)) return Life::kOpen;
     if (endpoint_.close_is_urgent()) return Life::kOpen;  // ignore the rest
+    if (endpoint_.open() && endpoint_.in_message() &&
+        !receiver.MayReadOn(endpoint_.buffered_bytes())) {
+      paused_ = true;
+      return Life::kOpen;
+    }
   }
   return ngx_handle_read_event(event, 0) == NGX_OK ? Life::kOpen : Life::kLost;
 }

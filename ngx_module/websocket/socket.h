@@ -25,6 +25,8 @@ class SocketReceiver {
  public:
   // Receives a complete message. False: no room for another one until Read is called again.
   virtual bool OnMessage(bool binary, std::string payload) = 0;
+  // False: an incomplete message of so many bytes is not read on until Read is called again.
+  virtual bool MayReadOn(size_t message_bytes) = 0;
 
  protected:
   ~SocketReceiver() = default;
@@ -68,7 +70,7 @@ class Socket {
   uint64_t DiscardUnsent();
   // Bytes of incomplete messages, and of input that waits for the receiver.
   size_t input_bytes() const { return unread_.size() + endpoint_.buffered_bytes(); }
-  // True if input waits because the receiver is full.
+  // True if input waits because the receiver has no room.
   bool paused() const { return paused_; }
   const websocket::Endpoint& endpoint() const { return endpoint_; }
 

@@ -13,6 +13,9 @@ constexpr size_t kMailboxBytesMax = 256 * 1024;
 
 constexpr uint64_t kLiveFrameBytesMax = 1024 * 1024;
 
+// Smaller messages are read however much memory is taken.
+constexpr size_t kLargeMessageBytesMin = 128 * 1024;
+
 constexpr std::string_view kReload = "server reload";
 
 SocketOptions SocketOptionsOf(const RequestContext& context) {
@@ -109,6 +112,32 @@ bool WebSocketConnection::OnMessage(bool binary, std::string payload) {
   return slot == nullptr || Deliver(*slot, {binary, std::move(payload)});
 }
 
+// A live session drops audio for which there is no room, but does not let it wait.
+bool WebSocketConnection::MayReadOn(size_t message_bytes) {
+  return is_live() || message_bytes < kLargeMessageBytesMin ||
+         worker_.stalled_sockets().MayReadOn(*this);
+}
+
+// A socket that is being closed is read to its end.
+bool WebSocketConnection::is_stalled() const {
+  return socket_->endpoint().open() && worker_.stalled_sockets().Contains(*this);
+}
+
+void WebSocketConnection::ReadOn() {
+  ngx_connection_t* connection = context_.request->connection;
+  ngx_http_set_log_request(connection->log, context_.request);
+  Settle(socket_->Read(*this));
+  ngx_http_run_posted_requests(connection);  // the request may have been destroyed
+}
+
+void WebSocketConnection::GiveUp() {
+  ngx_connection_t* connection = context_.request->connection;
+  ngx_http_set_log_request(connection->log, context_.request);
+  CloseForLackOfRoom();
+  Settle(socket_->Read(*this));  // also the client's Close
+  ngx_http_run_posted_requests(connection);
+}
+
 // False: the mailbox is full.
 bool WebSocketConnection::Deliver(ExchangeSlot& slot, bridge::SocketMessage message) {
   CountInput(0);  // now part of this message
@@ -177,8 +206,8 @@ void WebSocketConnection::RejectInput() {
 // Starts the deadline of a message that has begun: a message that arrives byte by byte would
 // otherwise occupy its buffer forever.
 void WebSocketConnection::StartMessageDeadline() {
-  const bool waits =
-      socket_->endpoint().open() && socket_->endpoint().in_message() && !socket_->paused();
+  const bool waits = socket_->endpoint().open() && socket_->endpoint().in_message() &&
+                     (!socket_->paused() || is_stalled());
   if (!waits) return StopMessageDeadline();
   if (message_deadline_.timer_set) return;
   message_deadline_.handler = OnMessageDeadline;
@@ -242,7 +271,7 @@ void WebSocketConnection::Write(ExchangeSlot& slot) {
   Socket::Life life;
   if (phase_.value() == WebSocketPhase::Phase::kAccepted) {
     life = Upgrade();
-  } else if (socket_->paused() && slot.mailbox_bytes < kMailboxBytesMax) {
+  } else if (socket_->paused() && !is_stalled() && slot.mailbox_bytes < kMailboxBytesMax) {
     life = socket_->Read(*this);
   } else {
     life = socket_->Write();
@@ -292,6 +321,7 @@ void WebSocketConnection::End(Socket::Life life) {
     ngx_log_error(NGX_LOG_INFO, request->connection->log, 0,
                   "agent_graph: websocket client broke a rule: %V", &fault);
   }
+  worker_.stalled_sockets().Remove(*this);
   StopMessageDeadline();
   ReleasePlace();
   if (context_.address) {
@@ -340,6 +370,7 @@ void WebSocketConnection::Leave(ExchangeSlot& slot, ngx_msec_t delay) {
 }
 
 void WebSocketConnection::OnRequestGone() {
+  worker_.stalled_sockets().Remove(*this);
   StopMessageDeadline();
   CountInput(0);
 }

@@ -38,6 +38,10 @@ class WebSocketConnection final : private SocketReceiver {
   // The slot's timer: the deadline of a message, or, during a reload, the time to close the socket.
   // May end the request.
   void OnSlotTimer(ExchangeSlot& slot);
+  // Reads on in the middle of a message (see StalledSockets). May end the request.
+  void ReadOn();
+  // The message got no memory for too long. May end the request.
+  void GiveUp();
   // The worker exits: a session is asked to leave, an idle socket is closed after `delay`.
   void Leave(ExchangeSlot& slot, ngx_msec_t delay);
 
@@ -58,9 +62,11 @@ class WebSocketConnection final : private SocketReceiver {
   static void OnCleanup(void* context) noexcept;
 
   bool OnMessage(bool binary, std::string payload) override;
+  bool MayReadOn(size_t message_bytes) override;
   bool Deliver(ExchangeSlot& slot, bridge::SocketMessage message);
 
   bool is_live() const { return context_.transport == api::Transport::kLiveSocket; }
+  bool is_stalled() const;
   bool MayDrop(const ExchangeSlot& slot, bool binary) const;
   Socket::Life Upgrade();
   void Settle(Socket::Life life);

@@ -12,6 +12,7 @@
 #include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/status_rows.h"
 #include "ngx_module/worker/port.h"
+#include "ngx_module/worker/stalled_sockets.h"
 #include "service/service.h"
 
 namespace agent_graph::nginx {
@@ -78,6 +79,8 @@ class WorkerService final : public PortReceiver {
   bool TakeWebSocketPlace();
   void ReleaseWebSocketPlace();
   void CountBuffered(int64_t bytes);
+  const bridge::WorkerMemory& memory() const { return service_->outbox().memory(); }
+  StalledSockets& stalled_sockets() { return stalled_sockets_; }
   void CountLostLiveFrame() { ++live_frames_lost_; }
 
   // --- PortReceiver ---
@@ -115,6 +118,7 @@ class WorkerService final : public PortReceiver {
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
+  StalledSockets stalled_sockets_{*this};
   DurationReporter model_calls_{config_, DurationKind::kModelCall};
   DurationReporter tool_calls_{config_, DurationKind::kToolCall};
   DurationReporter state_operations_{config_, DurationKind::kStateOperation};

@@ -52,8 +52,14 @@ const runtime::Cancellation& Exchange::active_cancellation() const {
 }
 
 Status Exchange::AwaitMemory(uint64_t bytes, Deadline deadline) {
-  const auto own_bytes = static_cast<uint64_t>(std::max<int64_t>(held_bytes_, 0));
-  AG_RETURN_IF_ERROR(outbox_.memory().AwaitRoom(bytes, active_cancellation(), deadline, own_bytes));
+  WorkerMemory& memory = outbox_.memory();
+  AG_RETURN_IF_ERROR(memory.AwaitRoom(bytes, active_cancellation(), deadline, held_bytes()));
+  held_bytes_ += static_cast<int64_t>(bytes);
+  return Status::Ok();
+}
+
+Status Exchange::AwaitInputMemory(uint64_t bytes, Deadline deadline) {
+  AG_RETURN_IF_ERROR(outbox_.memory().AwaitInputRoom(bytes, active_cancellation(), deadline));
   held_bytes_ += static_cast<int64_t>(bytes);
   return Status::Ok();
 }

@@ -72,8 +72,11 @@ class Exchange {
   // Waits until the worker has room for `bytes` more, which then count as held by this exchange.
   // Fails as WorkerMemory::AwaitRoom does, without a change.
   Status AwaitMemory(uint64_t bytes, Deadline deadline);
+  // The same for the text of the body, before it is asked for. See WorkerMemory::AwaitInputRoom.
+  Status AwaitInputMemory(uint64_t bytes, Deadline deadline);
   // Sets what the engine holds for the exchange besides its body, messages and reply. Never waits.
   void Hold(uint64_t bytes);
+  uint64_t held_bytes() const { return static_cast<uint64_t>(held_bytes_); }
   // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
   Status Admit(std::string user_id, Deadline deadline);
   // Queues the head of a reply. Never suspends. Ignored once a head was sent.
@@ -111,6 +114,7 @@ class Exchange {
 
   // Counts bytes that a session buffers elsewhere. The caller subtracts them when they are freed.
   void CountBuffered(int64_t bytes) { outbox_.memory().CountBuffered(bytes); }
+  bool worker_is_full() const { return outbox_.memory().is_full(); }
   uint64_t worker_buffered_bytes() const { return outbox_.memory().buffered(); }
   // Queued towards the client.
   int64_t queued_bytes() const { return queued_bytes_; }

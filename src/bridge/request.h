@@ -42,6 +42,8 @@ struct RequestHead {
   std::string request_id;  // from the client if well-formed, otherwise made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time
   uint64_t run_timeout_ms = 0;  // after which the loop cancels a run; 0: never
+  // Size in memory of a large body that the loop reads when it is asked for; 0: small or in a file.
+  uint64_t late_body_bytes = 0;
   bool https = false;
   bool websocket = false;  // this is a WebSocket handshake
 

@@ -131,7 +131,7 @@ Result<std::string> RequestBody::TakeStoredPiece(Body& body) {
       return body.bytes.substr(std::exchange(taken_bytes_, taken_bytes_ + size), size);
     }
     body = {};
-    Freed();
+    CountedAsHeld();
     return std::string();
   }
   std::string piece(size, '\0');
@@ -159,7 +159,7 @@ void RequestBody::CountElsewhere() {
   if (bytes != 0) memory_.CountElsewhere(bytes);
 }
 
-void RequestBody::Freed() {
+void RequestBody::CountedAsHeld() {
   MutexLock lock(mutex_);
   CountElsewhere();
 }

@@ -51,9 +51,9 @@ class RequestBody {
   // Returns the next piece of a body that is not kept whole; empty at its end. The loop reads as
   // fast as pieces are taken and holds at most kBodyWindowBytes more. Call it on a fiber.
   Result<std::string> TakePiece(Deadline deadline);
-  // The body that was taken has been freed: what it became is counted as held by the exchange. The
-  // body goes on to count for what the worker admits.
-  void Freed();
+  // The exchange counts the body that was taken, and what it becomes, as held. The body goes on to
+  // count as buffered.
+  void CountedAsHeld();
 
  private:
   Result<std::string> TakeStoredPiece(Body& body);

@@ -7,6 +7,7 @@
 namespace agent_graph::bridge {
 
 SocketChannel::~SocketChannel() {
+  memory_.CountElsewhere(-taken_bytes_elsewhere_);
   memory_.CountBuffered(-mailbox_bytes_ - taken_bytes_);
 }
 
@@ -113,7 +114,13 @@ SocketMessage SocketChannel::PopMessage() {
   return message;
 }
 
+void SocketChannel::CountedAsHeld() {
+  MutexLock lock(mutex_);
+  memory_.CountElsewhere(taken_bytes_ - std::exchange(taken_bytes_elsewhere_, taken_bytes_));
+}
+
 void SocketChannel::ForgetTakenMessage() {
+  memory_.CountElsewhere(-std::exchange(taken_bytes_elsewhere_, 0));
   memory_.CountBuffered(-std::exchange(taken_bytes_, 0));
 }
 

@@ -78,6 +78,9 @@ class SocketChannel {
   // Takes the next message of this turn. nullopt: the turn is over, and the caller must not use the
   // exchange any more, because the next turn may already be running.
   std::optional<SocketMessage> NextMessage();
+  // The exchange counts the message taken last, and what it becomes, as held. The message goes on
+  // to count as buffered.
+  void CountedAsHeld();
   // Cancellation of the message taken last; null before the first one. Cancelling the exchange
   // cancels it, too.
   const runtime::Cancellation* message_cancellation() const {
@@ -110,6 +113,7 @@ class SocketChannel {
   // Bytes of the mailbox, and of the message taken last, which is somewhere in its run.
   int64_t mailbox_bytes_ AG_GUARDED_BY(mutex_) = 0;
   int64_t taken_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  int64_t taken_bytes_elsewhere_ AG_GUARDED_BY(mutex_) = 0;  // of taken_bytes_, counted as held
   bool closed_ AG_GUARDED_BY(mutex_) = false;
   bool turn_running_ AG_GUARDED_BY(mutex_) = true;  // the handshake is a turn
   uint64_t messages_taken_ AG_GUARDED_BY(mutex_) = 0;

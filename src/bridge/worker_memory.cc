@@ -10,10 +10,16 @@ namespace {
 constexpr int64_t kSmallParts = 256;
 constexpr int64_t kReserveParts = 4;
 
+constexpr int64_t kBodyParts = 2;     // of the bound, for texts of bodies
+constexpr int64_t kMessageParts = 4;  // the same for messages of WebSockets
+
+int64_t Clamp(uint64_t bytes) {
+  return static_cast<int64_t>(std::min(bytes, WorkerMemory::kUnlimited));
+}
+
 }  // namespace
 
-WorkerMemory::WorkerMemory(uint64_t bytes_max)
-    : bytes_max_(static_cast<int64_t>(std::min(bytes_max, kUnlimited))) {}
+WorkerMemory::WorkerMemory(uint64_t bytes_max) : bytes_max_(Clamp(bytes_max)) {}
 
 void WorkerMemory::CountBuffered(int64_t bytes) {
   buffered_ += bytes;
@@ -60,9 +66,17 @@ bool WorkerMemory::Fits(const Wanted& wanted) const {
     const int64_t share = std::min(wanted.own_bytes + bytes, bytes_max_ / kReserveParts);
     if (at_work + share <= bytes_max_ / 2) return true;
   }
-  if (bytes > bytes_max_) return InMemory() <= bytes_max_ / 2;
+  if (bytes > wanted.room_max) return InMemory() <= wanted.room_max / 2;
   const int64_t reserve = IsSmall(bytes) ? bytes_max_ / kReserveParts : 0;
-  return InMemory() + bytes <= bytes_max_ + reserve;
+  return InMemory() + bytes <= wanted.room_max + reserve;
+}
+
+bool WorkerMemory::is_full() const {
+  return buffered_ > bytes_max_ || InMemory() > bytes_max_ + bytes_max_ / kReserveParts;
+}
+
+bool WorkerMemory::HasInputRoom() const {
+  return buffered_ - elsewhere_ - replies_ < bytes_max_ / kMessageParts;
 }
 
 bool WorkerMemory::MayGoFirst(const Wanted& wanted) const {
@@ -78,8 +92,18 @@ void WorkerMemory::Take(const Wanted& wanted) {
 
 Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation,
                                Deadline deadline, uint64_t own_bytes) {
-  const Wanted wanted{.bytes = static_cast<int64_t>(std::min(bytes, kUnlimited)),
-                      .own_bytes = static_cast<int64_t>(std::min(own_bytes, kUnlimited))};
+  return Await({.bytes = Clamp(bytes), .own_bytes = Clamp(own_bytes), .room_max = bytes_max_},
+               cancellation, deadline);
+}
+
+Status WorkerMemory::AwaitInputRoom(uint64_t bytes, const runtime::Cancellation& cancellation,
+                                    Deadline deadline) {
+  return Await({.bytes = Clamp(bytes), .own_bytes = 0, .room_max = bytes_max_ / kBodyParts},
+               cancellation, deadline);
+}
+
+Status WorkerMemory::Await(const Wanted& wanted, const runtime::Cancellation& cancellation,
+                           Deadline deadline) {
   std::list<Waiter>::iterator waiter;
   {
     MutexLock lock(mutex_);

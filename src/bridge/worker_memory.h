@@ -37,6 +37,9 @@ class WorkerMemory {
   void CountElsewhere(int64_t bytes);
   void CountHeld(int64_t bytes);
 
+  // True if what is buffered, or what is in memory beyond the reserve of small requests, exceeds the
+  // bound.
+  bool is_full() const;
   uint64_t buffered() const { return ToUnsigned(buffered_); }
   uint64_t held() const { return ToUnsigned(held_); }
   uint64_t in_memory() const { return ToUnsigned(InMemory()); }
@@ -55,11 +58,19 @@ class WorkerMemory {
   // too, as long as those at work hold less than half of the bound.
   Status AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation, Deadline deadline,
                    uint64_t own_bytes = 0);
+  // The same for the text of a body that is about to be read into memory. Waits until it fits into
+  // half of the bound, because handling it takes several times as much.
+  Status AwaitInputRoom(uint64_t bytes, const runtime::Cancellation& cancellation,
+                        Deadline deadline);
+  // True if a large message of a WebSocket may be read on: input that nobody handles yet takes less
+  // than a quarter of the bound.
+  bool HasInputRoom() const;
 
  private:
   struct Wanted {
     int64_t bytes;
     int64_t own_bytes;
+    int64_t room_max;  // the part of the bound that it must fit into
   };
   struct Waiter {
     Wanted wanted;
@@ -69,6 +80,7 @@ class WorkerMemory {
 
   static uint64_t ToUnsigned(int64_t bytes) { return bytes > 0 ? static_cast<uint64_t>(bytes) : 0; }
   void Changed(int64_t bytes);
+  Status Await(const Wanted& wanted, const runtime::Cancellation& cancellation, Deadline deadline);
   int64_t InMemory() const { return buffered_ - elsewhere_ + held_; }
   bool IsSmall(int64_t bytes) const;
   bool Fits(const Wanted& wanted) const AG_REQUIRES(mutex_);

@@ -20,9 +20,9 @@ run::RunHostOptions HostOptions(const settings::Settings& settings, bridge::Work
   options.starts_max = settings.recovery.concurrency;
   options.memory_of = api::RunMemory;
   options.count_bytes = [&memory](int64_t bytes) { memory.CountHeld(bytes); };
-  options.await_bytes = [&memory](uint64_t bytes, const runtime::Cancellation& cancellation,
-                                  Deadline deadline) {
-    return memory.AwaitRoom(bytes, cancellation, deadline);
+  options.await_bytes = [&memory](uint64_t bytes, uint64_t own_bytes,
+                                  const runtime::Cancellation& cancellation, Deadline deadline) {
+    return memory.AwaitRoom(bytes, cancellation, deadline, own_bytes);
   };
   return options;
 }

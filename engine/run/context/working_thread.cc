@@ -75,8 +75,14 @@ Status WorkingThread::Admit(size_t bytes) {
 // Replaced values are counted in addition until the limit is reached; then the exact size is
 // computed.
 Status WorkingThread::AdmitCounted(size_t bytes) {
-  if (!Admit(bytes).ok()) fields_bytes_ = DumpJson(state_->fields()).size();
+  if (!Admit(bytes).ok()) RecountFields();
   return Admit(bytes);
+}
+
+void WorkingThread::RecountFields() {
+  const std::string text = DumpJson(state_->fields());
+  fields_bytes_ = text.size();
+  fields_structure_ = JsonWeight(text).structure();
 }
 
 Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(State&)>& change) {
@@ -86,7 +92,7 @@ Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(Stat
   // The estimate may be too high, because replaced values are counted in addition.
   json before = state_->fields();
   AG_RETURN_IF_ERROR(change(*state_));
-  fields_bytes_ = DumpJson(state_->fields()).size();
+  RecountFields();
   if (fields_bytes_ <= state::kFieldsBytesMax) return Status::Ok();
   state_->mutable_fields() = std::move(before);
   return TooLarge("the thread's fields", state::kFieldsBytesMax);
@@ -104,6 +110,7 @@ Status WorkingThread::Load(state::ThreadState loaded) {
     stored_.push_back({std::move(stored.json), stored.sequence});
   }
   fields_bytes_ = loaded.snapshot.fields_json.size();
+  fields_structure_ = JsonWeight(loaded.snapshot.fields_json).structure();
   AG_RETURN_IF_ERROR(Admit(0));
   state_->set_summary(loaded.snapshot.summary);
   Result<json> fields = ParseJson(loaded.snapshot.fields_json, kOwnJsonLimits);
@@ -137,6 +144,7 @@ Status WorkingThread::Set(const InitialState& initial) {
     for (const auto& [name, value] : initial.fields->items()) {
       std::string text = DumpJson(value);
       bytes += DumpJson(json(name)).size() + text.size() + 2;
+      fields_structure_ += JsonWeight(text).structure();
       if (graph::IsBuiltInField(name)) continue;
       effect.fields.push_back({.name = name, .value_json = std::move(text), .position = position});
     }
@@ -256,7 +264,10 @@ Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::
 Status WorkingThread::Update(NodeResult& result, size_t beside, std::string_view node) {
   if (result.updates.empty() && !result.summary) return AdmitCounted(beside);
   size_t bytes = 0;
-  for (const auto& update : result.updates) bytes += update.name.size() + update.value_json.size();
+  for (const auto& update : result.updates) {
+    bytes += update.name.size() + update.value_json.size();
+    fields_structure_ += JsonWeight(update.value_json).structure();
+  }
   AG_RETURN_IF_ERROR(CheckSummary(result.summary));
   AG_RETURN_IF_ERROR(AdmitCounted(bytes + beside));
   std::vector<graph::UpdateEffect> effects;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent_graph/state.h"
+#include "base/json_weight.h"
 #include "base/status.h"
 #include "graph/compiled_graph.h"
 #include "run/context/execution_meta.h"
@@ -38,6 +39,10 @@ class WorkingThread {
   const State& state() const { return *state_; }
   // Approximate size as JSON.
   size_t bytes() const { return message_bytes_ + fields_bytes_; }
+  // The same with what is not text: see JsonWeight.
+  size_t weight() const {
+    return bytes() + fields_structure_ + json_weight::kMessage * stored_.size();
+  }
   // For a user function, which may keep it; see Detach.
   std::shared_ptr<const State> shared_state() const { return state_; }
   // Continues with a copy of the state, because a user function may still be reading the current
@@ -86,6 +91,7 @@ class WorkingThread {
   void LogAllChanges();
   // Checks that this many more bytes fit.
   Status Admit(size_t bytes);
+  void RecountFields();
   // Like Admit, but computes the exact size of the fields if the estimate does not fit.
   Status AdmitCounted(size_t bytes);
   // Applies a change of the fields that adds at most `bytes`, unless the fields would be too large.
@@ -105,7 +111,8 @@ class WorkingThread {
   uint64_t first_taken_in_ = 0;
   std::vector<Stored> stored_;  // one per message in state_->messages()
   size_t message_bytes_ = 0;
-  size_t fields_bytes_ = 0;  // upper bound
+  size_t fields_bytes_ = 0;      // upper bound
+  size_t fields_structure_ = 0;  // the same
   bool loaded_ = false;
   // Position in the run's log of the last change of each field.
   std::map<std::string, uint64_t> changed_fields_;

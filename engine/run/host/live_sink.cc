@@ -37,7 +37,7 @@ void LiveSink::OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) {
 Status LiveSink::AwaitMemory(uint64_t thread_bytes) {
   if (!options_.await_bytes) return Status::Ok();
   const uint64_t bytes = MemoryOf(thread_bytes, 0);
-  Status room = options_.await_bytes(bytes, cancellation_, DeadlineAfter(kMemoryWaitMax));
+  Status room = options_.await_bytes(bytes, held_, cancellation_, DeadlineAfter(kMemoryWaitMax));
   if (room.ok()) held_ += bytes;
   if (room.code() != StatusCode::kDeadlineExceeded) return room;
   return Status(StatusCode::kResourceExhausted,

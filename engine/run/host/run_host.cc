@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent_graph/graph.h"
+#include "base/json_weight.h"
 #include "run/context/execution_meta.h"
 #include "run/host/live_sink.h"
 #include "run/host/stored_request.h"
@@ -121,9 +122,13 @@ void RunHost::Run(Start& start) {
 Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   state::GrantedRun& granted = start.granted;
   const std::shared_ptr<Hosted>& hosted = start.hosted;
-  Result<RunRequest> loaded = LoadRequest(granted.request);
+  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading));
+  const uint64_t weight = JsonWeight(granted.request).bytes();
+  const Status room = sink.AwaitMemory(weight);
+  Result<RunRequest> loaded = room.ok() ? LoadRequest(granted.request) : room;
   granted.request = {};
   CountBytes(-static_cast<int64_t>(start.bytes));
+  if (!room.ok()) return room;
   const Status readable = loaded.status();
   RunRequest request = loaded.ok() ? *std::move(loaded) : RunRequest{};
   request.thread_id = granted.thread_id;
@@ -147,7 +152,6 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
     request.deadline = DeadlineAfter(left);
     request.cancelled_after = left;
   }
-  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading));
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();
 }
 

@@ -37,9 +37,10 @@ struct RunHostOptions {
   std::function<uint64_t(uint64_t thread_bytes, uint64_t reply_bytes)> memory_of;
   // Counts bytes that runs hold (negative: less) as memory of the worker. May be empty.
   std::function<void(int64_t bytes)> count_bytes;
-  // Waits until the worker has room for so many bytes, which then count. May be empty.
-  std::function<Status(uint64_t bytes, const runtime::Cancellation& cancellation,
-                       Deadline deadline)>
+  // Waits until the worker has room for so many bytes, which then count; the run holds `own_bytes`
+  // already. May be empty.
+  std::function<Status(uint64_t bytes, uint64_t own_bytes,
+                       const runtime::Cancellation& cancellation, Deadline deadline)>
       await_bytes;
   LogFunction log;  // may be empty
 };

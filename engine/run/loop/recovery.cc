@@ -76,7 +76,7 @@ Status RunLoop::AppendMissing() {
     }
     messages->clear();
   }
-  emitter_.HoldThread(thread_.bytes());
+  emitter_.HoldThread(thread_.weight());
   return Status::Ok();
 }
 
@@ -131,7 +131,7 @@ Status RunLoop::AppendRequest() {
     if (answers) Queue(MessageEvent(std::string(text), "", 0), LogEnd());
   }
   request_.messages = {};
-  emitter_.HoldThread(thread_.bytes());
+  emitter_.HoldThread(thread_.weight());
   return Status::Ok();
 }
 

@@ -193,7 +193,7 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   const AllocationScope user_code(environment_->runtime->function_bytes_max());
   const TolerateAllocations tolerated;
   AG_ASSIGN_OR_RETURN(std::vector<std::string> texts, thread_.TakeIn(result, node));
-  emitter_.HoldThread(thread_.bytes());
+  emitter_.HoldThread(thread_.weight());
   for (size_t i = 0; i < texts.size(); ++i) {
     Queue(MessageEvent(std::move(texts[i]), node, emitter_.step()),
           LogEnd(thread_.first_taken_in() + i));

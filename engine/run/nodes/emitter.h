@@ -31,8 +31,8 @@ class Emitter {
   // retried.
   bool has_shown_pieces() const { return has_shown_pieces_; }
 
-  // Reports the size of the run's thread as JSON, in bytes. The reply in progress is included from
-  // now on.
+  // Reports the weight of the run's thread as JSON, in bytes. The reply in progress is included
+  // from now on.
   void HoldThread(uint64_t bytes);
   // Counts a piece of a reply, in bytes, without emitting it.
   void HoldPiece(uint64_t bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json_weight.h"
 #include "state/leveldb/listing.h"
 #include "state/leveldb/memories.h"
 #include "state/leveldb/run_read.h"
@@ -174,8 +175,9 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
                       .log_index = counters ? counters->next_log_index : 0};
   std::string bytes = pack::ToBytes(begun);
   if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
+  begun.omitted_bytes = bytes.size() + JsonWeight(begun.state.snapshot.fields_json).structure() +
+                        json_weight::kMessage * begun.state.window.size();
   begun.state = {};
-  begun.omitted_bytes = bytes.size();
   return pack::ToBytes(begun);
 }
 

@@ -10,6 +10,7 @@
 #include "agent_graph/json_fwd.h"
 #include "api/http/envelope.h"
 #include "api/http/follower_limit.h"
+#include "api/http/page_reads.h"
 #include "api/http/route.h"
 #include "api/http/validation.h"
 #include "auth/guard.h"
@@ -73,6 +74,9 @@ struct ApiContext {
   bridge::Outbox* log = nullptr;
   const IdGenerator* ids = nullptr;  // generates ids of threads and messages
   std::shared_ptr<FollowerLimit> followers = std::make_shared<FollowerLimit>();
+  // Searches pass over many rows, so others do not wait for them.
+  std::shared_ptr<PageReads> page_reads = std::make_shared<PageReads>(kPageReadsMax);
+  std::shared_ptr<PageReads> page_searches = std::make_shared<PageReads>(kPageReadsMax);
 };
 
 using auth::Caller;

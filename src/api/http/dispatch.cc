@@ -4,7 +4,10 @@
 #include <optional>
 
 #include "api/http/body.h"
+#include "api/http/page_reads.h"
+#include "api/http/request_memory.h"
 #include "api/http/socket.h"
+#include "base/clock.h"
 
 namespace agent_graph::api {
 namespace {
@@ -19,6 +22,22 @@ std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route)
   CheckFields(context.body(), route.shape.body->fields, {"body"}, problems);
   if (problems.empty()) return std::nullopt;
   return std::move(problems).Error();
+}
+
+// Waits for a place of a request whose answer may be large. Refuses it if answers that clients have
+// not read take all memory: it began before they were there.
+std::optional<ErrorInfo> EnterPageReads(HandlerContext& context, PageReads::Place& place) {
+  const bool searches = context.head().query.find("search=") != std::string::npos;
+  PageReads& reads = searches ? *context.api().page_searches : *context.api().page_reads;
+  Result<PageReads::Place> entered =
+      reads.Enter(context.exchange().cancellation(), DeadlineAfter(kMemoryWaitMax));
+  if (entered.ok()) {
+    place = *std::move(entered);
+    if (!context.exchange().worker_is_full()) return std::nullopt;
+  } else if (entered.status().code() != StatusCode::kDeadlineExceeded) {
+    return ErrorOf(entered.status());
+  }
+  return ErrorInfo{ApiError::kOverloaded, "this worker buffers as much as it may", {}};
 }
 
 void Handle(HandlerContext& context, const Route& route) {
@@ -46,6 +65,13 @@ void Handle(HandlerContext& context, const Route& route) {
   if (std::optional<ErrorInfo> error = CheckShape(context, route)) {
     context.Fail(*error);
     return;
+  }
+  PageReads::Place place;
+  if (route.reads_page) {
+    if (std::optional<ErrorInfo> error = EnterPageReads(context, place)) {
+      context.Fail(*error);
+      return;
+    }
   }
   route.handler(context);
 }

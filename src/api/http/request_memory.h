@@ -13,8 +13,8 @@ class Exchange;
 
 namespace agent_graph::api {
 
-// A body while it is read: its text, the parsed tree, the messages made of it, and what of these is
-// written for the state or a reply.
+// A body while it is handled: its text, the parsed tree, the messages made of it, and what of these
+// is written for the state or a reply. Its size is that of JsonWeight.
 inline constexpr uint64_t kBodyCopies = 5;
 // A run: its thread as messages and as JSON text, and a model's request, which is built from one
 // copy, kept as another and sent from a third. Not more than for a body, which has become part of
@@ -37,7 +37,11 @@ constexpr uint64_t RunMemory(uint64_t thread_bytes, uint64_t reply_bytes) {
 // run::RunSink::AwaitMemory.
 Status AwaitRunMemory(bridge::Exchange& exchange, uint64_t thread_bytes);
 
-// Waits until the worker has room for a body of `bytes`, and holds it. The error to answer with.
+// Waits until the worker has room for the text of a body of `bytes` that the event loop is to read.
+Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes);
+
+// Waits until the worker has room to handle a body of `bytes`, and holds it. What the exchange
+// holds already is part of that. The error to answer with.
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
 
 }  // namespace agent_graph::api

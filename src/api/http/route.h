@@ -60,6 +60,8 @@ struct Route {
   // A thread of another user is answered like one that does not exist: 404.
   bool hides_foreign_threads = false;
   BodyKind body = BodyKind::kNone;
+  // The answer contains stored data of any size, up to a page or a thread's state.
+  bool reads_page = false;
   bool native = false;                         // answered in the event loop
   void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes
   std::string_view summary;

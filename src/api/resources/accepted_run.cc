@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "agent_graph/json.h"
-#include "api/http/request_memory.h"
 #include "api/resources/idempotency.h"
 #include "api/resources/request_shapes.h"
 #include "base/clock.h"
@@ -132,7 +131,6 @@ std::optional<ErrorInfo> AcceptGraphRun(HandlerContext& context, GraphRequest re
                                         const RunTerms& terms, AcceptedRun& accepted) {
   using Outcome = state::AcceptRunReply::Outcome;
   if (context.api().state == nullptr) return NoCheckpointer();
-  context.exchange().Hold(RunMemory(context.body_bytes(), 0));
   context.SetBody(json::object(), 0);
   Result<state::AcceptRunReply> reply = Accept(context, std::move(request.run), terms);
   context.exchange().Hold(0);

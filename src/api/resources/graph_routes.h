@@ -134,6 +134,7 @@ inline constexpr std::array kGraphRoutes = {
         .pattern = "/v1/observability/{thread_id}",
         .access = Access::kGuarded,
         .permission = {auth::Resource::kGraph, auth::Action::kRead},
+        .reads_page = true,
         .handler = GetTrace,
         .summary = "Trace of the latest runs of a thread",
         .description =

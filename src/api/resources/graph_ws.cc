@@ -1,5 +1,6 @@
 // WS /v1/graph/ws: one run per frame. Each run is streamed like POST /v1/graph/stream, one chunk
 // per message. Errors in a frame are reported in an error chunk; the socket stays open.
+#include <functional>
 #include <optional>
 
 #include "agent_graph/json.h"
@@ -15,6 +16,7 @@
 #include "api/stream/sink.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/json_weight.h"
 #include "graph/compiled_graph.h"
 #include "runtime/runtime.h"
 #include "websocket/protocol.h"
@@ -105,16 +107,20 @@ std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::Socket
   if (message.binary) {
     return ErrorInfo{ApiError::kValidation, "a frame must be text, a JSON object", {}};
   }
-  if (auto error = AwaitBodyMemory(context.exchange(), message.payload.size())) return error;
-  Result<json> parsed = json();
-  auto parse = [&] {
-    parsed = ParseJson(message.payload, {limits.json_depth_max, limits.json_values_max});
+  const auto work = [&](const std::function<void()>& step) {
+    const bool on_pool = message.payload.size() > limits.json_io_pool_bytes;
+    on_pool ? context.api().runtime->RunOnIoPool(step) : step();
   };
-  if (message.payload.size() > limits.json_io_pool_bytes) {
-    context.api().runtime->RunOnIoPool(parse);
-  } else {
-    parse();
-  }
+  context.exchange().Hold(message.payload.size());
+  context.exchange().socket().CountedAsHeld();
+  JsonWeight weight;
+  work([&] { weight.Add(message.payload); });
+  const uint64_t weighed = weight.bytes(limits.json_values_max);
+  if (auto error = AwaitBodyMemory(context.exchange(), weighed)) return error;
+  Result<json> parsed = json();
+  work([&] {
+    parsed = ParseJson(message.payload, {limits.json_depth_max, limits.json_values_max});
+  });
   if (!parsed.ok()) {
     return ErrorInfo{
         ApiError::kValidation, "the frame is not JSON: " + parsed.status().message(), {}};

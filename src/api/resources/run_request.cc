@@ -6,7 +6,6 @@
 #include "agent_graph/json.h"
 #include "api/http/body_config.h"
 #include "api/http/errors.h"
-#include "api/http/request_memory.h"
 #include "api/resources/file_references.h"
 #include "api/resources/message_input.h"
 #include "api/resources/request_shapes.h"
@@ -112,8 +111,7 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
 
 Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink) {
-  context.exchange().Hold(RunMemory(context.body_bytes(), 0));
-  // It was read, and a run may be long.
+  // It was read, and a run may be long. The run counts what it holds itself.
   context.SetBody(json::object(), 0);
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(std::move(request), cancellation, sink);

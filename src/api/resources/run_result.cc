@@ -12,7 +12,7 @@
 #include "run/context/execution_meta.h"
 #include "run/entry_events.h"
 #include "run/log/log_entry.h"
-#include "runtime/signal.h"
+#include "runtime/runtime.h"
 #include "state/service.h"
 
 namespace agent_graph::api {
@@ -145,11 +145,8 @@ Status AwaitRunEnd(HandlerContext& context, state::RunRecord& run, Deadline dead
     if (code != StatusCode::kUnavailable && code != StatusCode::kResourceExhausted) {
       return reply.status();
     }
-    runtime::Signal pause;
     const Deadline retry = std::min(deadline, DeadlineAfter(kRetryAfter));
-    if (pause.Wait(&cancellation, retry) == runtime::WakeReason::kCancelled) {
-      return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
-    }
+    AG_RETURN_IF_ERROR(runtime::SleepUntil(retry, &cancellation));
     if (MonotonicClock::now() >= deadline) return reply.status();
   }
   return Status::Ok();

@@ -44,6 +44,7 @@ inline constexpr std::array kStoreRoutes = {
         .access = Access::kGuarded,
         .permission = {auth::Resource::kStore, auth::Action::kRead},
         .body = BodyKind::kOptionalJson,
+        .reads_page = true,
         .handler = ListMemories,
         .summary = "List memories, the newest first",
         .description =

@@ -107,11 +107,16 @@ def resident_bytes(pid):
     return sizes["Anonymous:"] + sizes["Swap:"]
 
 
-def peak_bytes(pid):
-    """The most memory that the process ever had, pages of files included."""
+def private_peak_bytes(pid):
+    """The most memory that the process ever had, without pages of files: it keeps almost all of
+    those that it has used."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) * 1024
+    sizes = {}
+    for line in status.splitlines():
+        name, _, value = line.partition(":")
+        sizes[name] = value
+    peak, files = (int(sizes[name].split()[0]) * 1024 for name in ("VmHWM", "RssFile"))
+    return peak - files
 
 
 def descriptors(pid):

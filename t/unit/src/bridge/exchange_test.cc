@@ -145,7 +145,7 @@ TEST(Exchange, CountsWhatIsInMemory) {
   ASSERT_TRUE(exchange->AwaitMemory(20, kNoDeadline).ok());
   EXPECT_EQ(memory.in_memory(), 25u);
   ASSERT_TRUE(exchange->body().Take(kNoDeadline).ok());
-  exchange->body().Freed();
+  exchange->body().CountedAsHeld();
   EXPECT_EQ(memory.in_memory(), 20u);
   EXPECT_EQ(memory.buffered(), 5u) << "the request is still at work";
   exchange->Hold(7);

@@ -21,6 +21,11 @@ class Request {
       : memory_(memory), bytes_(bytes), thread_([this, deadline, own_bytes] {
           status_ = memory_.AwaitRoom(bytes_, cancellation_, deadline, own_bytes);
         }) {}
+  struct Input {};
+  Request(WorkerMemory& memory, uint64_t bytes, Input)
+      : memory_(memory),
+        bytes_(bytes),
+        thread_([this] { status_ = memory_.AwaitInputRoom(bytes_, cancellation_, kNoDeadline); }) {}
   ~Request() {
     if (thread_.joinable()) thread_.join();
   }
@@ -145,6 +150,43 @@ TEST(WorkerMemory, BodiesThatAreParsedMakeRoom) {
   AwaitWaiting(memory, 1);
   memory.CountElsewhere(kHalf + 1);
   EXPECT_TRUE(request.Wait().ok());
+}
+
+TEST(WorkerMemory, TextsOfBodiesLeaveHalfOfTheBoundToTheirHandling) {
+  WorkerMemory memory(kMax);
+  memory.CountHeld(10);
+  Request first(memory, kHalf / 2, Request::Input());
+  ASSERT_TRUE(first.Wait().ok());
+  Request second(memory, kHalf / 2, Request::Input());
+  AwaitWaiting(memory, 1);
+  // It does not keep the first one from what it needs more.
+  Request handling(memory, kHalf, kNoDeadline, kHalf / 2);
+  EXPECT_TRUE(handling.Wait().ok());
+  EXPECT_EQ(memory.waiting(), 1u);
+  handling.GiveBack();
+  first.GiveBack();
+  EXPECT_TRUE(second.Wait().ok());
+}
+
+TEST(WorkerMemory, ABodyOfAnySizeIsReadAtLast) {
+  WorkerMemory memory(kMax);
+  memory.CountHeld(kHalf / 2 + 1);
+  Request large(memory, 5 * kMax, Request::Input());
+  AwaitWaiting(memory, 1);
+  memory.CountHeld(-1);
+  EXPECT_TRUE(large.Wait().ok());
+}
+
+TEST(WorkerMemory, MessagesHaveRoomWhileFewWait) {
+  WorkerMemory memory(kMax);
+  EXPECT_TRUE(memory.HasInputRoom());
+  memory.CountHeld(kMax);
+  memory.CountReplies(kMax);
+  EXPECT_TRUE(memory.HasInputRoom()) << "what is at work does not count";
+  memory.CountBuffered(kMax / 4);
+  EXPECT_FALSE(memory.HasInputRoom());
+  memory.CountElsewhere(1);
+  EXPECT_TRUE(memory.HasInputRoom());
 }
 
 TEST(WorkerMemory, OneThatNeedsTooMuchWaitsForHalf) {
