@@ -72,6 +72,7 @@ test: build
 	cmake/install-packages.sh test
 	ninja -C $(BUILD) -j $(JOBS) unit_tests
 	cmake/install-mock-provider.sh
+	cmake/install-clients.sh
 	cmake/install-docs-viewers.sh
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 	$(PYTEST) t/http t/faults

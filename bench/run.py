@@ -167,6 +167,22 @@ def first_token(nginx):
           f"p99 {added[1]:.2f} ms (wanted ≤ 2)", flush=True)
 
 
+CHAT = json.dumps({"model": "app", "messages": [{"role": "user", "content": "hello"}], "stream": True})
+
+
+def openai(nginx):
+    """The façade against the native route, which executes the same runs."""
+    path = "/model/openai/v1/chat/completions"
+    ours, theirs = in_turns(lambda: wrk(nginx, path, 32, CHAT),
+                            lambda: wrk(nginx, "/model/v1/graph/stream", 32, BODY))
+    report(f"chat completion of {TOKENS} tokens", ours, theirs, "native stream", 0.9)
+    ours = first_byte_times(nginx.port, path, CHAT, 500)
+    theirs = first_byte_times(nginx.port, "/model/v1/graph/stream", BODY, 500)
+    added = [1000 * (percentile(ours, share) - percentile(theirs, share)) for share in (0.5, 0.99)]
+    print(f"added time to first byte of a chat completion: p50 {added[0]:.2f} ms (wanted ≤ 0.1), "
+          f"p99 {added[1]:.2f} ms", flush=True)
+
+
 def long_thread(nginx):
     """In both threads the working window is full, so only the length of the history differs."""
     long = [f"long-{n}" for n in range(4)]
@@ -223,7 +239,7 @@ def many_memories(nginx):
     at_scale(nginx, "memories", "100000", "256")
 
 
-PARTS = [ping, invoke, durable, stream, first_token, long_thread, memory, retrieval, many_threads,
+PARTS = [ping, invoke, durable, stream, first_token, openai, long_thread, memory, retrieval, many_threads,
          many_memories]
 
 

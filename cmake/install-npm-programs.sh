@@ -1,6 +1,6 @@
 #!/bin/sh
 # install-npm-programs.sh FOLDER TARGET   Installs the programs that FOLDER's package-lock.json
-# pins, and the Node that runs them, in TARGET. Debian 12's own Node is too old for them; an
+# pins, and the Node that runs them if it pins one, in TARGET. Debian 12's own Node is too old for them; an
 # installed Node is never used.
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,5 +11,8 @@ if cmp -s "$1/package-lock.json" "$installed"; then exit 0; fi
 mkdir -p "$2"
 cp "$1/package.json" "$1/package-lock.json" "$2/"
 npm ci --prefix "$2" --fetch-retries=5 --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null
-for node in "$2"/node_modules/node-linux-*/bin/node; do "$node" --version; done
+for node in "$2"/node_modules/node-linux-*/bin/node; do
+  # Not every folder brings a Node of its own.
+  if [ -x "$node" ]; then "$node" --version; fi
+done
 cp "$1/package-lock.json" "$installed"

@@ -38,6 +38,7 @@ fi
 
 cmake/install-packages.sh build test sanitizer
 cmake/install-mock-provider.sh
+cmake/install-clients.sh
 JOBS=$jobs cmake/build-sanitizer-nginx.sh "$sanitizer"
 configure -DNGINX_SOURCE_DIR="$PWD/build/nginx-source" -DNGINX_OBJECT_DIR="$objects"
 ninja -C "$build" -j "$jobs" all unit_tests

@@ -28,6 +28,13 @@ struct AcceptedRun {
   bool continues() const { return !current_node.empty(); }
 };
 
+// A tool that the client of a run executes.
+struct ClientTool {
+  std::string name;
+  std::string description;
+  std::string parameters_json;  // JSON Schema
+};
+
 struct RunRequest {
   state::Scope scope;
   std::string user_id;
@@ -39,6 +46,10 @@ struct RunRequest {
   // inserted before `messages`, except for those that the thread already has
   std::vector<Message> initial_context;
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
+  // The tools of this run's client, in place of all remote tools of the service; nullopt: those.
+  std::optional<std::vector<ClientTool>> client_tools;
+  // Nothing of the run is stored, as without a checkpointer; it has no thread and is not accepted.
+  bool transient = false;
   int recursion_limit = 25;
   Deadline deadline = kNoDeadline;
   // After this time the caller cancels the run; zero: it does not.

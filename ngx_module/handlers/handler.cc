@@ -205,13 +205,16 @@ ngx_int_t AnswerHealthCheck(RequestContext& context, const api::Route& route) {
 ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   ngx_http_request_t* request = context.request;
   std::string_view method = View(request->method_name);
-  api::RouteMatch match = api::MatchRoute(method, target.path);
+  const settings::FacadesSettings& facades = context.location.service->settings->facades;
+  api::RouteMatch match = api::MatchRoute(facades, method, target.path);
+  context.render_error = api::RendererOf(facades, target.path);
   if (match.kind == api::RouteMatch::Kind::kNotFound) {
     return Refuse(context, {api::ApiError::kNotFound, "", {}});
   }
   if (match.kind == api::RouteMatch::Kind::kMethodNotAllowed) {
     if (request->method == NGX_HTTP_OPTIONS) return AnswerPreflight(context, match);
-    return Refuse(context, api::MethodNotAllowedReply(match.allow, context.request_id));
+    return Refuse(
+        context, api::MethodNotAllowedReply(match.allow, context.request_id, context.render_error));
   }
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;

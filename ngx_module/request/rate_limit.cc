@@ -133,7 +133,7 @@ RateDecision Count(ngx_http_request_t* request, const LocationConfig& location,
 bool IsCountedLater(const settings::Settings& settings, std::string_view method,
                     std::string_view path) {
   if (!api::CountsByUser(settings)) return false;
-  api::RouteMatch match = api::MatchRoute(method, path);
+  api::RouteMatch match = api::MatchRoute(settings.facades, method, path);
   return match.kind == api::RouteMatch::Kind::kFound &&
          api::Routes()[match.route].access == api::Access::kGuarded;
 }

@@ -5,6 +5,7 @@
 #include "api/http/headers.h"
 #include "base/clock.h"
 #include "base/ids.h"
+#include "ngx_module/request/request_target.h"
 #include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/status_rows.h"
 
@@ -87,6 +88,10 @@ RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& l
   context->received = MonotonicMicros();
   context->https = IsHttps(request);
   context->origin = FindRequestHeader(request, "origin");
+  // Until the route is known, an error has the form of the routes below its path.
+  if (std::optional<RequestTarget> target = LocateTarget(request, location.base_path)) {
+    context->render_error = api::RendererOf(location.service->settings->facades, target->path);
+  }
   std::string_view request_id = FindRequestHeader(request, "x-request-id");
   context->request_id = IsRequestId(request_id) ? std::string(request_id) : NewUuid();
   return context;

@@ -22,6 +22,7 @@ enum class RouteClass : uint8_t {
   kEvals,
   kObservability,
   kDocs,
+  kOpenAi,
   kOther,
   kCount
 };

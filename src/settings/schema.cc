@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "settings/access.h"
+#include "settings/facades.h"
 #include "settings/identity.h"
 #include "settings/media.h"
 #include "settings/models.h"
@@ -289,6 +290,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"observability", ReadObservability},
     {"evaluation", ReadEvaluation},
     {"remote_tools", ReadRemoteTools},
+    {"facades", ReadFacades},
     {"id_generator", ReadIdGenerator},
     {"thread_name_generator", ReadThreadNames},
     {"injectq", AcceptWithoutEffect},

@@ -9,6 +9,7 @@
 #include "net/proxies.h"
 #include "settings/access.h"
 #include "settings/environment.h"
+#include "settings/facades.h"
 #include "settings/media.h"
 #include "settings/observability.h"
 #include "settings/rate_limit.h"
@@ -67,6 +68,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   AG_RETURN_IF_ERROR(ReadMode(settings));
   AG_RETURN_IF_ERROR(CheckProxies(settings));
   ApplyModeToAccess(settings);
+  ApplyModeToFacades(settings);
   settings.evaluation.reports_directory = settings.directory + "/eval_reports";
   AG_RETURN_IF_ERROR(ReadMediaVariables(settings));
   AG_RETURN_IF_ERROR(ApplyEnvironmentToObservability(settings));

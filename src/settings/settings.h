@@ -165,6 +165,25 @@ struct ObservabilitySettings {
   uint64_t sample_millionths = 1'000'000;  // share of the runs that start a trace themselves
 };
 
+// A façade: routes that speak the protocol of other clients.
+struct FacadeSettings {
+  bool enabled = true;
+  std::string path;  // where its routes begin, below the service's base path; no slash at the end
+};
+
+// Clients of OpenAI's API.
+struct OpenAiSettings {
+  enum class ShowTools : uint8_t { kHidden, kReasoning, kContent };
+  FacadeSettings facade{.path = "/openai/v1"};
+  // How the calls of the agent's own tools appear in the answer.
+  ShowTools show_tools = ShowTools::kHidden;
+};
+
+// All façades. The defaults are those of development; see ApplyModeToFacades.
+struct FacadesSettings {
+  OpenAiSettings openai;
+};
+
 // Limits of requests, runs and workers. Sizes in bytes.
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
@@ -203,6 +222,7 @@ struct Settings {
   std::optional<limits::RateLimitOptions> rate_limit;
   MediaSettings media;
   EvaluationSettings evaluation;
+  FacadesSettings facades;
   LimitSettings limits;
   IdOptions ids;
   ThreadNameSettings thread_names;

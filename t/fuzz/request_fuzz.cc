@@ -26,7 +26,7 @@ void Require(bool condition) {
 
 void TryPath(std::string_view path) {
   for (std::string_view method : {"GET", "POST", "DELETE"}) {
-    RouteMatch match = MatchRoute(method, path);
+    RouteMatch match = MatchRoute({}, method, path);
     if (match.kind != RouteMatch::Kind::kFound) continue;
     for (const std::string& parameter : match.path_parameters) {
       Require(parameter != "." && parameter != ".." && !parameter.starts_with("../"));

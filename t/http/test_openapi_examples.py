@@ -116,8 +116,10 @@ def test_every_example_works(service, openapi):
         if "/stream" in path:
             assert example.keys() == reply.lines()[0].keys()
             continue
-        data = reply.json()["data"]
         assert example.keys() == reply.json().keys(), path
+        if path.startswith("/openai/"):  # a façade has no envelope
+            continue
+        data = reply.json()["data"]
         if isinstance(data, dict) and path != "/v1/graph:StateSchema":
             assert example["data"].keys() == data.keys(), f"{method} {path}: {data}"
         for name, (made_by, made_at, find) in _MADE_IDS.items():

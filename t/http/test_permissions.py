@@ -53,6 +53,9 @@ PERMISSIONS = {
     ("GET", "/v1/config/multimodal"): "config:read",
     ("GET", "/v1/evals/runs"): None,
     ("GET", "/v1/evals/runs/{run_id}"): None,
+    ("GET", "/openai/v1/models"): "graph:read",
+    ("GET", "/openai/v1/models/{model}"): "graph:read",
+    ("POST", "/openai/v1/chat/completions"): "graph:invoke",
 }
 _ALL = sorted({scope for scope in PERMISSIONS.values() if scope})
 
@@ -72,7 +75,7 @@ def _operations(service):
 
 
 def _ask(service, method, path, socket, headers):
-    for name in ("thread_id", "message_id", "memory_id", "file_id", "run_id"):
+    for name in ("thread_id", "message_id", "memory_id", "file_id", "run_id", "model"):
         path = path.replace("{%s}" % name, "unused")
     if not socket:
         return service.request(method, path, {} if method != "GET" else None, headers=headers)
@@ -82,6 +85,15 @@ def _ask(service, method, path, socket, headers):
         if reply.status != 101:
             reply.body = connection.read_exactly(int(reply.header("Content-Length")))
         return reply
+
+
+def _refusal(path, reply):
+    """Status, code and text of a refusal, in the form of the route's protocol."""
+    if path.startswith("/openai/"):
+        error = reply.json()["error"]
+        return reply.status, error["code"], error["message"]
+    body = reply.json()
+    return reply.status, body.get("error_code"), body["detail"]
 
 
 def test_routes_ask_for_what_they_should(guarded):
@@ -95,8 +107,9 @@ def test_each_route_wants_its_own_scope_and_no_other(guarded):
             continue
         others = [scope for scope in _ALL if scope != permission]
         reply = _ask(guarded, method, path, socket, bearer(scopes=others))
-        assert reply.status == 403, (method, path, reply.text)
-        assert reply.json()["detail"] == f"Missing required scope: {permission}"
+        status, _, text = _refusal(path, reply)
+        assert status == 403, (method, path, reply.text)
+        assert text == f"Missing required scope: {permission}"
         if socket:
             assert reply.header("X-WS-Close-Code") == "1008"
         reply = _ask(guarded, method, path, socket, bearer(scopes=[permission]))
@@ -116,4 +129,5 @@ def test_each_route_wants_a_token_unless_it_is_public(guarded):
             if permission is None:
                 assert reply.status in (200, 404), path
             else:
-                assert reply.status == 403 and reply.json()["error_code"] == code, path
+                wanted = (401, "invalid_api_key") if path.startswith("/openai/") else (403, code)
+                assert _refusal(path, reply)[:2] == wanted, path

@@ -41,6 +41,16 @@ json MessagesOf(std::vector<Message>& messages, const IdGenerator& ids) {
   return list;
 }
 
+json ClientToolsOf(const std::vector<ClientTool>& tools) {
+  json list = json::array();
+  for (const ClientTool& tool : tools) {
+    list.push_back({{"name", tool.name},
+                    {"description", tool.description},
+                    {"parameters", tool.parameters_json}});
+  }
+  return list;
+}
+
 // --- reading: each returns false if the member is missing or of another type -------------------
 
 bool ReadText(const json& object, const char* key, std::string& out) {
@@ -76,6 +86,25 @@ bool ReadMessages(const json& object, const char* key, std::vector<Message>& out
   return true;
 }
 
+// Absent in requests of an older build, and null: the service's tools.
+bool ReadClientTools(const json& object, const char* key,
+                     std::optional<std::vector<ClientTool>>& out) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return true;
+  if (!found->is_array()) return false;
+  out.emplace();
+  for (const json& item : *found) {
+    ClientTool tool;
+    if (!item.is_object() || !ReadText(item, "name", tool.name) ||
+        !ReadText(item, "description", tool.description) ||
+        !ReadText(item, "parameters", tool.parameters_json)) {
+      return false;
+    }
+    out->push_back(std::move(tool));
+  }
+  return true;
+}
+
 bool ReadScope(const json& object, state::Scope& out) {
   const auto found = object.find("scope");
   if (found == object.end() || !found->is_object()) return false;
@@ -105,6 +134,7 @@ Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::str
   stored["messages"] = MessagesOf(request.messages, ids);
   stored["initial_context"] = MessagesOf(request.initial_context, ids);
   stored["initial_state"] = request.initial_state != nullptr ? *request.initial_state : json();
+  if (request.client_tools) stored["client_tools"] = ClientToolsOf(*request.client_tools);
   stored["recursion_limit"] = request.recursion_limit;
   stored["cancelled_after_ms"] = request.cancelled_after.count();
   stored["trace_parent"] = request.trace_parent;
@@ -131,6 +161,8 @@ Result<RunRequest> LoadRequest(std::string_view text) {
     return Damaged("initial_context");
   }
   if (!ReadObject(*stored, "initial_state", request.initial_state)) return Damaged("initial_state");
+  if (!ReadClientTools(*stored, "client_tools", request.client_tools))
+    return Damaged("client_tools");
   int64_t recursion_limit = 0;
   if (!ReadNumber(*stored, "recursion_limit", recursion_limit) || recursion_limit < 0 ||
       recursion_limit > std::numeric_limits<int>::max()) {

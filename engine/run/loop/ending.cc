@@ -38,7 +38,8 @@ std::string ReasonOfFailure(const Status& failure) {
 // and release its lease.
 RunOutcome RunLoop::Conclude(Ending ending) {
   if (ending.leaves) return Leave();
-  if (ending.status == RunStatus::kDone && !IsAnswered()) ShortenWindow();
+  // No later run has the window of a transient run.
+  if (ending.status == RunStatus::kDone && !IsAnswered() && !request_.transient) ShortenWindow();
   NameThread();
   Status recorded = Record(ending);
   if (!recorded.ok() && ending.status != RunStatus::kError) ending = Fail(recorded);

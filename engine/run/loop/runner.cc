@@ -60,10 +60,11 @@ state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& 
   return begin;
 }
 
-// Without a checkpointer each run has a new thread, which no later run can use.
-state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
+// Without a checkpointer each run has a new thread, which no later run can use. That of a transient
+// run is not even shown, so that it needs no name.
+state::BeginRunReply BeginUnstored(const RunRequest& request, const RunEnvironment& environment) {
   state::BeginRunReply reply;
-  reply.created = true;
+  reply.created = !request.transient;
   reply.state.record.thread_id = environment.thread_id;
   return reply;
 }
@@ -128,7 +129,7 @@ Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnviron
   for (int attempt = 0; attempt < kThreadIdAttemptsMax; ++attempt) {
     environment.thread_id =
         request.thread_id.empty() ? environment.services->ids->Next() : request.thread_id;
-    if (state_ == nullptr) return BeginUnstored(environment);
+    if (StateFor(request) == nullptr) return BeginUnstored(request, environment);
     state::BeginRunRequest begin = BeginOf(request, environment, options_);
     begin.reply_bytes_max = reply_bytes_max;
     Result<state::BeginRunReply> begun = state_->BeginRun(begin, &cancellation);
@@ -158,6 +159,9 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
   if (request.accepted) environment->hand_over = request.accepted->hand_over;
+  if (request.client_tools) {
+    environment->remote_tools = ClientToolSet(*graph_, *request.client_tools);
+  }
   return environment;
 }
 
@@ -182,7 +186,7 @@ auto Runner::WhileLeased(const RunRequest& request, const BegunRun& begun, Work 
 // Releases the thread unchanged. An accepted run goes to another worker if the failure may pass.
 void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
                      std::string reason) const {
-  if (state_ == nullptr) return;
+  if (StateFor(request) == nullptr) return;
   const RunEnvironment& environment = *begun.environment;
   if (request.accepted && reason.empty() && MayPassElsewhere(failure)) {
     const Status given = state_->HandOverRun(environment.thread_id, environment.run_id);
@@ -223,7 +227,7 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
   BegunRun begun;
   AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation, reply_bytes_max));
   begun.environment = environment;
-  if (options_.remote_tools == nullptr) return begun;
+  if (options_.remote_tools == nullptr || request.client_tools) return begun;
   const auto find_tools = [&]() -> Status {
     environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
     return Status::Ok();
@@ -326,8 +330,8 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
   BegunRun& begun = opening->begun;
   // From here on this run holds the thread's lease, and the loop releases it.
   return WhileLeased(request, begun, [&]() -> Result<RunOutcome> {
-    const auto loop = std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply,
-                                                std::move(opening->inputs), sink);
+    const auto loop = std::make_unique<RunLoop>(begun.environment, request, StateFor(request),
+                                                begun.reply, std::move(opening->inputs), sink);
     return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
   });
 }

@@ -82,6 +82,10 @@ class Runner {
   auto WhileLeased(const RunRequest& request, const BegunRun& begun, Work work) -> decltype(work());
   void Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
                std::string reason = {}) const;
+  // Null if nothing of the run is stored.
+  state::Service* StateFor(const RunRequest& request) const {
+    return request.transient ? nullptr : state_;
+  }
   Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
   Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,

@@ -87,6 +87,11 @@ Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment, cons
         ToolsOf(environment.graph, agent.tool_node, environment.services->catalog,
                 environment.remote_tools.get(), environment.cancellation, environment.deadline),
         agent.tools_tags));
+  } else if (environment.remote_tools != nullptr && agent.output_field.empty()) {
+    for (const tools::CatalogToolPtr& entry : environment.remote_tools->OfNoNode()) {
+      const Tool& tool = entry->tool;
+      request.tools.push_back({tool.name, tool.description, tool.parameters_json});
+    }
   }
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;

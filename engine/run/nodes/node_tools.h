@@ -18,6 +18,7 @@ struct OfferedTool {
   std::shared_ptr<const Tool> tool;
   tools::ToolOrigin origin = tools::ToolOrigin::kLocal;
   tools::JsonSchemaPtr schema = nullptr;  // schema of the arguments; null: not checked
+  bool has_all_tags = false;
 };
 
 using OfferedTools = std::vector<OfferedTool>;

@@ -19,7 +19,9 @@ bool IsToolName(std::string_view name) {
          });
 }
 
-tools::CatalogToolPtr MakeTool(const state::RemoteTool& remote) {
+// `Remote` is a RemoteTool of the state or a ClientTool.
+template <typename Remote>
+tools::CatalogToolPtr MakeTool(const Remote& remote) {
   auto entry = std::make_shared<tools::CatalogTool>();
   entry->tool.name = remote.name;
   entry->tool.description = remote.description;
@@ -37,7 +39,44 @@ bool HasOwnTool(const graph::ToolNode& node, const std::string& name) {
                      [&](const HttpTool& tool) { return tool.name == name; });
 }
 
+// The problems that do not depend on the graph.
+template <typename Remote>
+std::optional<RemoteToolProblem> FindOwnProblem(const Remote& tool) {
+  if (tool.description.size() > kRemoteToolDescriptionBytesMax) {
+    return RemoteToolProblem{
+        "description",
+        "must have at most " + std::to_string(kRemoteToolDescriptionBytesMax) + " bytes"};
+  }
+  if (tool.parameters_json.size() > kRemoteToolSchemaBytesMax) {
+    return RemoteToolProblem{
+        "parameters", "must have at most " + std::to_string(kRemoteToolSchemaBytesMax) + " bytes"};
+  }
+  const Status schema = tools::JsonSchema::CompileParameters(tool.parameters_json).status();
+  if (!schema.ok()) return RemoteToolProblem{"parameters", schema.message()};
+  return std::nullopt;
+}
+
+constexpr char kToolNameRule[] = "must be 1 to 64 letters, digits, _ or -";
+
 }  // namespace
+
+RemoteToolSet::RemoteToolSet(const graph::CompiledGraph& graph,
+                             const std::vector<ClientTool>& client_tools)
+    : has_all_tags_(true) {
+  for (const ClientTool& tool : client_tools) {
+    const tools::CatalogToolPtr entry = MakeTool(tool);
+    nodes_[""].push_back(entry);
+    for (const graph::Node& node : graph.nodes()) {
+      const auto* own = std::get_if<graph::ToolNode>(&node.kind);
+      if (own != nullptr && !HasOwnTool(*own, tool.name)) nodes_[node.name].push_back(entry);
+    }
+  }
+}
+
+RemoteToolSetPtr ClientToolSet(const graph::CompiledGraph& graph,
+                               const std::vector<ClientTool>& tools) {
+  return std::make_shared<const RemoteToolSet>(graph, tools);
+}
 
 RemoteToolSet::RemoteToolSet(const std::vector<state::RemoteTool>& remote_tools) {
   for (const state::RemoteTool& remote : remote_tools) {
@@ -69,24 +108,23 @@ std::optional<RemoteToolProblem> FindProblem(const graph::CompiledGraph& graph,
   if (node == nullptr) return RemoteToolProblem{"node", "there is no node \"" + tool.node + "\""};
   const auto* tools = std::get_if<graph::ToolNode>(&node->kind);
   if (tools == nullptr) return RemoteToolProblem{"node", "\"" + tool.node + "\" is no tool node"};
-  if (!IsToolName(tool.name)) {
-    return RemoteToolProblem{"name", "must be 1 to 64 letters, digits, _ or -"};
-  }
+  if (!IsToolName(tool.name)) return RemoteToolProblem{"name", kToolNameRule};
   if (HasOwnTool(*tools, tool.name)) {
     return RemoteToolProblem{"name", "the node has a tool of its own of that name"};
   }
-  if (tool.description.size() > kRemoteToolDescriptionBytesMax) {
-    return RemoteToolProblem{
-        "description",
-        "must have at most " + std::to_string(kRemoteToolDescriptionBytesMax) + " bytes"};
+  return FindOwnProblem(tool);
+}
+
+std::optional<RemoteToolProblem> FindClientToolProblem(const graph::CompiledGraph& graph,
+                                                       const ClientTool& tool) {
+  if (!IsToolName(tool.name)) return RemoteToolProblem{"name", kToolNameRule};
+  for (const graph::Node& node : graph.nodes()) {
+    const auto* own = std::get_if<graph::ToolNode>(&node.kind);
+    if (own != nullptr && HasOwnTool(*own, tool.name)) {
+      return RemoteToolProblem{"name", "the agent has a tool of its own of that name"};
+    }
   }
-  if (tool.parameters_json.size() > kRemoteToolSchemaBytesMax) {
-    return RemoteToolProblem{
-        "parameters", "must have at most " + std::to_string(kRemoteToolSchemaBytesMax) + " bytes"};
-  }
-  const Status schema = tools::JsonSchema::CompileParameters(tool.parameters_json).status();
-  if (!schema.ok()) return RemoteToolProblem{"parameters", schema.message()};
-  return std::nullopt;
+  return FindOwnProblem(tool);
 }
 
 RemoteTools::RemoteTools(std::vector<state::RemoteTool> declared, state::Service* state,

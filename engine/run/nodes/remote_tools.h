@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "graph/compiled_graph.h"
 #include "run/run_environment.h"
+#include "run/run_request.h"
 #include "state/types.h"
 #include "tools/call/catalog_tool.h"
 
@@ -29,15 +30,26 @@ inline constexpr size_t kRemoteToolSchemaBytesMax = 64 * 1024;
 class RemoteToolSet {
  public:
   explicit RemoteToolSet(const std::vector<state::RemoteTool>& tools);
+  // The tools of one run's client, at every tool node that has no tool of that name, and for agents
+  // without a tool node.
+  RemoteToolSet(const graph::CompiledGraph& graph, const std::vector<ClientTool>& tools);
 
   // Returns the node's tools, which have no functions; empty if the node has none.
   const tools::ToolList& Of(std::string_view node) const;
+  // Returns the tools for agents without a tool node, whose calls end the run.
+  const tools::ToolList& OfNoNode() const { return Of(""); }
+  // True if agents are offered the tools whatever tags they select.
+  bool has_all_tags() const { return has_all_tags_; }
 
  private:
+  bool has_all_tags_ = false;
   std::map<std::string, tools::ToolList, std::less<>> nodes_;
 };
 
 using RemoteToolSetPtr = std::shared_ptr<const RemoteToolSet>;
+
+RemoteToolSetPtr ClientToolSet(const graph::CompiledGraph& graph,
+                               const std::vector<ClientTool>& tools);
 
 // Returns the remote tools that the graph's tool nodes declare.
 std::vector<state::RemoteTool> DeclaredRemoteTools(const graph::CompiledGraph& graph);
@@ -50,6 +62,9 @@ struct RemoteToolProblem {
 };
 std::optional<RemoteToolProblem> FindProblem(const graph::CompiledGraph& graph,
                                              const state::RemoteTool& tool);
+// The same for a tool of a run's client.
+std::optional<RemoteToolProblem> FindClientToolProblem(const graph::CompiledGraph& graph,
+                                                       const ClientTool& tool);
 
 // The worker's cache of remote tools; one per worker. Thread-safe. AsOf, Newest and SetUp suspend
 // the calling fiber while they call the state service.

@@ -132,8 +132,9 @@ Reply Refuse(const ErrorInfo& error, bool handshake, std::string_view request_id
   return reply;
 }
 
-Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id) {
-  Reply reply = ErrorReply(ApiError::kMethodNotAllowed, request_id);
+Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id,
+                            ErrorRenderer render) {
+  Reply reply = render({ApiError::kMethodNotAllowed, "", {}}, request_id);
   reply.headers.emplace_back("Allow", allow);
   return reply;
 }

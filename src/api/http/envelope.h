@@ -48,6 +48,7 @@ Reply ErrorReply(ApiError error, std::string_view request_id);
 Reply Refuse(const ErrorInfo& error, bool handshake, std::string_view request_id,
              ErrorRenderer render = ErrorReply);
 // 405 with an Allow header. `allow` as in RouteMatch.
-Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id);
+Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id,
+                            ErrorRenderer render = ErrorReply);
 
 }  // namespace agent_graph::api

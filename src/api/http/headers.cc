@@ -8,11 +8,12 @@ namespace {
 constexpr std::string_view kExposedHeaders =
     "X-Request-ID, X-Timestamp, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, "
     "X-RateLimit-Reset, X-RateLimit-Reset-After, Content-Disposition, ETag, Content-Range, "
-    "Location, "
+    "Location, X-Thread-Id, "
     "Accept-Ranges, WWW-Authenticate";
 constexpr std::string_view kAllowedMethods = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 constexpr std::string_view kAllowedHeaders =
-    "Authorization, Content-Type, Accept, X-Request-ID, Idempotency-Key, Last-Event-ID";
+    "Authorization, Content-Type, Accept, X-Request-ID, Idempotency-Key, Last-Event-ID, "
+    "X-Thread-Id";
 constexpr std::string_view kPreflightSeconds = "600";
 constexpr size_t kRequestedHeadersBytesMax = 2048;
 constexpr size_t kStandardHeadersMax = 13;

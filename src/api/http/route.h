@@ -15,8 +15,10 @@ struct SocketMessage;
 }
 
 namespace agent_graph::settings {
+struct FacadeSettings;
+struct FacadesSettings;
 struct Settings;
-}
+}  // namespace agent_graph::settings
 
 namespace agent_graph::api {
 
@@ -37,6 +39,8 @@ enum class Access : uint8_t {
   kGuarded,  // the caller needs the route's permission
   kDocumentation,
 };
+// The protocol that a route speaks. kNone: that of this API.
+enum class Facade : uint8_t { kNone, kOpenAi };
 enum class Transport : uint8_t {
   kHttp,
   kSocket,      // a WebSocket of JSON messages
@@ -46,7 +50,9 @@ enum class Transport : uint8_t {
 // Examples in the OpenAPI document. A test sends each of them.
 struct RouteExample {
   std::string_view request = {};  // JSON of the body; for a WebSocket: of the client's first frame
-  std::string_view answer = {};   // JSON of `data` in the response, or of one line of a stream
+  // JSON of `data` in the response, or of one line of a stream; in a façade of the whole response.
+  std::string_view answer = {};
+  std::string_view events = {};  // of a façade: the response as server-sent events; empty: never
 };
 
 struct Route {
@@ -75,6 +81,7 @@ struct Route {
   std::optional<ErrorInfo> (*closed)(const settings::Settings&) = nullptr;
   // Renders the errors of the route. Routes of other protocols have renderers of their own.
   ErrorRenderer render_error = ErrorReply;
+  Facade facade = Facade::kNone;
   RouteExample example = {};
 };
 

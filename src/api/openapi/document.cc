@@ -60,6 +60,7 @@ json PathParameterSchema(std::string_view name) {
 std::string_view PathExample(std::string_view name) {
   if (name == "thread_id") return "tour";
   if (name == "message_id") return "tour-1";
+  if (name == "model") return "support";
   return {};
 }
 
@@ -140,7 +141,29 @@ json StreamContent(const Route& route) {
   return {{"text/event-stream", lines}, {"application/x-ndjson", lines}};
 }
 
+// Returns the table of the façade that has the route; null: it is a route of this API.
+const FacadeTable* FacadeOf(const Route& route) {
+  for (const FacadeTable& table : Facades()) {
+    if (table.facade == route.facade) return &table;
+  }
+  return nullptr;
+}
+
+json FacadeContent(const Route& route) {
+  json content = {
+      {"application/json",
+       {{"schema", Reference(route.shape.data)}, {"example", json::parse(route.example.answer)}}}};
+  if (!route.example.events.empty()) {
+    content["text/event-stream"] = {{"schema", {{"type", "string"}}},
+                                    {"example", route.example.events}};
+  }
+  return content;
+}
+
 json Success(const Route& route) {
+  if (route.facade != Facade::kNone) {
+    return {{"description", "Success"}, {"content", FacadeContent(route)}};
+  }
   if (route.transport != Transport::kHttp)
     return {{"description", "The connection is a WebSocket"}};
   if (route.shape.data == kStreamAnswer) {
@@ -157,8 +180,14 @@ json Success(const Route& route) {
   return {{"description", "Success"}, {"content", {{"application/json", std::move(content)}}}};
 }
 
+json ErrorResponse(std::string_view schema) {
+  return {{"description", "The request failed"},
+          {"content", {{"application/json", {{"schema", Reference(schema)}}}}}};
+}
+
 json Responses(const Route& route) {
   json error = {{"$ref", "#/components/responses/Error"}};
+  if (const FacadeTable* facade = FacadeOf(route)) error = ErrorResponse(facade->error_schema);
   const int status = route.transport == Transport::kHttp ? route.shape.status : 101;
   json responses = {{std::to_string(status), Success(route)}, {"4XX", error}, {"5XX", error}};
   if (!route.shape.pending.empty()) {
@@ -176,6 +205,7 @@ json Operation(const Route& route, bool guarded) {
                     {"description", route.description}};
   const bool has_permission = route.permission.resource != auth::Resource::kNone;
   operation["tags"] = {has_permission ? NameOf(route.permission.resource) : "public"};
+  if (const FacadeTable* facade = FacadeOf(route)) operation["tags"] = {facade->name};
   if (json parameters = Parameters(route); !parameters.empty()) {
     operation["parameters"] = std::move(parameters);
   }
@@ -196,24 +226,29 @@ json Operation(const Route& route, bool guarded) {
   return operation;
 }
 
-json Paths(bool guarded) {
+json Paths(const settings::FacadesSettings& facades, bool guarded) {
   json paths = json::object();
   for (const Route& route : Routes()) {
     if (route.access == Access::kDocumentation) continue;
-    paths[std::string(route.pattern)][MethodKey(route.method)] = Operation(route, guarded);
+    const std::string path = PathOf(facades, route);
+    if (path.empty()) continue;
+    paths[path][MethodKey(route.method)] = Operation(route, guarded);
   }
   return paths;
 }
 
-json Schemas() {
+json Schemas(const settings::FacadesSettings& facades) {
   json schemas = json::object();
   for (const Route& route : Routes()) {
-    const FieldTable* body = route.shape.body;
+    const FieldTable* body = PathOf(facades, route).empty() ? nullptr : route.shape.body;
     if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
   }
   for (std::string_view text : {kMessageSchemas, kEnvelopeSchemas, kGraphSchemas, kRunSchemas,
                                 kThreadSchemas, kMemorySchemas, kFileSchemas}) {
     schemas.update(json::parse(text));
+  }
+  for (const FacadeTable& facade : Facades()) {
+    if (facade.settings(facades).enabled) schemas.update(json::parse(facade.schemas));
   }
   return schemas;
 }
@@ -238,12 +273,10 @@ std::string OpenApiDocument(const settings::Settings& settings, std::string_view
   json document = {{"openapi", "3.1.0"},
                    {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
                    {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},
-                   {"paths", Paths(guarded)}};
+                   {"paths", Paths(settings.facades, guarded)}};
   json& components = document["components"];
-  components["schemas"] = Schemas();
-  components["responses"]["Error"] = {
-      {"description", "The request failed"},
-      {"content", {{"application/json", {{"schema", Reference("Error")}}}}}};
+  components["schemas"] = Schemas(settings.facades);
+  components["responses"]["Error"] = ErrorResponse("Error");
   if (guarded) {
     components["securitySchemes"] = SecuritySchemes();
     document["security"] = {{{"bearer", json::array()}}};

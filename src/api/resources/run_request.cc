@@ -77,16 +77,22 @@ std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller
   return std::make_shared<const json>(std::move(seen));
 }
 
-GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
-                              const std::string& messages_key) {
-  const json& body = context.body();
-  GraphRequest request;
-  run::RunRequest& run = request.run;
+run::RunRequest RunRequestOf(const HandlerContext& context) {
+  run::RunRequest run;
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
   run.user = context.caller().user;
   run.trace_parent = context.head().Header("traceparent");
   run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
+  return run;
+}
+
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
+                              const std::string& messages_key) {
+  const json& body = context.body();
+  GraphRequest request;
+  run::RunRequest& run = request.run;
+  run = RunRequestOf(context);
   run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
   const json* config = FindMember(body, "config");
   if (config != nullptr) {

@@ -18,6 +18,9 @@ struct GraphRequest {
   Granularity granularity = Granularity::kLow;
 };
 
+// Returns a run of the caller, with what does not depend on the body.
+run::RunRequest RunRequestOf(const HandlerContext& context);
+
 // Reads a body whose fields were checked. `messages_key` is the member with the messages. Problems
 // of the messages and of `initial_state.context` are added to `problems`.
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,

@@ -9,6 +9,7 @@ import sys
 
 from . import environment, http1
 from .certificate import self_signed
+from .clients import INSTALLED
 from .command import RunningAgent
 from .configuration import load_module, nginx_configuration, service_configuration
 from .examples import output_differences
@@ -35,11 +36,16 @@ class _Recipe(Service):
 
 
 class ExampleRunner:
-    """`instances`: every nginx that is started, for the fixture that stops them."""
+    """`instances`: every nginx that is started, for the fixture that stops them. `clients`: programs
+    may import the packages of t/clients."""
 
-    def __init__(self, directory, instances):
+    def __init__(self, directory, instances, clients=False):
         self.folder = directory / "work"
         self.folder.mkdir(exist_ok=True)
+        self._variables = {}
+        if clients:
+            self._variables["PYTHONPATH"] = str(INSTALLED / "python")
+            (self.folder / "node_modules").symlink_to(INSTALLED / "node_modules")
         self._routes = set()
         self._directory = directory
         self._instances = instances
@@ -219,7 +225,7 @@ class ExampleRunner:
         done = subprocess.run(
             programs[language],
             cwd=self.folder,
-            env={"PATH": f"{environment.BUILD}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder), "PYTHONUNBUFFERED": "1"},
+            env={"PATH": f"{environment.BUILD}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder), "PYTHONUNBUFFERED": "1"} | self._variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

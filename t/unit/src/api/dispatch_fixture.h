@@ -81,7 +81,7 @@ class DispatchTest : public testing::Test {
   bridge::RequestHead Head(const std::string& method, const std::string& target) {
     bridge::RequestHead head;
     size_t question = target.find('?');
-    RouteMatch match = MatchRoute(method, target.substr(0, question));
+    RouteMatch match = MatchRoute({}, method, target.substr(0, question));
     EXPECT_EQ(match.kind, RouteMatch::Kind::kFound) << target;
     head.route = match.route;
     head.path_parameters = match.path_parameters;

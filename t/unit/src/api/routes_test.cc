@@ -17,7 +17,7 @@ struct Found {
 class FoundRoutes : public testing::TestWithParam<Found> {};
 
 TEST_P(FoundRoutes, MatchWithDecodedParameters) {
-  RouteMatch match = MatchRoute(GetParam().method, GetParam().path);
+  RouteMatch match = MatchRoute({}, GetParam().method, GetParam().path);
   ASSERT_EQ(match.kind, Kind::kFound) << GetParam().path;
   EXPECT_EQ(Routes()[match.route].pattern, GetParam().pattern);
   EXPECT_EQ(match.path_parameters, GetParam().parameters);
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(MatchRoute, FindsIdsOfAKilobyte) {
   std::string id(1024, 'x');
-  RouteMatch match = MatchRoute("GET", "/v1/threads/" + id);
+  RouteMatch match = MatchRoute({}, "GET", "/v1/threads/" + id);
   ASSERT_EQ(match.kind, Kind::kFound);
   EXPECT_EQ(match.path_parameters, std::vector<std::string>{id});
 }
@@ -94,7 +94,7 @@ TEST(MatchRoute, FindsNoOtherPath) {
                            "/v1/threads/a/messages/m/n",
                            "/a/b/c/d/e/f/g/h/i/j",
                            "/v1//threads"}) {
-    EXPECT_EQ(MatchRoute("GET", path).kind, Kind::kNotFound) << path;
+    EXPECT_EQ(MatchRoute({}, "GET", path).kind, Kind::kNotFound) << path;
   }
 }
 
@@ -103,17 +103,17 @@ TEST(MatchRoute, LeadsIdsWithDotsOnlyToWritesThatCreateTheThread) {
   const std::string dots[] = {".", "..", "%2e%2E", "a%2F..%2Fb", "%2F.", ".%2Fa"};
   for (const std::string& id : dots) {
     const std::string thread = "/v1/threads/" + id;
-    const RouteMatch state = MatchRoute("PUT", thread + "/state");
+    const RouteMatch state = MatchRoute({}, "PUT", thread + "/state");
     EXPECT_EQ(state.kind, Kind::kFound) << id;
     EXPECT_EQ(state.path_parameters.size(), 1u);
-    EXPECT_EQ(MatchRoute("POST", thread + "/messages").kind, Kind::kFound) << id;
+    EXPECT_EQ(MatchRoute({}, "POST", thread + "/messages").kind, Kind::kFound) << id;
     for (const char* method : {"GET", "HEAD", "DELETE", "POST", "PATCH"}) {
-      EXPECT_EQ(MatchRoute(method, thread + "/state").kind, Kind::kNotFound) << method << id;
+      EXPECT_EQ(MatchRoute({}, method, thread + "/state").kind, Kind::kNotFound) << method << id;
     }
-    EXPECT_EQ(MatchRoute("GET", thread).kind, Kind::kNotFound) << id;
-    EXPECT_EQ(MatchRoute("DELETE", thread + "/messages/m").kind, Kind::kNotFound) << id;
-    EXPECT_EQ(MatchRoute("PUT", "/v1/store/memories/" + id).kind, Kind::kNotFound) << id;
-    EXPECT_EQ(MatchRoute("PUT", "/v1/" + id + "/threads/t/state").kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute({}, "GET", thread).kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute({}, "DELETE", thread + "/messages/m").kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute({}, "PUT", "/v1/store/memories/" + id).kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute({}, "PUT", "/v1/" + id + "/threads/t/state").kind, Kind::kNotFound) << id;
   }
 }
 
@@ -126,18 +126,19 @@ TEST(MatchRoute, AllowsOneSlashAtTheEnd) {
     }
     const char* const methods[] = {"GET", "POST", "PUT", "DELETE"};
     const char* const method = methods[static_cast<size_t>(route.method)];
-    const RouteMatch plain = MatchRoute(method, path);
-    const RouteMatch slashed = MatchRoute(method, path + "/");
+    const RouteMatch plain = MatchRoute({}, method, path);
+    const RouteMatch slashed = MatchRoute({}, method, path + "/");
     ASSERT_EQ(slashed.kind, Kind::kFound) << path;
     EXPECT_EQ(slashed.route, plain.route) << path;
     EXPECT_EQ(slashed.path_parameters, plain.path_parameters) << path;
     EXPECT_TRUE(slashed.trailing_slash);
     EXPECT_FALSE(plain.trailing_slash);
   }
-  EXPECT_EQ(Routes()[MatchRoute("GET", "/v1/threads/").route].pattern, "/v1/threads");
-  EXPECT_EQ(MatchRoute("DELETE", "/v1/threads/").kind, Kind::kMethodNotAllowed)
+  EXPECT_EQ(Routes()[MatchRoute({}, "GET", "/v1/threads/").route].pattern, "/v1/threads");
+  EXPECT_EQ(MatchRoute({}, "DELETE", "/v1/threads/").kind, Kind::kMethodNotAllowed)
       << "no thread of an empty id";
-  EXPECT_EQ(MatchRoute("GET", "/v1/threads//state/").path_parameters, std::vector<std::string>{""});
+  EXPECT_EQ(MatchRoute({}, "GET", "/v1/threads//state/").path_parameters,
+            std::vector<std::string>{""});
 }
 
 TEST(MatchRoute, ListsTheMethodsOfAPath) {
@@ -156,10 +157,55 @@ TEST(MatchRoute, ListsTheMethodsOfAPath) {
       {"get", "/v1/graph", "GET, HEAD, OPTIONS"},
   };
   for (const auto& [method, path, allow] : cases) {
-    RouteMatch match = MatchRoute(method, path);
+    RouteMatch match = MatchRoute({}, method, path);
     EXPECT_EQ(match.kind, Kind::kMethodNotAllowed) << method << " " << path;
     EXPECT_EQ(match.allow, allow);
   }
+}
+
+// Settings with the OpenAI façade at this path.
+settings::FacadesSettings OpenAiAt(const char* path) {
+  settings::FacadesSettings facades;
+  facades.openai.facade.path = path;
+  return facades;
+}
+
+TEST(MatchRoute, FindsTheRoutesOfAFacadeBelowItsPath) {
+  const settings::FacadesSettings moved = OpenAiAt("/v1");
+  const RouteMatch there = MatchRoute(moved, "GET", "/v1/models/org%2Fm");
+  ASSERT_EQ(there.kind, Kind::kFound);
+  EXPECT_EQ(Routes()[there.route].pattern, "/openai/v1/models/{model}");
+  EXPECT_EQ(there.path_parameters, std::vector<std::string>{"org/m"});
+  EXPECT_EQ(MatchRoute(moved, "GET", "//v1/models").kind, Kind::kFound);
+  EXPECT_EQ(MatchRoute(moved, "GET", "/openai/v1/models").kind, Kind::kNotFound);
+  EXPECT_EQ(MatchRoute(moved, "GET", "/v1/graph").kind, Kind::kFound);
+  EXPECT_EQ(Routes()[MatchRoute(moved, "GET", "/v1/graph").route].pattern, "/v1/graph");
+  EXPECT_EQ(MatchRoute({}, "GET", "/openai/v1models").kind, Kind::kNotFound);
+  EXPECT_EQ(MatchRoute({}, "DELETE", "/openai/v1/models").allow, "GET, HEAD, OPTIONS");
+}
+
+TEST(MatchRoute, FindsNoRouteOfADisabledFacade) {
+  settings::FacadesSettings off;
+  off.openai.facade.enabled = false;
+  EXPECT_EQ(MatchRoute(off, "GET", "/openai/v1/models").kind, Kind::kNotFound);
+  EXPECT_EQ(RendererOf(off, "/openai/v1/models"), ErrorReply);
+}
+
+TEST(RendererOf, IsThatOfTheFacadeBelowItsPathOnly) {
+  EXPECT_NE(RendererOf({}, "/openai/v1/unknown"), ErrorReply);
+  EXPECT_EQ(RendererOf({}, "/openai"), ErrorReply);
+  EXPECT_EQ(RendererOf({}, "/v1/unknown"), ErrorReply);
+  const settings::FacadesSettings moved = OpenAiAt("/v1");
+  EXPECT_NE(RendererOf(moved, "/v1/unknown"), ErrorReply);
+  EXPECT_EQ(RendererOf(moved, "/v1/threads/a/state"), ErrorReply);
+}
+
+TEST(CheckFacadePaths, RefusesAPathThatLeadsElsewhere) {
+  EXPECT_TRUE(CheckFacadePaths({}).ok());
+  EXPECT_TRUE(CheckFacadePaths(OpenAiAt("/v1")).ok());
+  EXPECT_EQ(CheckFacadePaths(OpenAiAt("/v1/threads")).message(),
+            "facades.openai.path: \"/v1/threads\" leads GET /v1/threads/models to another route; "
+            "choose another path");
 }
 
 TEST(Routes, HaveAHandlerUnlessNative) {

@@ -46,7 +46,7 @@ class SocketTurnsTest : public testing::Test {
   // A socket with `credit` whose frames are all refused.
   std::shared_ptr<bridge::Exchange> Open(bridge::CreditLimits credit) {
     bridge::RequestHead head;
-    head.route = MatchRoute("GET", "/v1/graph/ws").route;
+    head.route = MatchRoute({}, "GET", "/v1/graph/ws").route;
     head.method = "GET";
     head.path = "/v1/graph/ws";
     head.websocket = true;

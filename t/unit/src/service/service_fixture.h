@@ -44,7 +44,7 @@ class Loop {
 
   // False if the service refuses the request; a request in flight then stays the current one.
   bool Begin(const std::string& method, const std::string& path, const std::string& body = "") {
-    const api::RouteMatch match = api::MatchRoute(method, path);
+    const api::RouteMatch match = api::MatchRoute({}, method, path);
     EXPECT_EQ(match.kind, api::RouteMatch::Kind::kFound) << path;
     bridge::RequestHead head;
     head.route = match.route;

@@ -23,6 +23,7 @@ RunRequest Example() {
   request.config = Json(R"({"user_id":"u1","model":"m","secrets":{"key":"s3cret"}})");
   request.initial_context = {Message::Assistant("before")};
   request.initial_state = Json(R"({"topic":"rain"})");
+  request.client_tools = {{"weather", "The weather.", R"({"type":"object"})"}};
   request.recursion_limit = 7;
   request.cancelled_after = std::chrono::milliseconds(1500);
   request.trace_parent = "00-1-2-01";
@@ -50,6 +51,11 @@ TEST(StoredRequest, IsReadBack) {
   ASSERT_EQ(loaded->initial_context.size(), 1u);
   EXPECT_EQ(loaded->initial_context[0].Text(), "before");
   EXPECT_EQ(*loaded->initial_state, *request.initial_state);
+  ASSERT_TRUE(loaded->client_tools.has_value());
+  ASSERT_EQ(loaded->client_tools->size(), 1u);
+  EXPECT_EQ(loaded->client_tools->front().name, "weather");
+  EXPECT_EQ(loaded->client_tools->front().description, "The weather.");
+  EXPECT_EQ(loaded->client_tools->front().parameters_json, R"({"type":"object"})");
   EXPECT_EQ(loaded->recursion_limit, 7);
   EXPECT_EQ(loaded->cancelled_after.count(), 1500);
   EXPECT_EQ(loaded->trace_parent, "00-1-2-01");

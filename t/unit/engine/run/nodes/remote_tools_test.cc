@@ -71,6 +71,44 @@ TEST_F(RemoteToolsTest, TheRunPausesAfterTheLocalCallsAndResumes) {
   EXPECT_EQ(model_.requests.size(), 2u);
 }
 
+TEST_F(RemoteToolsTest, TheToolsOfARequestReplaceTheDeclaredOnesForThatRun) {
+  Script({Call("c1", "weather", R"({"city":"Oslo"})")});
+  RunRequest request = Ask("hi");
+  request.client_tools = {{"weather", "The weather.", R"({"type":"object"})"}};
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
+  ASSERT_EQ(model_.requests.at(0).tools.size(), 2u);
+  EXPECT_EQ(model_.requests.at(0).tools[0].name, "add");
+  EXPECT_EQ(model_.requests.at(0).tools[1].name, "weather");
+  EXPECT_EQ(Blocks(outcome.messages_json, "remote_tool_call").at(0).at("name"), "weather");
+  EXPECT_EQ(RunOk(Resume({Message::ToolResult("c1", R"("sunny")")})).status, RunStatus::kDone);
+  EXPECT_EQ(model_.requests.at(1).tools.at(1).name, "locate");
+}
+
+TEST_F(RemoteToolsTest, ATransientRunStoresNothing) {
+  EXPECT_CALL(state_, BeginRun).Times(0);
+  Script({Call("c1", "weather")});
+  RunRequest request = Ask("hi", "");
+  request.client_tools = {{"weather", "", R"({"type":"object"})"}};
+  request.transient = true;
+  EXPECT_EQ(RunOk(request).status, RunStatus::kInterrupted);
+  // The client sends the whole conversation, and any results with it.
+  Message call = Message::Assistant("");
+  call.content.emplace_back(Call("c1", "weather"));
+  request.messages.push_back(call);
+  request.messages.push_back(Message::ToolResult("c1", R"("sunny")"));
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
+}
+
+TEST_F(RunTest, AgentsWithoutAToolNodeGetTheToolsOfARequest) {
+  builder_.AddAgent("MAIN", {}).AddEdge(START, "MAIN").AddEdge("MAIN", END);
+  model_.script = {{.pieces = {}, .calls = {{"c1", "weather", "{}", false}}, .failure = {}}};
+  RunRequest request = Ask("hi");
+  request.client_tools = {{"weather", "", R"({"type":"object"})"}};
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
+  EXPECT_EQ(model_.requests.at(0).tools.at(0).name, "weather");
+}
+
 TEST_F(RemoteToolsTest, ItWaitsForEveryResultAndAnnouncesEachCallOnce) {
   Script({Call("c1", "locate"), Call("c2", "locate")});
   RunOk(Ask("hi"));

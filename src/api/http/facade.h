@@ -1,0 +1,24 @@
+// A façade: a table of routes that speak the protocol of other clients.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "api/http/route.h"
+
+namespace agent_graph::api {
+
+// A row of the table of façades in api/routes.cc.
+struct FacadeTable {
+  Facade facade = Facade::kNone;
+  std::string_view name;  // its key in `facades` of service.json; its section of the document
+  // Where the patterns of its routes begin, which is also where they are served by default.
+  std::string_view path;
+  std::span<const Route> routes;
+  const settings::FacadeSettings& (*settings)(const settings::FacadesSettings&) = nullptr;
+  ErrorRenderer render_error = nullptr;
+  std::string_view schemas;       // JSON Schemas by name, for the OpenAPI document
+  std::string_view error_schema;  // the one of its errors
+};
+
+}  // namespace agent_graph::api

@@ -1,0 +1,114 @@
+#include "facades/openai/chat_view.h"
+
+#include <algorithm>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "message/reader.h"
+
+namespace agent_graph::openai {
+namespace {
+
+constexpr size_t kToolLineBytesMax = 1000;
+
+void Add(const Usage& more, Usage& sum) {
+  sum.prompt_tokens += more.prompt_tokens;
+  sum.completion_tokens += more.completion_tokens;
+  sum.total_tokens += more.total_tokens;
+  sum.reasoning_tokens += more.reasoning_tokens;
+  sum.cache_creation_input_tokens += more.cache_creation_input_tokens;
+  sum.cache_read_input_tokens += more.cache_read_input_tokens;
+}
+
+std::string StopReasonOf(const Message& message) {
+  const Result<json> metadata = ParseJson(message.metadata_json);
+  if (!metadata.ok() || !metadata->is_object()) return "";
+  const auto found = metadata->find("stop_reason");
+  return found != metadata->end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// The rest of `text` behind the bytes that were shown; empty if it is another text.
+std::string_view Rest(std::string_view text, size_t shown) {
+  return shown <= text.size() ? text.substr(shown) : std::string_view();
+}
+
+}  // namespace
+
+ChatView::ChatView(ShowTools show_tools, const std::vector<run::ClientTool>& tools)
+    : show_tools_(show_tools) {
+  for (const run::ClientTool& tool : tools) tool_names_.push_back(tool.name);
+}
+
+ChatView::Partial& ChatView::PartialOf(std::string_view message_id) {
+  for (Partial& partial : partials_) {
+    if (partial.message_id == message_id) return partial;
+  }
+  return partials_.emplace_back(Partial{std::string(message_id)});
+}
+
+bool ChatView::HasPartOf(std::string_view message_id) const {
+  return std::ranges::any_of(
+      partials_, [&](const Partial& partial) { return partial.message_id == message_id; });
+}
+
+void ChatView::Show(std::string_view message_id, std::string_view text, Piece& piece) {
+  if (text.empty()) return;
+  if (any_shown_ && last_shown_ != message_id) piece.content += "\n\n";
+  if (last_shown_ != message_id) last_shown_ = message_id;
+  any_shown_ = true;
+  piece.content += text;
+}
+
+Piece ChatView::OnDelta(std::string_view message_id, std::string_view text,
+                        std::string_view reasoning) {
+  Partial& partial = PartialOf(message_id);
+  partial.text += text.size();
+  partial.reasoning += reasoning.size();
+  Piece piece;
+  piece.reasoning = reasoning;
+  Show(message_id, text, piece);
+  return piece;
+}
+
+Piece ChatView::OnMessage(const Message& message) {
+  Piece piece;
+  if (message.role == Role::kAssistant) TakeAnswer(message, piece);
+  for (const ToolResultBlock* result : message.ToolResults()) {
+    const auto call = std::ranges::find(open_calls_, result->call_id, &ToolCallBlock::id);
+    if (call != open_calls_.end()) open_calls_.erase(call);
+    ShowTool("-> " + result->output_json, piece);
+  }
+  return piece;
+}
+
+void ChatView::TakeAnswer(const Message& message, Piece& piece) {
+  const Partial partial = PartialOf(message.id);
+  std::erase_if(partials_,
+                [&](const Partial& known) { return known.message_id == partial.message_id; });
+  piece.reasoning = Rest(message::ReasoningOfBlocks(message), partial.reasoning);
+  Show(message.id, Rest(message.Text(), partial.text), piece);
+  for (const ToolCallBlock* call : message.ToolCalls()) {
+    if (std::ranges::find(tool_names_, call->name) != tool_names_.end()) {
+      open_calls_.push_back(*call);
+    } else {
+      ShowTool(call->name + " " + call->arguments_json, piece);
+    }
+  }
+  if (message.usage) Add(*message.usage, usage_);
+  stop_reason_ = StopReasonOf(message);
+}
+
+void ChatView::ShowTool(const std::string& line, Piece& piece) const {
+  if (show_tools_ == ShowTools::kHidden) return;
+  std::string& shown = show_tools_ == ShowTools::kContent ? piece.content : piece.reasoning;
+  shown += '\n' + OneLine(line, kToolLineBytesMax) + '\n';
+}
+
+std::string_view ChatView::finish_reason() const {
+  if (!open_calls_.empty()) return "tool_calls";
+  if (stop_reason_ == "length" || stop_reason_ == "content_filter") return stop_reason_;
+  return "stop";
+}
+
+}  // namespace agent_graph::openai

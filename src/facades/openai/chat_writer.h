@@ -1,0 +1,67 @@
+// Writes the response of a chat completion: one object, or server-sent events.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/http/context.h"
+#include "base/status.h"
+#include "facades/openai/chat_request.h"
+#include "facades/openai/chat_view.h"
+
+namespace agent_graph::openai {
+
+// The run behind a response.
+struct AnsweredRun {
+  std::string run_id;
+  std::string thread_id;  // empty: none that a later request could name
+};
+
+// How a run that did not fail has ended.
+struct ChatEnd {
+  std::string interrupt_json = {};  // what it asks the client; empty: nothing
+};
+
+// Used by the fiber of the request. It sends the head with the first piece, so that a run that
+// fails before has an HTTP status of its own.
+class ChatWriter {
+ public:
+  ChatWriter(api::HandlerContext& context, bool stream, bool include_usage);
+
+  // Call first.
+  void Begin(const AnsweredRun& run);
+  bool begun() const { return !id_.empty(); }
+  // Streams or collects the piece. Suspends while the client does not read.
+  Status Show(const Piece& piece);
+  // Sends a comment, which clients ignore; nothing before the first piece, and nothing if the
+  // response is one object.
+  Status SendComment();
+
+  // Each of these ends the request.
+  void Finish(const ChatView& view, const ChatEnd& end);
+  void Fail(const Status& status);
+  void Fail(const api::ErrorInfo& error);
+
+ private:
+  void AppendIdentity(std::string& out, std::string_view object) const;
+  // Appends one event with a choice; `delta` is a JSON object.
+  void AppendChunk(std::string& out, std::string_view delta, std::string_view finish_reason,
+                   std::string_view more = {}) const;
+  void SendHead();
+  bridge::HeaderList Headers() const;
+  void FinishStream(const ChatView& view, const ChatEnd& end);
+  void FinishObject(const ChatView& view, const ChatEnd& end);
+
+  api::HandlerContext& context_;
+  const bool stream_;
+  const bool include_usage_;
+  std::string id_;
+  std::string thread_id_;
+  int64_t created_ = 0;
+  bool head_sent_ = false;
+  Piece collected_;
+};
+
+}  // namespace agent_graph::openai

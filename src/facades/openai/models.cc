@@ -1,0 +1,43 @@
+// GET /models and GET /models/{model}: the agent as a model.
+#include <cstdint>
+#include <string>
+
+#include "api/http/context.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "facades/openai/handlers.h"
+#include "facades/openai/reply.h"
+#include "graph/compiled_graph.h"
+
+namespace agent_graph::openai {
+namespace {
+
+// The protocol wants a time of creation; the agent's is that of its worker.
+int64_t StartedAt() {
+  static const auto started = static_cast<int64_t>(UnixSeconds());
+  return started;
+}
+
+std::string ModelJson(const std::string& name) {
+  std::string out = R"({"id":)";
+  AppendJsonString(out, name);
+  out += R"(,"object":"model","created":)" + std::to_string(StartedAt());
+  out += R"(,"owned_by":"agent-graph"})";
+  return out;
+}
+
+}  // namespace
+
+void ListModels(api::HandlerContext& context) {
+  const std::string& name = context.api().graph->name();
+  SendJson(context, R"({"object":"list","data":[)" + ModelJson(name) + "]}");
+}
+
+void GetModel(api::HandlerContext& context) {
+  const std::string& name = context.api().graph->name();
+  const std::string& wanted = context.head().path_parameters.at(0);
+  if (wanted != name) return context.Fail(UnknownModel(wanted, name));
+  SendJson(context, ModelJson(name));
+}
+
+}  // namespace agent_graph::openai

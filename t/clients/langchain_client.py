@@ -1,0 +1,47 @@
+"""What users of LangChain's ChatOpenAI do. Usage: langchain_client.py SCENARIO BASE_URL KEY; prints
+the result as JSON."""
+
+import json
+import sys
+
+from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+
+
+@tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"sunny in {city}"
+
+
+def answer(model):
+    reply = model.invoke([SystemMessage("be brief"), HumanMessage("plain")])
+    return [reply.content, reply.usage_metadata["total_tokens"] > 0, reply.response_metadata["finish_reason"]]
+
+
+def stream(model):
+    pieces = list(model.stream("plain", stream_usage=True))
+    whole = pieces[0]
+    for piece in pieces[1:]:
+        whole += piece
+    return [whole.content, whole.response_metadata["finish_reason"], whole.usage_metadata["total_tokens"] > 0]
+
+
+def tools(model):
+    """An agent's loop: the model calls the tool, and gets its result."""
+    bound = model.bind_tools([get_weather])
+    messages = [HumanMessage("weather")]
+    reply = bound.invoke(messages)
+    (call,) = reply.tool_calls
+    messages += [reply, ToolMessage(get_weather.invoke(call["args"]), tool_call_id=call["id"])]
+    return [call["name"], call["args"], bound.invoke(messages).content]
+
+
+def main():
+    scenario, base_url, key = sys.argv[1:]
+    model = ChatOpenAI(model="app", base_url=base_url, api_key=key, max_retries=0)
+    print(json.dumps({name: globals()[name](model) for name in scenario.split(",")}))
+
+
+main()
