@@ -147,6 +147,8 @@ Status RunLoop::Arrive() {
     log_.Add(entry::ModelStarted{.node = next_, .message_id = message_id_});
   }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
+  // Before the first piece: the position of a reader is then behind the entry that names it.
+  if (request_.accepted) emitter_.Stored(LogEnd());
   EmitQueued();
   return Status::Ok();
 }

@@ -38,7 +38,7 @@ class RemoteRunTest : public testing::Test {
       if (MonotonicClock::now() >= deadline) return Status(StatusCode::kInternal, "no more text");
       std::this_thread::yield();
     }
-    reply.piece = state::MessagePiece{.message_id = "m", .node = "MAIN", .step = 1};
+    reply.piece.emplace().message_id = "m";
     reply.piece->text_begin = known.text_bytes;
     reply.piece->text.assign(length_ - known.text_bytes, 'x');
     return reply;

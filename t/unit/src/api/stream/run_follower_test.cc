@@ -384,7 +384,7 @@ TEST_F(RunFollowerTest, ShowsTheMessageInProgressOfAnotherWorker) {
     reply.lease_epoch = 1;
     reply.log_end = log_.back().index + 1;
     reply.ended = state::HasEnded(record_.state);
-    reply.piece = state::MessagePiece{.message_id = "m1", .node = "MAIN", .step = 1};
+    reply.piece.emplace().message_id = "m1";
     if (known.message_id == "m1") reply.piece->text_begin = known.text_bytes;
     reply.piece->text = text.substr(reply.piece->text_begin);
     return Result<state::WatchRunReply>(reply);
