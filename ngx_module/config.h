@@ -42,6 +42,7 @@ struct MainConfig {
   SealedCopies* copies;  // sealed copies of the files that services load
   ngx_msec_t exit_timeout;
   ngx_msec_t shutdown_jitter;
+  ngx_msec_t handover;
 };
 
 // Value of agent_graph_on_abort: what happens to a run whose client disconnects.

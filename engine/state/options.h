@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "state/run_watch.h"
 #include "state/runs.h"
 
 namespace agent_graph::state {
@@ -45,6 +46,9 @@ struct StateOptions {
   // Called on the backend's thread when this client was granted an accepted run. Must not block.
   // Empty: this client receives no such runs.
   std::function<void(GrantedRun)> on_run_granted;
+  // Called on the backend's thread when other clients watch an accepted run that this client
+  // executes; see run_watch.h. Must not block. May be empty.
+  std::function<void(const RunWatched&)> on_run_watched;
 
   // --- the process that holds the stored data ---
 

@@ -109,11 +109,12 @@ struct GrantedRun {
   // Where the attempt before had arrived; empty: nothing was appended.
   std::string current_node;
   int64_t step = 0;
+  uint64_t lease_epoch = 0;  // of this attempt; 0: by a state server of an older build
 };
 template <pack::SameAs<GrantedRun> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id, s.run_id, s.attempt, s.request, s.deadline_micros, s.current_node,
-                  s.step);
+                  s.step, s.lease_epoch);
 }
 
 // One run of a thread. kNotFound also for a thread outside of the scope.

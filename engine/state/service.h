@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "state/requests.h"
+#include "state/run_watch.h"
 #include "state/runs.h"
 #include "state/types.h"
 
@@ -52,6 +53,12 @@ class Service {
   // `cancellation`, which may be null, ends the wait for entries.
   virtual Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,
                                            const runtime::Cancellation* cancellation) = 0;
+
+  // `cancellation`, which may be null, ends the wait. See run_watch.h.
+  virtual Result<WatchRunReply> WatchRun(const WatchRunRequest& watch,
+                                         const runtime::Cancellation* cancellation) = 0;
+  // For the client that executes the run.
+  virtual Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) = 0;
 
   // Returns kNotFound unless exactly one thread of the scope waits for the results of all these
   // calls.

@@ -20,6 +20,7 @@ constexpr size_t kDefaultCreditLow = 64 * 1024;
 constexpr ngx_msec_t kDefaultRunTimeout = 10 * 60 * 1000;
 constexpr ngx_msec_t kDefaultExitTimeout = 2000;
 constexpr ngx_msec_t kDefaultShutdownJitter = 10'000;
+constexpr ngx_msec_t kDefaultHandover = 300'000;
 constexpr ngx_msec_t kDefaultSocketPing = 20'000;
 constexpr ngx_msec_t kDefaultPongTimeout = 20'000;
 constexpr ngx_msec_t kDefaultSocketCloseTimeout = 5000;
@@ -244,6 +245,8 @@ ngx_command_t kDirectives[] = {
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &docs_check},
     {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter), nullptr},
+    {ngx_string("agent_graph_handover"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
+     NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, handover), nullptr},
     {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, exit_timeout), nullptr},
     ngx_null_command,
@@ -266,6 +269,7 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
     main->copies = new SealedCopies;
     main->exit_timeout = NGX_CONF_UNSET_MSEC;
     main->shutdown_jitter = NGX_CONF_UNSET_MSEC;
+    main->handover = NGX_CONF_UNSET_MSEC;
     cleanup->handler = DeleteMainConfig;
     cleanup->data = main;
     return main;
@@ -275,6 +279,7 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
 char* InitMainConfig(ngx_conf_t*, void* conf) noexcept {
   ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->shutdown_jitter, kDefaultShutdownJitter);
   ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->exit_timeout, kDefaultExitTimeout);
+  ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->handover, kDefaultHandover);
   return NGX_CONF_OK;
 }
 

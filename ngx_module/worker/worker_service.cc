@@ -11,6 +11,9 @@
 namespace agent_graph::nginx {
 namespace {
 
+// How long before the end of its wait a worker that leaves hands runs over between two nodes.
+constexpr ngx_msec_t kHandOverLead = 10'000;
+
 // Runs `body` with the connection's log context, then runs the posted requests of that connection.
 template <typename Body>
 void InRequest(ngx_http_request_t* request, Body&& body) {
@@ -24,6 +27,19 @@ void InRequest(ngx_http_request_t* request, Body&& body) {
 std::string NameOfNginx() {
   const pid_t master = ngx_process == NGX_PROCESS_SINGLE ? getpid() : getppid();
   return std::to_string(master) + ":" + std::to_string(ProcessStartTime(master));
+}
+
+// Without worker_shutdown_timeout nginx waits for requests without a limit, but accepted runs have
+// one: another worker can continue them.
+LeavingRuns::Times TimesOfLeaving() {
+  const MainConfig* main = FindMainConfig(const_cast<ngx_cycle_t&>(*ngx_cycle));
+  const auto* core =
+      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
+  LeavingRuns::Times times;
+  times.cut = core->shutdown_timeout != 0 ? core->shutdown_timeout : main->handover;
+  times.hand_over = times.cut - std::min(times.cut, kHandOverLead);
+  times.exit = times.cut + main->exit_timeout;
+  return times;
 }
 
 }  // namespace
@@ -57,6 +73,7 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
 
 Status WorkerService::Stop(Deadline deadline) {
   if (service_ == nullptr) return Status::Ok();
+  leaving_runs_.Stop();
   port_->Close();
   for (const bridge::ExchangePtr& exchange : exchanges_.Exchanges()) {
     exchange->Cancel(runtime::CancelReason::kShutdown);
@@ -245,6 +262,7 @@ void WorkerService::RunOverdue(ExchangeSlot& slot) {
 }
 
 void WorkerService::OnShutdown() {
+  leaving_runs_.Begin(*service_, TimesOfLeaving(), ngx_cycle->log);
   if (exchanges_.in_flight() == 0) return;
   ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
                 "agent_graph: service \"%s\": %uz requests in flight go on", config_.name.c_str(),

@@ -11,6 +11,7 @@
 #include "ngx_module/request/request_context.h"
 #include "ngx_module/status/duration_zone.h"
 #include "ngx_module/status/status_rows.h"
+#include "ngx_module/worker/leaving_runs.h"
 #include "ngx_module/worker/port.h"
 #include "ngx_module/worker/stalled_sockets.h"
 #include "service/service.h"
@@ -122,6 +123,7 @@ class WorkerService final : public PortReceiver {
   DurationReporter model_calls_{config_, DurationKind::kModelCall};
   DurationReporter tool_calls_{config_, DurationKind::kToolCall};
   DurationReporter state_operations_{config_, DurationKind::kStateOperation};
+  LeavingRuns leaving_runs_;
   int memory_returns_due_ = 0;
   ngx_msec_t memory_returned_ = 0;                // when that was done last
   size_t websockets_ = 0;                         // open or about to be

@@ -154,6 +154,7 @@ struct Service::Implementation {
       client.on_run_granted = [this](state::GrantedRun granted) {
         host->Execute(std::move(granted));
       };
+      client.on_run_watched = [this](const state::RunWatched& watched) { host->Publish(watched); };
     }
     return state::MakeBackend(client);
   }
@@ -347,16 +348,32 @@ void Service::ReturnMemory() {
   runtime.Spawn([&runtime] { runtime.RunOnIoPool(ReturnFreeMemory); });
 }
 
-void Service::Drain() {
-  implementation_->inbox.Close();
+void Service::LeaveRuns() {
   if (implementation_->host == nullptr) return;
   implementation_->state->RefuseGrants();
-  implementation_->host->HandOver();
+  implementation_->host->Leave();
+}
+
+void Service::HandOverRuns() {
+  if (implementation_->host != nullptr) implementation_->host->HandOver();
+}
+
+void Service::CutRuns() {
+  if (implementation_->host != nullptr) implementation_->host->HandOverNow();
+}
+
+size_t Service::accepted_runs() const {
+  return implementation_->host == nullptr ? 0 : implementation_->host->count();
+}
+
+void Service::Drain() {
+  implementation_->inbox.Close();
+  LeaveRuns();
 }
 
 Status Service::Stop(Deadline deadline) {
   Drain();
-  if (implementation_->host != nullptr) implementation_->host->HandOverNow();
+  CutRuns();
   implementation_->readiness.Close();
   implementation_->guard->StopEvicting();
   implementation_->agent.catalog->Close(implementation_->runtime);

@@ -68,6 +68,15 @@ class Service {
 
   // Has an engine thread return free memory to the system.
   void ReturnMemory();
+  // For a worker that leaves; in this order. The worker gets no further accepted runs, and readers
+  // of other workers' runs end.
+  void LeaveRuns();
+  // Accepted runs leave before their next node: other workers continue them.
+  void HandOverRuns();
+  // Also cuts model calls and idempotent tools.
+  void CutRuns();
+  // Number of accepted runs that have not ended or left.
+  size_t accepted_runs() const;
   // Refuses new work; runs in flight go on.
   void Drain();
   // Drains, waits for the fibers of all runs and joins the threads. It cancels no run: the caller

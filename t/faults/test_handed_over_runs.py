@@ -4,7 +4,8 @@ import pytest
 
 from harness.agents import asking
 from harness.gated_provider import GatedProvider
-from harness.run_stream import wait_for_result
+from harness.http1 import ConnectionClosed
+from harness.run_stream import Reader, RunStream, wait_for_result
 from harness.service import invocation
 from harness.waiting import wait_until
 
@@ -50,7 +51,8 @@ def _check_results(service, provider):
 
 
 def test_a_reload_hands_runs_over(serve, provider):
-    service = serve()
+    """Model calls are cut at worker_shutdown_timeout."""
+    service = serve(shutdown_timeout="1s")
     old = {worker.pid for worker in service.workers()}
     service.reload()
     _wait_for_next_attempts(provider)
@@ -59,8 +61,43 @@ def test_a_reload_hands_runs_over(serve, provider):
     assert not old & {worker.pid for worker in service.workers()}
 
 
-def test_a_quit_and_a_start_continue_runs(serve, provider):
+def test_runs_that_end_soon_stay_in_the_worker_that_leaves(serve, provider):
     service = serve()
+    old = {worker.pid for worker in service.workers()}
+    service.reload()
+    assert old & {process.pid for process in service.processes()}, "old workers wait for their runs"
+    provider.open_gate()
+    _check_results(service, provider)
+    for number in range(_RUNS):
+        record = service.get(f"/v1/threads/t{number}/runs/r").json()["data"]
+        assert record["attempt"] == 1, record
+    assert provider.finished == _RUNS
+    wait_until(
+        lambda: not old & {process.pid for process in service.processes()}, "the old workers exit"
+    )
+
+
+def test_readers_of_a_worker_that_leaves_read_on_in_another_one(serve, provider):
+    service = serve()
+    streams = [RunStream(service.port, f"/v1/threads/t{n}/runs/r/stream") for n in range(_RUNS)]
+    for stream in streams:
+        stream.read()
+    service.reload()
+    provider.open_gate()
+    for number, stream in enumerate(streams):
+        reader = Reader()
+        stream.read_to_end()
+        reader.take(stream.events)
+        while not reader.done:
+            path = f"/v1/threads/t{number}/runs/r/stream"
+            with RunStream(service.port, path, after=reader.position) as rest:
+                rest.read_to_end()
+                reader.take(rest.events)
+        reader.check(provider.text)
+
+
+def test_a_quit_and_a_start_continue_runs(serve, provider):
+    service = serve(shutdown_timeout="1s")
     service.quit()
     service.wait_until_gone()
     service.start()

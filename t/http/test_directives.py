@@ -79,6 +79,7 @@ def test_off_leaves_the_handler_of_another_module(start_service, first, second):
         ({"location": "agent_graph_ws_close_timeout 1y1;"}, ["agent_graph_ws_close_timeout", '"1y1"']),
         ({"http": "agent_graph_shutdown_jitter no;"}, ["agent_graph_shutdown_jitter", '"no"', "10m"]),
         ({"http": "agent_graph_exit_timeout -1;"}, ["agent_graph_exit_timeout", '"-1"', "10m"]),
+        ({"http": "agent_graph_handover x;"}, ["agent_graph_handover", '"x"', "10m"]),
         ({"location": "agent_graph_json_max_size 5x;"}, ["agent_graph_json_max_size", '"5x"', "64k"]),
         ({"location": "agent_graph_ws_max_message 1t;"}, ["agent_graph_ws_max_message", '"1t"', "64k"]),
         ({"location": "agent_graph_on_abort maybe;"},

@@ -1,10 +1,9 @@
 """The stream of a run: from any position on, in any worker, as server-sent events and as lines."""
 
-import json
-
 import pytest
 
 from harness.agents import DEMO
+from harness.messages import text_of
 from harness.run_stream import Reader, RunStream
 from harness.service import invocation
 from harness.stream import is_done
@@ -119,6 +118,23 @@ def test_a_reader_follows_a_run_in_any_worker(gated, gated_provider):
         reader.check(gated_provider.text)
 
 
+def test_readers_in_every_worker_get_pieces(gated, gated_provider):
+    """The model has said a part, and waits: each reader has that part, in whichever worker it is."""
+    _start(gated)
+    gated_provider.wait_for_waiting(1)
+    streams = [RunStream(gated.port, _path()) for _ in range(24)]
+    for stream in streams:
+        piece = stream.read()
+        assert piece.message["delta"] and text_of(piece.message) == "one "
+        assert piece.id
+    gated_provider.open_gate()
+    for stream in streams:
+        assert stream.read_to_end()
+        reader = Reader()
+        reader.take(stream.events)
+        reader.check(gated_provider.text)
+
+
 def test_a_reader_that_comes_back_gets_the_rest(gated, gated_provider):
     """It comes back again and again, in whichever worker, and at the end has everything once."""
     body = invocation("hi", config={"thread_id": "t", "run_id": "r1", "on_disconnect": "continue"})
@@ -188,10 +204,25 @@ def test_head_is_answered_without_a_body(start_service):
     assert reply.status == 200 and reply.body == b""
 
 
+def test_readers_of_a_worker_are_bounded(start_service, gated_provider):
+    models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
+    service = start_service(DEMO | {"models": models, "limits": {"runs_max": 4}}, workers=1)
+    _start(service)
+    gated_provider.wait_for_waiting(1)
+    streams = [RunStream(service.port, _path()) for _ in range(2)]
+    refused = RunStream(service.port, _path())
+    assert refused.reply.status == 503
+    assert refused.reply.header("Retry-After")
+    streams[0].close()
+    wait_until(lambda: RunStream(service.port, _path()).reply.status == 200, "there is a place again")
+    gated_provider.open_gate()
+    assert streams[1].read_to_end()
+
+
 def test_a_deleted_thread_ends_its_readers(gated, gated_provider):
     _start(gated)
     gated_provider.wait_for_waiting(1)
     stream = RunStream(gated.port, _path())
     assert gated.request("DELETE", "/v1/threads/t", {}).status == 200
     assert stream.read_to_end()
-    assert json.dumps(stream.events[-1].chunk)
+    assert stream.events[-1].chunk["data"]["reason"] == "deleted"

@@ -49,6 +49,7 @@ void LiveRun::Begin(const RunStart& start) {
   MutexLock lock(mutex_);
   lease_epoch_ = start.lease_epoch;
   log_end_ = start.log_index;
+  partial_.reset();
   Changed();
 }
 
@@ -87,6 +88,14 @@ void LiveRun::End() {
 uint64_t LiveRun::partial_bytes() const {
   MutexLock lock(mutex_);
   return partial_ ? partial_->reasoning.size() + partial_->text.size() : 0;
+}
+
+void LiveRun::WakeOne() {
+  MutexLock lock(mutex_);
+  ++version_;
+  if (waiting_.empty()) return;
+  waiting_.back()->Notify();
+  waiting_.pop_back();
 }
 
 void LiveRun::Changed() {

@@ -1,5 +1,5 @@
-// An accepted run that this worker executes, as its followers in the same process see it: how far
-// its log has grown, and the message that the model is producing.
+// An accepted run as its followers in this worker see it: how far its log has grown, and the
+// message that the model is producing. A run of another worker has one as well; see remote_run.h.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,13 @@ class LiveRun {
   Status Await(uint64_t version, const runtime::Cancellation& cancellation,
                Deadline deadline) const;
 
+  // Wakes one follower in Await, so that it does what another one has stopped to do. A follower
+  // that is about to call Await with an earlier version does not wait.
+  void WakeOne();
+
   // --- called by the run ---
 
+  // Starts an attempt; the message of an earlier one is void.
   void Begin(const RunStart& start);
   void AddPiece(const RunDelta& delta);
   // The entries before `log_end` are stored (0: not known), and with them the partial message.

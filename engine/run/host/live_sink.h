@@ -25,6 +25,7 @@ class LiveSink final : public RunSink {
   Status OnStart(const RunStart& start) override;
   Status OnEvent(const RunEvent& event) override;
   Status OnDelta(const RunDelta& delta) override;
+  void OnStored(uint64_t log_end) override { live_.SetStored(log_end); }
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override;
   Status AwaitMemory(uint64_t thread_bytes) override;
   bool wants_deltas() const override { return true; }

@@ -8,6 +8,7 @@
 #include "base/json_weight.h"
 #include "run/context/execution_meta.h"
 #include "run/host/live_sink.h"
+#include "run/host/piece_publisher.h"
 #include "run/host/stored_request.h"
 #include "run/run_request.h"
 #include "runtime/runtime.h"
@@ -35,7 +36,11 @@ std::chrono::milliseconds TimeLeft(const state::GrantedRun& granted) {
 
 RunHost::RunHost(Runner& runner, state::Service& state, runtime::Runtime& runtime,
                  RunHostOptions options)
-    : runner_(runner), state_(state), runtime_(runtime), options_(std::move(options)) {}
+    : runner_(runner),
+      state_(state),
+      runtime_(runtime),
+      options_(std::move(options)),
+      remote_(state, options_.count_bytes) {}
 
 // A run may be granted again before the fiber of an attempt that lost its lease has ended; the new
 // attempt takes its place.
@@ -162,9 +167,45 @@ std::shared_ptr<LiveRun> RunHost::Find(const std::string& thread_id,
   return found == runs_.end() ? nullptr : found->second->live;
 }
 
+void RunHost::Publish(const state::RunWatched& watched) {
+  std::shared_ptr<Hosted> hosted;
+  {
+    MutexLock lock(mutex_);
+    const auto found = runs_.find(Key(watched.thread_id, watched.run_id));
+    if (found == runs_.end()) return;
+    const bool publishes = std::exchange(found->second->watch, watched.watch) != 0;
+    if (publishes) return;
+    hosted = found->second;
+  }
+  runtime_.Spawn([this, hosted, thread_id = watched.thread_id, run_id = watched.run_id] {
+    const auto watch = [&] {
+      MutexLock lock(mutex_);
+      return hosted->watch;
+    };
+    // Unless somebody has begun to watch meanwhile.
+    const auto stops = [&](uint64_t before) {
+      MutexLock lock(mutex_);
+      if (hosted->watch != before) return false;
+      hosted->watch = 0;
+      return true;
+    };
+    PiecePublisher(state_, hosted->live, thread_id, run_id).Publish(watch, stops);
+  });
+}
+
 size_t RunHost::count() const {
   MutexLock lock(mutex_);
   return runs_.size();
+}
+
+void RunHost::Leave() {
+  MutexLock lock(mutex_);
+  leaving_ = true;
+}
+
+bool RunHost::leaves() const {
+  MutexLock lock(mutex_);
+  return leaving_;
 }
 
 void RunHost::HandOver() {

@@ -15,9 +15,11 @@
 #include "base/status.h"
 #include "run/hand_over.h"
 #include "run/host/live_run.h"
+#include "run/host/remote_run.h"
 #include "run/loop/runner.h"
 #include "run/run_environment.h"
 #include "runtime/cancellation.h"
+#include "state/run_watch.h"
 #include "state/runs.h"
 
 namespace agent_graph::runtime {
@@ -55,10 +57,16 @@ class RunHost {
   // The run, if this worker executes it; else null. Clients choose run ids, so that two threads may
   // have the same one.
   std::shared_ptr<LiveRun> Find(const std::string& thread_id, const std::string& run_id) const;
+  // Clients of other workers follow the run: publishes its message in progress, as long as they do.
+  void Publish(const state::RunWatched& watched);
+  // The runs of other workers.
+  RemoteRuns& remote() { return remote_; }
   // Number of runs that were granted and have not ended or left.
   size_t count() const;
-  // Makes runs leave at their next node boundary: another worker continues them. Runs that are
-  // granted from now on are given back at once.
+  // For a worker that leaves. Runs that are granted from now on are given back at once.
+  void Leave();
+  bool leaves() const;
+  // Makes runs leave at their next node boundary: another worker continues them.
   void HandOver();
   // Also cuts model calls and idempotent tools. Runs in other user code end with their process.
   void HandOverNow();
@@ -68,6 +76,8 @@ class RunHost {
     std::shared_ptr<LiveRun> live = std::make_shared<LiveRun>();
     runtime::Cancellation cancellation;
     std::shared_ptr<run::HandOver> hand_over = std::make_shared<run::HandOver>(cancellation);
+    // Number of the latest watch; 0: nobody in another worker watches. Guarded by the host's mutex.
+    uint64_t watch = 0;
   };
   using Key = std::pair<std::string, std::string>;  // thread and run
   struct Start {
@@ -93,6 +103,7 @@ class RunHost {
   state::Service& state_;
   runtime::Runtime& runtime_;
   const RunHostOptions options_;
+  RemoteRuns remote_;
 
   mutable Mutex mutex_;
   std::map<Key, std::shared_ptr<Hosted>> runs_ AG_GUARDED_BY(mutex_);

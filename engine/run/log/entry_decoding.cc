@@ -102,6 +102,10 @@ void Read(const ObjectReader& in, entry::ToolPaused& paused) {
   paused = {ReadCall(in), ReadTime(in), in.Number("questions")};
 }
 
+void Read(const ObjectReader& in, entry::ModelStarted& started) {
+  started = {in.Text("node"), in.Text("message_id")};
+}
+
 void Read(const ObjectReader& in, entry::ModelFailed& failed) {
   failed = {in.Text("node"), in.Text("model_name"), in.Number("duration_micros"), in.Text("code"),
             in.Text("reason")};

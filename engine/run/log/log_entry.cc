@@ -134,6 +134,10 @@ std::string ToJson(const entry::ToolPaused& paused) {
   return out.Number("questions", paused.questions).Finish();
 }
 
+std::string ToJson(const entry::ModelStarted& started) {
+  return ObjectWriter().Text("node", started.node).Text("message_id", started.message_id).Finish();
+}
+
 std::string ToJson(const entry::ModelFailed& failed) {
   return ObjectWriter()
       .Text("node", failed.node)

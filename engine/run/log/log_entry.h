@@ -128,6 +128,14 @@ struct ToolPaused {
   int64_t questions = 0;
 };
 
+// A model is about to be asked in an accepted run. Followers get the message in pieces before it is
+// stored.
+struct ModelStarted {
+  static constexpr char kKind[] = "model_started";
+  std::string node;
+  std::string message_id;
+};
+
 struct ModelFailed {
   static constexpr char kKind[] = "model_failed";
   std::string node;
@@ -195,8 +203,9 @@ using EntryBody =
     std::variant<entry::RunStarted, entry::AttemptStarted, entry::NodeStarted, entry::NodeFinished,
                  entry::NodeRetry, entry::MessageAdded, entry::StateUpdate, entry::StateSet,
                  entry::ToolIntent, entry::ToolStarted, entry::ToolFinished, entry::ToolPaused,
-                 entry::ModelFailed, entry::ModelFinished, entry::ContextTrimmed,
-                 entry::Interrupted, entry::RunFailed, entry::RunFinished, entry::Unknown>;
+                 entry::ModelStarted, entry::ModelFailed, entry::ModelFinished,
+                 entry::ContextTrimmed, entry::Interrupted, entry::RunFailed, entry::RunFinished,
+                 entry::Unknown>;
 
 // `body` must not be Unknown.
 state::LogEntry Encode(EntryBody body, int64_t micros);

@@ -91,6 +91,8 @@ class RunTrace {
   size_t SpanOf(const EntryBody& body) {
     const std::string node = NodeOf(body);
     if (node.empty() || std::holds_alternative<entry::Interrupted>(body)) return kRoot;
+    // It is stored before its node starts.
+    if (std::holds_alternative<entry::ModelStarted>(body)) return kRoot;
     if (std::holds_alternative<entry::RunFailed>(body) && !nodes_.contains(node)) return kRoot;
     return NodeSpan(node);
   }

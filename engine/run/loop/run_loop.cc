@@ -141,7 +141,14 @@ Status RunLoop::Arrive() {
   if (node != nullptr && RunnerOf(*node).IsInstant(*node) && !took_time_) return Status::Ok();
   took_time_ = false;
   log_.SetInUserCode(node != nullptr && RunnerOf(*node).ExecutesUserCode(*node));
+  // Followers of an accepted run get pieces; if the attempt is lost, the log names their message.
+  if (request_.accepted && node != nullptr && RunnerOf(*node).StreamsOneMessage(*node)) {
+    message_id_ = environment_->services->ids->Next();
+    log_.Add(entry::ModelStarted{.node = next_, .message_id = message_id_});
+  }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
+  // Before the first piece: the position of a reader is then behind the entry that names it.
+  if (request_.accepted) emitter_.Stored(LogEnd());
   EmitQueued();
   return Status::Ok();
 }
@@ -166,7 +173,8 @@ Status RunLoop::Step() {
                     .log = log_,
                     .inputs = state_ != nullptr ? &inputs_ : nullptr,
                     .step = meta_.step,
-                    .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr};
+                    .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr,
+                    .message_id = std::exchange(message_id_, {})};
   AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(run));
   ++meta_.step;
   AG_RETURN_IF_ERROR(TakeIn(node->name, std::move(result)));

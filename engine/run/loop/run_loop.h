@@ -117,6 +117,7 @@ class RunLoop {
   ExecutionMeta meta_;
   ExecutionMeta paused_before_;  // the loaded value; used if resumed_
   std::string next_;             // the node to execute next
+  std::string message_id_;       // NodeRun::message_id of next_
   bool resumed_ = false;         // next_ is the node at which a paused thread resumes
   Repetition repetition_;        // which messages of the request are repeated
   bool resume_node_gone_ = false;

@@ -98,6 +98,10 @@ Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment, cons
   return request;
 }
 
+bool Streams(const Agent& agent) {
+  return agent.stream && agent.output_field.empty();
+}
+
 Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   const RunEnvironment& environment = *run.environment;
   const State& state = run.thread.state();
@@ -108,9 +112,10 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   std::shared_ptr<void> files;
   AG_ASSIGN_OR_RETURN(const models::ModelRequest request,
                       MakeRequest(environment, agent, state, files));
-  const std::string message_id = environment.services->ids->Next();
+  const std::string message_id =
+      run.message_id.empty() ? environment.services->ids->Next() : run.message_id;
   auto on_delta = [&](const models::ModelDelta& delta) {
-    if (!agent.stream || !agent.output_field.empty()) {
+    if (!Streams(agent)) {
       run.emitter.HoldPiece(delta.text.size() + delta.reasoning.size());
       return Status::Ok();
     }
@@ -147,6 +152,9 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
 
 class AgentNodeRunner final : public NodeRunner {
  public:
+  bool StreamsOneMessage(const graph::Node& node) const override {
+    return Streams(std::get<Agent>(node.kind));
+  }
   Result<NodeResult> Run(const NodeRun& run) const override {
     Result<NodeResult> result = RunAgent(run, std::get<Agent>(run.node.kind));
     const int64_t timeout_ms = run.node.timeout.count();

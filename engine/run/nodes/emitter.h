@@ -37,6 +37,7 @@ class Emitter {
   // Counts a piece of a reply, in bytes, without emitting it.
   void HoldPiece(uint64_t bytes);
   Status Start(const RunStart& start);
+  void Stored(uint64_t log_end) { sink_.OnStored(log_end); }
   Status Emit(const RunEvent& event);
   // Emits a delta of message `message_id`; only counts it if the sink wants no deltas.
   Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);

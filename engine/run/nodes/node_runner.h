@@ -25,6 +25,8 @@ struct NodeRun {
   OpenInputs* inputs = nullptr;        // the calls that wait for the user; null: no call can ask
   int64_t step = 0;                    // number of nodes executed before
   const LostCalls* earlier = nullptr;  // tool calls of earlier attempts; null: the first attempt
+  // Id of the message that the node streams; empty: it chooses one. Set if StreamsOneMessage.
+  std::string message_id = {};
 };
 
 // Stateless: one instance serves all runs.
@@ -36,6 +38,8 @@ class NodeRunner {
   virtual bool IsInstant(const graph::Node& /*node*/) const { return false; }
   // True if the node executes user code in this process: a crash may be its fault.
   virtual bool ExecutesUserCode(const graph::Node& /*node*/) const { return false; }
+  // True if the node streams one message and stores it. The run may choose its id before.
+  virtual bool StreamsOneMessage(const graph::Node& /*node*/) const { return false; }
 
  protected:
   ~NodeRunner() = default;

@@ -93,7 +93,7 @@ Result<AppendRunReply> Caller::AppendRun(const AppendRunRequest& append) {
   AG_RETURN_IF_ERROR(CheckMessageIds(append.thread_id, append.messages));
   Result<std::string> body = Send(Operation::kAppendRun, append);
   if (body.status().code() == StatusCode::kFenced) {
-    channel_->Unhold(append.thread_id, append.run_id);
+    channel_->UnholdFenced(append.thread_id, append.run_id, append.lease_epoch);
   }
   return Unpacked<AppendRunReply>(std::move(body));
 }
@@ -102,8 +102,10 @@ Status Caller::FinishRun(const FinishRunRequest& finish) {
   const AppendRunRequest& append = finish.append;
   Status status = CheckMessageIds(append.thread_id, append.messages);
   if (status.ok()) status = Send(Operation::kFinishRun, finish).status();
-  if (status.ok() || status.code() == StatusCode::kFenced) {
+  if (status.ok()) {
     channel_->Unhold(append.thread_id, append.run_id);
+  } else if (status.code() == StatusCode::kFenced) {
+    channel_->UnholdFenced(append.thread_id, append.run_id, append.lease_epoch);
   } else {
     // The caller will not use the run again in any case, so the thread must not stay locked.
     channel_->Release(append.thread_id, append.run_id);
@@ -151,6 +153,21 @@ Result<FollowRunReply> Caller::FollowRun(const FollowRunRequest& follow,
   options.queued_wait =
       std::chrono::milliseconds(std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
   return Unpacked<FollowRunReply>(Send(Operation::kFollowRun, follow, options));
+}
+
+Result<WatchRunReply> Caller::WatchRun(const WatchRunRequest& watch,
+                                       const runtime::Cancellation* cancellation) {
+  AG_RETURN_IF_ERROR(CheckId(watch.thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(watch.run_id, "run_id"));
+  Channel::CallOptions options;
+  options.cancellation = cancellation;
+  options.queued_wait =
+      std::chrono::milliseconds(std::clamp<int64_t>(watch.wait_ms, 0, kFollowWaitMsMax));
+  return Unpacked<WatchRunReply>(Send(Operation::kWatchRun, watch, options));
+}
+
+Result<PublishPieceReply> Caller::PublishPiece(const PublishPieceRequest& publish) {
+  return Ask<PublishPieceReply>(Operation::kPublishPiece, publish);
 }
 
 Result<WaitingThread> Caller::FindWaitingThread(const WaitingThreadQuery& query) {

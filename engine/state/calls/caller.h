@@ -37,6 +37,9 @@ class Caller : public Backend {
   Result<RunPage> ListRuns(const ListRunsRequest& list) override;
   Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,
                                    const runtime::Cancellation* cancellation) override;
+  Result<WatchRunReply> WatchRun(const WatchRunRequest& watch,
+                                 const runtime::Cancellation* cancellation) override;
+  Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) override;
   Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;

@@ -51,6 +51,10 @@ class Channel {
   virtual Status Hold(const std::string& thread_id, const std::string& run_id,
                       const runtime::Cancellation* cancellation) = 0;
   virtual void Unhold(const std::string& thread_id, const std::string& run_id) = 0;
+  // The same for an attempt that was fenced, unless a later attempt of the run was granted to this
+  // client.
+  virtual void UnholdFenced(const std::string& thread_id, const std::string& run_id,
+                            uint64_t lease_epoch) = 0;
   // Releases a run without waiting for the reply; sent as soon as there is an executor. If too many
   // operations are waiting it is not sent: the next executor frees every run that is not held.
   virtual void Release(const std::string& thread_id, const std::string& run_id) = 0;

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "state/calls/operations.h"
 #include "state/pack/fields.h"
+#include "state/run_watch.h"
 #include "state/runs.h"
 
 namespace agent_graph::state {
@@ -81,7 +82,7 @@ auto Fields(T& s) {
 // Asks a client that holds leases whether its process still runs; see Executor::Hear.
 struct Ping {};
 using ClientMessage =
-    std::variant<Welcome, Reply, Queued, CancelRun, ThreadDeleted, Ping, GrantedRun>;
+    std::variant<Welcome, Reply, Queued, CancelRun, ThreadDeleted, Ping, GrantedRun, RunWatched>;
 
 // A connected client, as the executor sees it. Thread-safe; no call blocks.
 class ClientConnection {

@@ -49,6 +49,8 @@ enum class Operation : uint8_t {
   kGetRun = 41,
   kListRuns = 42,
   kFollowRun = 43,
+  kWatchRun = 44,
+  kPublishPiece = 45,  // changes no row
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,

@@ -19,6 +19,8 @@ constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
 // Accuracy of the waits of FollowRun.
 constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
+// An executor gives fewer watches of runs than this permits.
+constexpr unsigned kWatchNumberBits = 40;
 constexpr int kMemoryThreads = 2;
 constexpr int kIndexNiceness = 10;
 
@@ -31,7 +33,8 @@ LevelDbExecutor::LevelDbExecutor(std::unique_ptr<Database> database, LevelDbExec
       heads_(*database_),
       memory_rows_(*database_),
       memories_(memory_rows_, options_.index_directory, options_.state.memory_index_bytes_max),
-      reader_(*database_, heads_, memories_, options_.backup_directory) {}
+      reader_(*database_, heads_, memories_, options_.backup_directory),
+      watches_(options_.epoch << kWatchNumberBits) {}
 
 LevelDbExecutor::~LevelDbExecutor() {
   LevelDbExecutor::Stop();
@@ -140,7 +143,7 @@ void LevelDbExecutor::Write() {
       }
     }
     store_.Tick(MonotonicClock::now());
-    if (!followers_.empty()) ResumeFollowers(followers_.TakeOverdue(MonotonicClock::now()));
+    ResumeOverdue();
     if (store_.wants_sweep() && (items.empty() || MonotonicClock::now() >= next_sweep)) {
       store_.Sweep();
       next_sweep = MonotonicClock::now() + kSweepInterval;
@@ -157,7 +160,7 @@ void LevelDbExecutor::Write() {
 }
 
 Deadline LevelDbExecutor::NextTick() const {
-  if (followers_.empty()) return store_.next_tick();
+  if (followers_.empty() && watchers_.empty() && watches_.empty()) return store_.next_tick();
   return std::min(store_.next_tick(), DeadlineAfter(kFollowerCheckInterval));
 }
 
@@ -175,6 +178,7 @@ void LevelDbExecutor::RefuseWrites(std::vector<WriteItem> items, size_t executed
   while (!writes_.stopped()) {
     for (size_t i = 0; i < items.size(); ++i) {
       const WriteItem& item = items[i];
+      if (item.kind == WriteItem::Kind::kWatched) continue;
       const Request& request = item.request;
       const uint64_t id = request.connection->id();
       if (item.kind == WriteItem::Kind::kRequest) {
@@ -217,7 +221,7 @@ bool LevelDbExecutor::Commit() {
   heads_.CommitEnds(store_.TakeChangedThreads());
   memories_.Changed(store_.TakeChangedMemories());
   const std::vector<std::string> changed_runs = store_.TakeChangedRuns();
-  if (!followers_.empty()) ResumeFollowers(followers_.TakeChanged(changed_runs));
+  ResumeChanged(changed_runs);
   for (const Store::Report& report : store_.TakeReports()) {
     Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
         "state of " + options_.state.directory + ": " + report.text);
@@ -237,6 +241,8 @@ void LevelDbExecutor::ExecuteWrite(WriteItem& item) {
       item.hello.process_start = ProcessStartTime(item.hello.process);
       store_.Connect(item.hello, request.connection->id());
       Accept(item);
+      // The client may execute runs that were watched before it connected.
+      for (const auto& [run, watch] : watches_.All()) NoticeWatched(run, watch);
       break;
     }
     case WriteItem::Kind::kDisconnect:
@@ -251,6 +257,9 @@ void LevelDbExecutor::ExecuteWrite(WriteItem& item) {
       break;
     case WriteItem::Kind::kRefuseGrants:
       store_.RefuseGrants(request.client);
+      break;
+    case WriteItem::Kind::kWatched:
+      store_.NoticeWatched(item.watched);
       break;
     case WriteItem::Kind::kRequest: {
       pack::Unpacker body = request.body();
@@ -296,10 +305,12 @@ void LevelDbExecutor::ExecuteRead(ReadItem& item) {
   try {
     if (is_load) {
       body = reader_.Load(item.load);
-    } else if (request.header.operation == Operation::kFollowRun) {
-      std::optional<Result<std::string>> reply = ExecuteFollow(item);
+    } else if (WaitsForRuns(request.header.operation)) {
+      std::optional<Result<std::string>> reply = ExecuteWaiting(item);
       if (!reply) return;
       body = *std::move(reply);
+    } else if (request.header.operation == Operation::kPublishPiece) {
+      body = ExecutePublish(request);
     } else {
       pack::Unpacker unpacker = request.body();
       body = reader_.Execute(request.header.operation, unpacker);
@@ -313,55 +324,6 @@ void LevelDbExecutor::ExecuteRead(ReadItem& item) {
   request.connection->Send(body.ok() ? Reply{sequence, Status::Ok(), std::move(*body)}
                                      : Reply{sequence, body.status(), {}});
   if (!is_load && !item.parked_until) request.connection->Executed(request.bytes.size());
-}
-
-std::optional<Result<std::string>> LevelDbExecutor::ExecuteFollow(ReadItem& item) {
-  FollowRunRequest follow;
-  pack::Unpacker unpacker = item.request.body();
-  if (!pack::TryUnpack(unpacker, follow)) {
-    return Status(StatusCode::kInvalidArgument, "malformed state operation");
-  }
-  const auto wait =
-      std::chrono::milliseconds(std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
-  const Deadline until = item.parked_until.value_or(DeadlineAfter(wait));
-  for (;;) {
-    const uint64_t version = followers_.Begin(follow.thread_id);
-    Result<FollowRunReply> reply = reader_.Follow(follow);
-    const bool waits = reply.ok() && reply->entries.empty() && !reply->complete &&
-                       MonotonicClock::now() < until && !stopping_;
-    if (!waits) {
-      followers_.End(follow.thread_id);
-      if (!reply.ok()) return reply.status();
-      return pack::ToBytes(*reply);
-    }
-    // Copied first: another thread may take the request as soon as it is parked.
-    const std::shared_ptr<ClientConnection> connection = item.request.connection;
-    const uint64_t sequence = item.request.header.sequence;
-    const size_t bytes = item.request.bytes.size();
-    const bool first_time = !item.parked_until;
-    // Before the request is parked, so that it does not arrive after the reply.
-    if (first_time) connection->Send(Queued{sequence});
-    Followers::Parked parked{std::move(item.request), until};
-    const Followers::Outcome outcome = followers_.Park(follow.thread_id, version, parked);
-    followers_.End(follow.thread_id);
-    if (outcome == Followers::Outcome::kParked) {
-      if (first_time) connection->Executed(bytes);
-      return std::nullopt;
-    }
-    item.request = std::move(parked.request);
-    if (outcome == Followers::Outcome::kFull) {
-      return Status(StatusCode::kResourceExhausted, "too many clients follow runs");
-    }
-  }
-}
-
-void LevelDbExecutor::ResumeFollowers(std::vector<Followers::Parked> parked) {
-  for (Followers::Parked& one : parked) {
-    ReadItem item;
-    item.request = std::move(one.request);
-    item.parked_until = one.deadline;
-    reads_.Push(std::move(item));
-  }
 }
 
 }  // namespace agent_graph::state

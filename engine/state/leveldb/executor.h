@@ -27,6 +27,7 @@
 #include "state/leveldb/listing_heads.h"
 #include "state/leveldb/memory_rows.h"
 #include "state/leveldb/reader.h"
+#include "state/leveldb/run_watches.h"
 #include "state/leveldb/store.h"
 #include "state/leveldb/work_queue.h"
 #include "state/options.h"
@@ -63,15 +64,16 @@ class LevelDbExecutor : public Executor {
 
  private:
   struct WriteItem {
-    enum class Kind { kConnect, kRequest, kPong, kRefuseGrants, kDisconnect, kLeave };
+    enum class Kind { kConnect, kRequest, kPong, kRefuseGrants, kDisconnect, kLeave, kWatched };
     Kind kind = Kind::kRequest;
     Request request;    // only `connection` and `client`, except for kRequest
     ClientHello hello;  // for kConnect
+    RunWatched watched = {};
   };
   struct ReadItem {
     Request request;
     ReplyRow load;  // what to read for the reply to a mutating request, which has no bytes here
-    // Set for a FollowRun that was parked: when its wait ends.
+    // Set for a request that was parked: when its wait ends.
     std::optional<Deadline> parked_until = {};
   };
 
@@ -89,9 +91,22 @@ class LevelDbExecutor : public Executor {
   void SendReplies(std::vector<StoreReply> replies);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
-  // Parks the request, or returns its reply.
-  std::optional<Result<std::string>> ExecuteFollow(ReadItem& item);
-  void ResumeFollowers(std::vector<Followers::Parked> parked);
+
+  // Requests that wait for runs (executor_follow.cc).
+  static bool WaitsForRuns(Operation operation);
+  // Both park the request, or return its reply.
+  std::optional<Result<std::string>> ExecuteWaiting(ReadItem& item);
+  struct Waiting;
+  std::optional<Result<std::string>> AnswerOrPark(ReadItem& item, const Waiting& waiting);
+  // What the watching client does not have; nullopt: nothing.
+  Result<std::optional<std::string>> ReadNews(const WatchRunRequest& watch, Deadline until,
+                                              bool is_last);
+  Result<std::string> ExecutePublish(const Request& request);
+  void NoticeWatched(const RunWatches::Key& run, uint64_t watch);
+  void Resume(std::vector<Followers::Parked> parked);
+  void ResumeChanged(const std::vector<std::string>& thread_ids);
+  void ResumeOverdue();
+
   WorkQueue<ReadItem>& QueueOf(Reader::Cost cost);
   void SetFailure(const Status& failure);
   Status failure();
@@ -109,7 +124,9 @@ class LevelDbExecutor : public Executor {
   std::unordered_map<uint64_t, std::shared_ptr<ClientConnection>> connections_;
 
   std::atomic<bool> stopping_{false};
-  Followers followers_;
+  Followers followers_;  // FollowRun
+  Followers watchers_;   // WatchRun
+  RunWatches watches_;
   WorkQueue<WriteItem> writes_;
   WorkQueue<ReadItem> reads_;
   WorkQueue<ReadItem> searches_;

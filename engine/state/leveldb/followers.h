@@ -1,4 +1,4 @@
-// FollowRun requests that wait for new entries of a run. A request is parked under its thread, and
+// Requests that wait until a run goes on. A request is parked under its thread, and
 // handed back when the thread's runs have changed, or at its deadline.
 #pragma once
 

@@ -136,6 +136,10 @@ Result<FollowRunReply> Reader::Follow(const FollowRunRequest& follow) const {
   return ReadRunEntries(DatabaseSnapshot(database_), follow);
 }
 
+Result<WatchRunReply> Reader::Watch(const WatchRunRequest& watch) const {
+  return ReadRunProgress(DatabaseSnapshot(database_), watch);
+}
+
 Result<ThreadPage> Reader::ListThreads(const ListThreadsRequest& body) const {
   if (ListingHeads::MayHold(body)) return heads_.Read(body);
   return ReadThreadPage(DatabaseSnapshot(database_), body);

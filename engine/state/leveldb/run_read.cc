@@ -64,6 +64,9 @@ class RunTable {
     return runs;
   }
 
+  // Of the attempt that executes the thread's run, or was the last to do so.
+  uint64_t lease_epoch() const { return lease_ ? lease_->epoch : 0; }
+
   static std::tuple<int64_t, std::string_view> Place(const RunRecord& run) {
     return {run.created_micros, run.run_id};
   }
@@ -238,6 +241,21 @@ Result<FollowRunReply> ReadRunEntries(const DatabaseSnapshot& snapshot,
       reply.entries.empty() ? collector.first() : reply.entries.back().index + 1;
   reply.complete = HasEnded(run.record.state) && reached >= run.log_end;
   AG_ASSIGN_OR_RETURN(reply.kept_from, OldestKept(snapshot, thread, run.record.log_begin));
+  return reply;
+}
+
+Result<WatchRunReply> ReadRunProgress(const DatabaseSnapshot& snapshot,
+                                      const WatchRunRequest& watch) {
+  AG_ASSIGN_OR_RETURN(const RunTable runs, RunTable::Load(snapshot, watch.scope, watch.thread_id));
+  if (runs.thread().number != watch.thread_number) return NoSuchRun();
+  AG_ASSIGN_OR_RETURN(const RunRow run, runs.Find(watch.run_id));
+  WatchRunReply reply;
+  reply.ended = HasEnded(run.record.state);
+  if (run.record.state != RunState::kRunning) return reply;
+  AG_ASSIGN_OR_RETURN(const std::optional<CountersRow> counters,
+                      ReadRow<CountersRow>(snapshot, keys::Counters(runs.thread())));
+  reply.lease_epoch = runs.lease_epoch();
+  reply.log_end = counters ? counters->next_log_index : 0;
   return reply;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "state/leveldb/database/database.h"
+#include "state/run_watch.h"
 #include "state/runs.h"
 
 namespace agent_graph::state {
@@ -12,5 +13,8 @@ Result<RunPage> ReadRunPage(const DatabaseSnapshot& snapshot, const ListRunsRequ
 // Returns at once, also without entries.
 Result<FollowRunReply> ReadRunEntries(const DatabaseSnapshot& snapshot,
                                       const FollowRunRequest& follow);
+// Without a piece.
+Result<WatchRunReply> ReadRunProgress(const DatabaseSnapshot& snapshot,
+                                      const WatchRunRequest& watch);
 
 }  // namespace agent_graph::state

@@ -106,6 +106,8 @@ class Store {
     uint64_t connection = 0;
     ClientMessage message;
   };
+  // Passes it to the client that executes the run, if there is one.
+  void NoticeWatched(const RunWatched& watched);
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
   // A line for the operator's log.
   struct Report {

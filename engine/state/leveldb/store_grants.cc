@@ -130,6 +130,7 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   granted.attempt = record.attempt;
   granted.request = std::move(request->accept.request);
   granted.deadline_micros = request->accept.deadline_micros;
+  granted.lease_epoch = lease.row.epoch;
   if (run->has_appended) {
     granted.current_node = record.current_node;
     granted.step = record.step;
@@ -264,6 +265,14 @@ Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::st
   if (run->record.started_micros == 0) run->record.log_begin = run->log_end;
   transaction_.PutRow(record_key, *run);
   return Status::Ok();
+}
+
+void Store::NoticeWatched(const RunWatched& watched) {
+  const auto lease = leases_.find(watched.thread_id);
+  if (lease == leases_.end() || lease->second.row.run_id != watched.run_id) return;
+  const auto client = clients_.find(lease->second.row.client);
+  if (!lease->second.accepted || client == clients_.end()) return;
+  if (client->second.connection != 0) Notify(client->second.connection, watched);
 }
 
 void Store::EndReserved(const std::string& thread_id, RunState run_state,

@@ -333,7 +333,8 @@ Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
   const int64_t micros = UnixMicros();
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(editor.AppendLog(
-      {{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, lease.row.epoch, micros));
+      LostRunEntries(lease.row.run_id, lease.row.current_node, lease.row.step, reason, micros),
+      lease.row.epoch, micros));
   // A run without appends has done nothing: a paused thread stays paused.
   if (lease.row.last_append > 0) {
     Result<Snapshot> folded = FoldRun(lease, editor);
@@ -352,7 +353,7 @@ Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
                       FindThread(transaction_, lease.row.thread_id));
   const std::string previous_run = thread ? thread->last_run_id : std::string();
   AG_RETURN_IF_ERROR(
-      StageRecord(lease, editor, previous_run, {RunState::kError, reason, "{}", micros}));
+      StageRecord(lease, editor, previous_run, {StateOfLostRun(reason), reason, "{}", micros}));
   editor.Save();
   if (!thread) return Status::Ok();
   RememberLease(lease.row, *thread);

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "state/runs.h"
+#include "state/types.h"
 
 namespace agent_graph::state {
 
@@ -14,6 +18,7 @@ inline constexpr char kPoisoned[] = "poisoned";  // its user code has crashed wo
 inline constexpr char kTooManyAttempts[] = "attempts";
 inline constexpr char kStoppedReason[] = "stopped";
 inline constexpr char kDeadlineReason[] = "deadline";
+inline constexpr char kDeadlineText[] = "the run took longer than it may";
 
 // Crashes of a worker, in user code of the run and of no other suspect, after which it is poisoned.
 inline constexpr uint32_t kCrashesAloneMax = 2;
@@ -22,7 +27,13 @@ inline constexpr uint32_t kAttemptsMax = 100;
 // Builds the execution meta of a run that did not report its end: an error with this reason.
 std::string LostRunExecution(const std::string& current_node, int64_t step,
                              const std::string& reason);
+// The state of such a run.
+RunState StateOfLostRun(const std::string& reason);
 // Builds the log entry that ends such a run.
 std::string LostRunEntry(const std::string& run_id, const std::string& reason);
+// The entries at the end of such a run. A run past its deadline also has an error entry, as if its
+// worker had ended it; for other reasons the entry that ends the run is enough.
+std::vector<LogEntry> LostRunEntries(const std::string& run_id, const std::string& current_node,
+                                     int64_t step, const std::string& reason, int64_t micros);
 
 }  // namespace agent_graph::state

@@ -72,7 +72,7 @@ const std::string_view kGraphSchemas = R"json({
       "state": {"anyOf": [{"$ref": "#/components/schemas/AgentState"}, {"type": "null"}]},
       "data": {
         "type": ["object", "null"],
-        "description": "`status` is `done` in the last chunk; `reason` describes an error",
+        "description": "`status` is `done` in the last chunk, and `retrying` when a message is void; `reason` describes an error, or is `deleted` with the thread",
         "properties": {
           "status": {"type": "string"},
           "outcome": {
@@ -80,6 +80,11 @@ const std::string_view kGraphSchemas = R"json({
             "description": "How the run ended; only in the last chunk"
           },
           "interrupt": {"$ref": "#/components/schemas/Interrupt"},
+          "reset": {
+            "type": ["string", "null"],
+            "description": "The message whose pieces are void; null: all that are not complete"
+          },
+          "attempt": {"type": "integer"},
           "code": {"type": "string"},
           "reason": {"type": "string"}
         }

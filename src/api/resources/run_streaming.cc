@@ -56,13 +56,18 @@ bridge::HeaderList StreamHeaders(std::string_view content_type) {
 
 RunFollower MakeFollower(HandlerContext& context, const RunStreamRequest& stream,
                          const runtime::Cancellation& cancellation) {
-  RunFollower::FindLiveRun find_live;
+  LiveRuns runs;
   if (run::RunHost* host = context.api().host; host != nullptr) {
-    find_live = [host, thread_id = stream.thread_id, run_id = stream.run_id] {
+    runs.here = [host, thread_id = stream.thread_id, run_id = stream.run_id] {
       return host->Find(thread_id, run_id);
     };
+    runs.elsewhere = [host, thread_id = stream.thread_id,
+                      run_id = stream.run_id](uint64_t thread_number) {
+      return host->remote().Join(thread_id, thread_number, run_id);
+    };
+    runs.leaves = [host] { return host->leaves(); };
   }
-  return RunFollower(context.state(), std::move(find_live),
+  return RunFollower(context.state(), std::move(runs),
                      {context.caller().scope, stream.thread_id, stream.run_id}, stream.options,
                      cancellation);
 }

@@ -91,6 +91,10 @@ std::string StreamChunkWriter::DoneLine(const StreamEnd& end, double timestamp) 
   std::string data = R"({"status":"done","outcome":")";
   data += run::RunStatusName(end.outcome);
   data += '"';
+  if (!end.reason.empty()) {
+    data += ",\"reason\":";
+    AppendJsonString(data, end.reason);
+  }
   if (!end.interrupt_json.empty()) AppendMember(data, "interrupt", end.interrupt_json);
   data += '}';
   Chunk chunk;

@@ -19,6 +19,7 @@ struct StreamEnd {
   std::string_view interrupt_json = {};  // set if the run was interrupted
   std::string_view state_json = {};
   std::string_view thread_name = {};
+  std::string_view reason = {};  // why the stream ends before the run has ended
 };
 
 // Writes the lines of one run. Immutable, therefore thread-safe. Timestamps in seconds since 1970.

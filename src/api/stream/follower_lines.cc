@@ -11,6 +11,8 @@
 #include "run/context/agent_state.h"
 #include "run/context/execution_meta.h"
 #include "run/entry_events.h"
+#include "run/run_events.h"
+#include "state/rules/lost_run.h"
 
 namespace agent_graph::api {
 namespace {
@@ -65,7 +67,10 @@ Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
   const std::string cursor = CursorAt(indexed.index + 1);
   if (const auto* started = std::get_if<run::entry::NodeStarted>(&*body)) {
     step_ = static_cast<int>(started->step);
+  } else if (const auto* model = std::get_if<run::entry::ModelStarted>(&*body)) {
+    parts_.Name(model->message_id, indexed.lease_epoch);
   } else if (const auto* finished = std::get_if<run::entry::NodeFinished>(&*body)) {
+    parts_.EndNode(indexed.lease_epoch);
     return ShowNodeFinished(*finished, timestamp, cursor);
   } else if (const auto* interrupted = std::get_if<run::entry::Interrupted>(&*body)) {
     interrupt_json_ = InterruptOf(*interrupted);
@@ -76,11 +81,14 @@ Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
     return std::move(found.json);
   };
   AG_ASSIGN_OR_RETURN(std::optional<run::RunEvent> event, run::EventOf(*body, step_, find_message));
-  if (!event) return Status::Ok();
-  if (event->kind == run::RunEvent::Kind::kError) event->data_json = ErrorData(*event);
-  if (event->kind == run::RunEvent::Kind::kMessage) {
+  if (event && event->kind == run::RunEvent::Kind::kMessage) {
     AG_RETURN_IF_ERROR(ShowRest(event->message_json, event->node, indexed.lease_epoch));
   }
+  if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
+    parts_.Complete(added->message_id);
+  }
+  if (!event) return Status::Ok();
+  if (event->kind == run::RunEvent::Kind::kError) event->data_json = ErrorData(*event);
   const bool is_error = event->kind == run::RunEvent::Kind::kError;
   return Send(is_error ? "error" : "message", cursor, writer_->Line(*event, timestamp, cursor));
 }
@@ -101,6 +109,7 @@ Status RunFollower::ShowNodeFinished(const run::entry::NodeFinished& finished, d
 
 Status RunFollower::ShowPartial(const run::LiveRun::View& view, const std::string& asked_id) {
   const run::LiveRun::Partial& partial = *view.partial;
+  if (parts_.IsComplete(partial.message_id)) return Status::Ok();
   lease_epoch_ = std::max(lease_epoch_, view.lease_epoch);
   MessagePart part{partial.message_id, view.lease_epoch};
   std::string_view reasoning = partial.reasoning;
@@ -139,7 +148,6 @@ Status RunFollower::ShowRest(const std::string& message_json, const std::string&
     part.reasoning_bytes += reasoning.size();
     AG_RETURN_IF_ERROR(ShowDelta({texts.message_id, text, reasoning, node, step_}, part, false));
   }
-  parts_.Forget(texts.message_id);
   return Status::Ok();
 }
 
@@ -178,7 +186,19 @@ Status RunFollower::ShowReset(const std::string& message_id) {
   return Send("updates", "", writer_->Line(event, UnixSeconds()));
 }
 
-Status RunFollower::ShowDone() {
+// A run that the state ended before it did anything has no entries.
+Status RunFollower::ShowErrorOfEmptyRun() {
+  if (record_.state != state::RunState::kError || next_ > record_.log_begin) return Status::Ok();
+  const bool is_late = record_.reason == state::kDeadlineReason;
+  const Status error = is_late ? Status(StatusCode::kDeadlineExceeded, state::kDeadlineText)
+                               : Status(StatusCode::kUnavailable, "the run did not start");
+  run::RunEvent event = run::ErrorEvent(error, "", -1);
+  event.data_json = ErrorData(event);
+  return Send("error", "", writer_->Line(event, UnixSeconds()));
+}
+
+Status RunFollower::ShowDone(std::string_view reason) {
+  if (reason.empty()) AG_RETURN_IF_ERROR(ShowErrorOfEmptyRun());
   std::string state_json;
   std::string thread_name;
   if (options_.granularity != Granularity::kLow) {
@@ -198,7 +218,8 @@ Status RunFollower::ShowDone() {
   const StreamEnd end{.outcome = OutcomeOfRun(record_.state),
                       .interrupt_json = interrupt_json_,
                       .state_json = state_json,
-                      .thread_name = thread_name};
+                      .thread_name = thread_name,
+                      .reason = reason};
   return Send("updates", CursorAt(next_, 0, kDoneMark), writer_->DoneLine(end, timestamp));
 }
 

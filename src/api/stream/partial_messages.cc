@@ -1,6 +1,7 @@
 #include "api/stream/partial_messages.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace agent_graph::api {
@@ -12,9 +13,10 @@ constexpr size_t kPartsMax = 64;
 
 }  // namespace
 
-void PartialMessages::Resume(const run::Cursor& cursor) {
+void PartialMessages::Resume(const run::Cursor& cursor, std::string message_id) {
   if (cursor.reasoning_bytes == 0 && cursor.text_bytes == 0) return;
-  parts_.push_back({"", cursor.lease_epoch, cursor.reasoning_bytes, cursor.text_bytes});
+  parts_.push_back(
+      {std::move(message_id), cursor.lease_epoch, cursor.reasoning_bytes, cursor.text_bytes});
 }
 
 const MessagePart* PartialMessages::Find(std::string_view message_id, uint64_t lease_epoch) {
@@ -31,6 +33,30 @@ void PartialMessages::Update(std::string_view message_id, uint64_t lease_epoch,
   Forget(message_id);
   if (parts_.size() == kPartsMax) parts_.erase(parts_.begin());
   parts_.push_back({std::string(message_id), lease_epoch, reasoning_bytes, text_bytes});
+}
+
+void PartialMessages::Complete(std::string_view message_id) {
+  Forget(message_id);
+  if (complete_.size() == kPartsMax) complete_.erase(complete_.begin());
+  complete_.push_back(std::hash<std::string_view>{}(message_id));
+}
+
+void PartialMessages::Name(std::string_view message_id, uint64_t lease_epoch) {
+  for (MessagePart& part : parts_) {
+    if (part.message_id.empty() && part.lease_epoch == lease_epoch) part.message_id = message_id;
+  }
+}
+
+void PartialMessages::EndNode(uint64_t lease_epoch) {
+  std::vector<MessagePart> over;
+  for (const MessagePart& part : parts_) {
+    if (part.lease_epoch == lease_epoch) over.push_back(part);
+  }
+  for (const MessagePart& part : over) Complete(part.message_id);
+}
+
+bool PartialMessages::IsComplete(std::string_view message_id) const {
+  return std::ranges::find(complete_, std::hash<std::string_view>{}(message_id)) != complete_.end();
 }
 
 void PartialMessages::Forget(std::string_view message_id) {

@@ -22,8 +22,8 @@ struct MessagePart {
 // Used by the fiber of one follower.
 class PartialMessages {
  public:
-  // The reader comes with a cursor that is inside a message.
-  void Resume(const run::Cursor& cursor);
+  // The reader comes with a cursor that is inside a message; `message_id` is empty if not known.
+  void Resume(const run::Cursor& cursor, std::string message_id);
 
   // Returns the part that the reader has of this message. A part without an id that the same
   // attempt produced is taken as this message's: it is the first one after the cursor. Null: none.
@@ -36,13 +36,22 @@ class PartialMessages {
   bool empty() const { return parts_.empty(); }
   size_t size() const { return parts_.size(); }
 
-  // The message is complete: the part is no longer needed.
-  void Forget(std::string_view message_id);
+  // The reader has the message as a whole, or is about to get it: the part is no longer needed.
+  void Complete(std::string_view message_id);
+  // A model has begun this message: an unnamed part of the attempt is of it.
+  void Name(std::string_view message_id, uint64_t lease_epoch);
+  // A node of the attempt has ended: its messages that were not stored never will be.
+  void EndNode(uint64_t lease_epoch);
+  // True for the messages that were completed last. Their pieces may still be on their way.
+  bool IsComplete(std::string_view message_id) const;
   // Removes and returns the parts of attempts before `lease_epoch`: they are void.
   std::vector<MessagePart> TakeVoid(uint64_t lease_epoch);
 
  private:
+  void Forget(std::string_view message_id);
+
   std::vector<MessagePart> parts_;
+  std::vector<size_t> complete_;  // hashes of ids, oldest first
 };
 
 // Returns `text` from `offset` on, or from the next character if the offset is inside one.

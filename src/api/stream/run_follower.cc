@@ -15,16 +15,18 @@ constexpr std::chrono::milliseconds kCatchUpWait{1000};
 // Failed reads of the log in a row, after which the stream ends.
 constexpr int kFailuresMax = 30;
 
+constexpr std::string_view kDeleted = "deleted";
+
 bool IsWorthARetry(StatusCode code) {
   return code == StatusCode::kUnavailable || code == StatusCode::kResourceExhausted;
 }
 
 }  // namespace
 
-RunFollower::RunFollower(state::Service& state, FindLiveRun find_live, FollowedRun followed,
+RunFollower::RunFollower(state::Service& state, LiveRuns runs, FollowedRun followed,
                          FollowerOptions options, const runtime::Cancellation& cancellation)
     : state_(state),
-      find_live_(std::move(find_live)),
+      runs_(std::move(runs)),
       followed_(std::move(followed)),
       options_(options),
       cancellation_(cancellation) {}
@@ -69,11 +71,9 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
       reply.complete;
   const bool reached = !reply.entries.empty() && reply.entries.back().index + 1 == next_;
   const uint64_t epoch = reply.entries.empty() ? 0 : reply.entries.back().lease_epoch;
+  std::string message_id;  // in progress at the cursor
   for (const state::IndexedEntry& indexed : reply.entries) {
-    lease_epoch_ = std::max(lease_epoch_, indexed.lease_epoch);
-    const std::optional<run::EntryBody> body = run::Decode(indexed.entry);
-    const auto* started = body ? std::get_if<run::entry::NodeStarted>(&*body) : nullptr;
-    if (started != nullptr) step_ = static_cast<int>(started->step);
+    Recall(indexed, after.lease_epoch, message_id);
   }
   const bool is_start = next_ == record_.log_begin || next_ == reply.kept_from;
   if (epoch > after.lease_epoch || (!reached && !is_start && !is_behind_end)) {
@@ -84,8 +84,27 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
   }
   // The last entry may have a line, before `done`: the cursor of `done` differs from its cursor.
   if (is_behind_end && (!reached || after.text_bytes > 0)) return Place::kBehindEnd;
-  parts_.Resume(after);
+  parts_.Resume(after, std::move(message_id));
   return Place::kFound;
+}
+
+// Takes note of an entry that the reader has. `message_id`: of the message that was then in
+// progress in the attempt of this lease.
+void RunFollower::Recall(const state::IndexedEntry& indexed, uint64_t lease_epoch,
+                         std::string& message_id) {
+  lease_epoch_ = std::max(lease_epoch_, indexed.lease_epoch);
+  const std::optional<run::EntryBody> body = run::Decode(indexed.entry);
+  if (!body) return;
+  if (const auto* node = std::get_if<run::entry::NodeStarted>(&*body)) {
+    step_ = static_cast<int>(node->step);
+  } else if (const auto* model = std::get_if<run::entry::ModelStarted>(&*body)) {
+    message_id = indexed.lease_epoch == lease_epoch ? model->message_id : std::string();
+  } else if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
+    parts_.Complete(added->message_id);
+    message_id.clear();
+  } else if (std::holds_alternative<run::entry::NodeFinished>(*body)) {
+    message_id.clear();
+  }
 }
 
 Status RunFollower::Follow(FollowerOutput& output) {
@@ -94,37 +113,62 @@ Status RunFollower::Follow(FollowerOutput& output) {
   if (lost_epoch_) AG_RETURN_IF_ERROR(ShowReset(""));
   while (!complete_) {
     AG_RETURN_IF_ERROR(BeatIfDue());
-    const std::shared_ptr<const run::LiveRun> live = FindLive();
-    Status status = live != nullptr ? FollowLive(live) : ReadLog(UntilBeat());
-    if (status.code() == StatusCode::kNotFound) return ShowDone();
+    Status status = FollowNext();
+    if (status.code() == StatusCode::kNotFound) return ShowDone(kDeleted);
     if (!status.ok()) AG_RETURN_IF_ERROR(AwaitRetry(std::move(status)));
   }
   return ShowDone();
 }
 
 std::shared_ptr<const run::LiveRun> RunFollower::FindLive() const {
-  if (!find_live_) return nullptr;
-  std::shared_ptr<const run::LiveRun> live = find_live_();
+  if (!runs_.here) return nullptr;
+  std::shared_ptr<const run::LiveRun> live = runs_.here();
   return live == left_ ? nullptr : live;
 }
 
-Status RunFollower::FollowLive(const std::shared_ptr<const run::LiveRun>& live) {
+Status RunFollower::FollowNext() {
+  if (const auto live = FindLive(); live != nullptr) return FollowLive(live);
+  if (runs_.leaves && runs_.leaves()) return Status(StatusCode::kCancelled, "the worker leaves");
+  // Only accepted runs have pieces that can be followed.
+  const bool has_pieces = record_.accepted && !state::HasEnded(record_.state);
+  if (!runs_.elsewhere || !has_pieces) return ReadLog(UntilBeat());
+  return FollowRemote();
+}
+
+Result<bool> RunFollower::ShowView(const run::LiveRun& live, run::LiveRun::View& view) {
   MessagePart latest;
   if (parts_.latest() != nullptr) latest = *parts_.latest();
-  const run::LiveRun::View view =
-      live->Read(latest.message_id, latest.reasoning_bytes, latest.text_bytes);
+  view = live.Read(latest.message_id, latest.reasoning_bytes, latest.text_bytes);
+  if (view.ended || view.log_end > next_) return false;
+  if (!view.partial) return true;
+  const size_t parts = parts_.size();
+  AG_RETURN_IF_ERROR(ResetVoid(view.lease_epoch));
+  // Without the part that was void, the view has the whole message.
+  if (parts_.size() != parts) view = live.Read("", 0, 0);
+  if (view.partial)
+    AG_RETURN_IF_ERROR(ShowPartial(view, parts_.size() == parts ? latest.message_id : ""));
+  return true;
+}
+
+Status RunFollower::FollowLive(const std::shared_ptr<const run::LiveRun>& live) {
+  run::LiveRun::View view;
+  AG_ASSIGN_OR_RETURN(const bool shown, ShowView(*live, view));
   if (view.ended) left_ = live;
-  if (view.ended || view.log_end > next_) return ReadLog(view.ended ? UntilBeat() : kCatchUpWait);
-  if (view.partial) {
-    const size_t parts = parts_.size();
-    AG_RETURN_IF_ERROR(ResetVoid(view.lease_epoch));
-    if (parts_.size() != parts) return Status::Ok();  // the view may leave out what was void
-    AG_RETURN_IF_ERROR(ShowPartial(view, latest.message_id));
-  }
+  if (!shown) return ReadLog(view.ended ? UntilBeat() : kCatchUpWait);
   const Status waited = live->Await(view.version, cancellation_, next_beat_);
   if (waited.code() != StatusCode::kDeadlineExceeded) return waited;
   // The thread may have been deleted, or the run granted to another worker.
   return ReadLog(std::chrono::milliseconds(0));
+}
+
+Status RunFollower::FollowRemote() {
+  if (remote_ == nullptr) remote_ = runs_.elsewhere(record_.thread_number);
+  run::LiveRun::View view;
+  AG_ASSIGN_OR_RETURN(const bool shown, ShowView(remote_->live(), view));
+  if (!shown) return ReadLog(view.ended ? UntilBeat() : kCatchUpWait);
+  const Status waited = remote_->Await(view.version, followed_.scope, cancellation_, next_beat_);
+  // During an upgrade, a state server that knows no pieces serves the log.
+  return waited.code() == StatusCode::kUnavailable ? ReadLog(UntilBeat()) : waited;
 }
 
 Status RunFollower::ReadLog(std::chrono::milliseconds wait) {
@@ -133,6 +177,8 @@ Status RunFollower::ReadLog(std::chrono::milliseconds wait) {
   read.wait_ms = std::clamp<int64_t>(wait.count(), 0, state::kFollowWaitMsMax);
   AG_ASSIGN_OR_RETURN(state::FollowRunReply reply, state_.FollowRun(read, &cancellation_));
   failures_ = 0;
+  // The thread was deleted, and another one has its id.
+  if (reply.run.thread_number != record_.thread_number) return NotFound("run not found");
   record_ = std::move(reply.run);
   for (const state::IndexedEntry& indexed : reply.entries) {
     next_ = indexed.index;

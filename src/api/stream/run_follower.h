@@ -1,6 +1,5 @@
 // Follows a run: turns the entries of its log into the lines of a stream, from any position on,
-// while the run goes on. If this worker executes the run, the message in progress is sent piece by
-// piece.
+// while the run goes on. The message in progress of an accepted run is sent piece by piece.
 #pragma once
 
 #include <chrono>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/host/live_run.h"
+#include "run/host/remote_run.h"
 #include "run/log/cursor.h"
 #include "run/log/log_entry.h"
 #include "runtime/cancellation.h"
@@ -41,6 +41,17 @@ class FollowerOutput {
   virtual Status SendHeartbeat() = 0;
 };
 
+// Where the follower finds the message in progress of a run. Each may be empty.
+struct LiveRuns {
+  // Returns the run if this worker executes it, else null.
+  std::function<std::shared_ptr<const run::LiveRun>()> here;
+  // For a run of another worker.
+  std::function<std::shared_ptr<run::RemoteRun>(uint64_t thread_number)> elsewhere;
+  // True when this worker leaves: readers of runs that it does not execute must go, with their
+  // cursors, to another worker.
+  std::function<bool()> leaves;
+};
+
 struct FollowerOptions {
   Granularity granularity = Granularity::kLow;
   // metadata.cursor in every delta; false: only in the first delta of a message.
@@ -53,8 +64,6 @@ struct FollowerOptions {
 // Used by one fiber, which it suspends. The run never waits for it.
 class RunFollower {
  public:
-  // Returns the run if this worker executes it, else null. May be empty.
-  using FindLiveRun = std::function<std::shared_ptr<const run::LiveRun>()>;
   enum class Place : uint8_t {
     kFound,
     kBehindEnd,    // the reader has everything
@@ -63,8 +72,8 @@ class RunFollower {
   };
 
   // All of them must outlive the follower.
-  RunFollower(state::Service& state, FindLiveRun find_live, FollowedRun followed,
-              FollowerOptions options, const runtime::Cancellation& cancellation);
+  RunFollower(state::Service& state, LiveRuns runs, FollowedRun followed, FollowerOptions options,
+              const runtime::Cancellation& cancellation);
 
   // Reads the run's record and finds the place after the cursor; nullopt: the beginning.
   // kNotFound: no such run in the scope.
@@ -78,8 +87,13 @@ class RunFollower {
 
  private:
   Result<Place> FindPlace(const run::Cursor& after);
+  void Recall(const state::IndexedEntry& indexed, uint64_t lease_epoch, std::string& message_id);
   std::shared_ptr<const run::LiveRun> FindLive() const;
+  Status FollowNext();
   Status FollowLive(const std::shared_ptr<const run::LiveRun>& live);
+  Status FollowRemote();
+  // Sends what the view has more than the reader; false: the log must be read first.
+  Result<bool> ShowView(const run::LiveRun& live, run::LiveRun::View& view);
   Status ReadLog(std::chrono::milliseconds wait);
   Status AwaitRetry(Status failure);
   Status BeatIfDue();
@@ -93,12 +107,14 @@ class RunFollower {
   Status ShowDelta(const run::RunDelta& delta, const MessagePart& part, bool is_first);
   Status ResetVoid(uint64_t lease_epoch);
   Status ShowReset(const std::string& message_id);
-  Status ShowDone();
+  Status ShowErrorOfEmptyRun();
+  // `reason`: why the stream ends before the run has; empty: the run has ended.
+  Status ShowDone(std::string_view reason = {});
   Status Send(std::string_view event, const std::string& cursor, std::string_view line);
   std::string CursorAt(uint64_t index, uint64_t reasoning_bytes = 0, uint64_t text_bytes = 0) const;
 
   state::Service& state_;
-  const FindLiveRun find_live_;
+  const LiveRuns runs_;
   const FollowedRun followed_;
   const FollowerOptions options_;
   const runtime::Cancellation cancellation_;
@@ -114,6 +130,7 @@ class RunFollower {
   // Set if the reader came with a cursor that is beyond the entries that are kept of its attempt.
   std::optional<uint64_t> lost_epoch_;
   std::shared_ptr<const run::LiveRun> left_;  // an attempt of this worker that is over
+  std::shared_ptr<run::RemoteRun> remote_;    // the run, when another worker executes it
   bool complete_ = false;
   int failures_ = 0;
   Deadline next_beat_ = kNoDeadline;

@@ -96,7 +96,8 @@ class Reader:
     """A client that puts the events of several connections together."""
 
     def __init__(self):
-        self.pieces = {}  # by message id
+        self.pieces = {}  # text by message id
+        self.thoughts = {}  # reasoning by message id
         self.messages = {}
         self.cursors = []
         self.resets = 0
@@ -108,21 +109,37 @@ class Reader:
                 self.cursors.append(event.id)
             data = event.chunk["data"] or {}
             if data.get("status") == "retrying":
-                self.resets += 1
-                self.pieces.clear()
+                self._reset(data["reset"])
             elif event.is_done:
                 self.done += 1
             elif event.message and event.message["delta"]:
                 id = event.message["message_id"]
+                assert id not in self.messages, "a piece came after its message"
                 self.pieces[id] = self.pieces.get(id, "") + text_of(event.message)
+                self.thoughts[id] = self.thoughts.get(id, "") + (event.message["reasoning"] or "")
             elif event.message:
                 assert event.message["message_id"] not in self.messages, "a message came twice"
                 self.messages[event.message["message_id"]] = text_of(event.message)
 
-    def check(self, text):
-        """The reader has the whole answer, by its pieces and as a message, once."""
-        assert list(self.messages.values()) == [text]
-        assert all(piece in ("", text) for piece in self.pieces.values()), self.pieces
+    def _reset(self, message_id):
+        """Discards the pieces of a message that is void; None: of all that are not complete."""
+        self.resets += 1
+        void = {message_id} if message_id else set(self.pieces) - set(self.messages)
+        for id in void:
+            self.pieces.pop(id, None)
+            self.thoughts.pop(id, None)
+
+    @property
+    def position(self):
+        """Where a connection continues; None: at the beginning."""
+        return self.cursors[-1] if self.cursors else None
+
+    def check(self, *texts, thoughts=None):
+        """The reader has each message once, and the same by its pieces, if it has pieces of it."""
+        assert list(self.messages.values()) == list(texts)
+        for id, text in self.pieces.items():
+            assert text in ("", self.messages[id]), (text, self.messages[id])
+            assert thoughts is None or self.thoughts[id] in ("", thoughts), self.thoughts[id]
         assert self.done == 1
         assert self.cursors == sorted(self.cursors)
 

@@ -134,6 +134,13 @@ void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
   Forget({thread_id, run_id});
 }
 
+void Link::UnholdFenced(const std::string& thread_id, const std::string& run_id,
+                        uint64_t lease_epoch) {
+  MutexLock lock(mutex_);
+  const auto held = held_runs_.find({thread_id, run_id});
+  if (held != held_runs_.end() && held->second.lease_epoch <= lease_epoch) held_runs_.erase(held);
+}
+
 void Link::Forget(const HeldRun& run) {
   held_runs_.erase(run);
 }

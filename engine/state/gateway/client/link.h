@@ -50,6 +50,8 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   Status Hold(const std::string& thread_id, const std::string& run_id,
               const runtime::Cancellation* cancellation) override;
   void Unhold(const std::string& thread_id, const std::string& run_id) override;
+  void UnholdFenced(const std::string& thread_id, const std::string& run_id,
+                    uint64_t lease_epoch) override;
   void Release(const std::string& thread_id, const std::string& run_id) override;
 
   // Ends the current connection; the link connects again. For tests.
@@ -64,8 +66,9 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   };
   struct Holding {
     std::optional<runtime::Cancellation> cancellation;
-    bool released = false;  // a Release is in flight
-    bool granted = false;   // the run was granted to this client, which has not begun it
+    bool released = false;     // a Release is in flight
+    bool granted = false;      // the run was granted to this client, which has not begun it
+    uint64_t lease_epoch = 0;  // of the grant; 0: not known
   };
   struct Pending {
     std::string frame;
@@ -85,6 +88,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   bool OnCancelRun(pack::Unpacker& unpacker);
   bool OnThreadDeleted(pack::Unpacker& unpacker);
   bool OnGrantedRun(pack::Unpacker& unpacker);
+  bool OnRunWatched(pack::Unpacker& unpacker);
   void OnReply(pack::Unpacker& unpacker, std::string_view payload);
   void OnQueued(pack::Unpacker& unpacker);
   bool IsQueued(uint64_t sequence);

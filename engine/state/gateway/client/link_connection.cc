@@ -151,6 +151,8 @@ bool Link::OnFrame(std::string_view payload) {
       return OnThreadDeleted(unpacker);
     case wire::FrameType::kGrantedRun:
       return OnGrantedRun(unpacker);
+    case wire::FrameType::kRunWatched:
+      return OnRunWatched(unpacker);
     case wire::FrameType::kPing: {
       MutexLock lock(mutex_);
       if (ready_) Write(wire::MakeFrame(wire::FrameType::kPong));
@@ -209,10 +211,18 @@ bool Link::OnGrantedRun(pack::Unpacker& unpacker) {
     MutexLock lock(mutex_);
     Holding holding;
     holding.granted = true;
+    holding.lease_epoch = granted.lease_epoch;
     // The server has ended every earlier lease of this run.
     held_runs_.insert_or_assign({granted.thread_id, granted.run_id}, std::move(holding));
   }
   if (options_.on_run_granted) options_.on_run_granted(std::move(granted));
+  return true;
+}
+
+bool Link::OnRunWatched(pack::Unpacker& unpacker) {
+  RunWatched watched;
+  if (!pack::TryUnpack(unpacker, watched)) return false;
+  if (options_.on_run_watched) options_.on_run_watched(watched);
   return true;
 }
 

@@ -102,6 +102,9 @@ std::string MakeMessage(const ClientMessage& message, uint32_t protocol) {
     std::string operator()(const GrantedRun& granted) const {
       return MakeFrame(FrameType::kGrantedRun, granted);
     }
+    std::string operator()(const RunWatched& watched) const {
+      return MakeFrame(FrameType::kRunWatched, watched);
+    }
   };
   return std::visit(Frames{protocol}, message);
 }

@@ -17,6 +17,7 @@
 //                       CancelRun  thread and run: end this run of the client at once
 //                       ThreadDeleted  thread: drop everything cached for it
 //                       GrantedRun  the client got the lease of an accepted run
+//                       RunWatched  other clients watch a run that this one executes
 //                       Ping     asks a client that holds leases whether its process still runs
 //
 // Requests, their numbers and the kept replies: see state/calls/executor.h. Frames of unknown type
@@ -62,6 +63,7 @@ enum class FrameType : uint8_t {
   kPong = 13,
   kGrantedRun = 14,
   kRefuseGrants = 15,
+  kRunWatched = 16,
 };
 
 struct Hello {

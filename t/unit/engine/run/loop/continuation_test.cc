@@ -120,6 +120,17 @@ TEST_F(ContinuationTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
       json({{"input_tokens", 6}, {"output_tokens", 4}, {"model_calls", 2}, {"tool_calls", 1}}));
 }
 
+// So that a reset can name the message whose pieces readers have, if the attempt is lost.
+TEST_F(ContinuationTest, TheLogNamesAMessageBeforeItsFirstPiece) {
+  AddAgentWithTools({});
+  model_.script = {{.pieces = {"Three."}}};
+  const RunOutcome outcome = RunOk(Attempt(1));
+  const std::optional<EntryBody> begun = Decode(appends_.front().entries.back());
+  ASSERT_TRUE(begun && std::holds_alternative<entry::ModelStarted>(*begun));
+  EXPECT_EQ(std::get<entry::ModelStarted>(*begun).message_id,
+            json::parse(outcome.messages_json.back())["message_id"]);
+}
+
 TEST_F(ContinuationTest, AnAttemptBehindOneThatStoredNothingBeginsNormally) {
   builder_.AddFunction("A", Say("ok"));
   builder_.AddEdge(START, "A");

@@ -55,15 +55,18 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
 
   // A new client of the state; valid as long as the fixture. With `on_run_granted` it takes
   // accepted runs.
-  Client* Connect(std::function<void(GrantedRun)> on_run_granted = {}) {
+  Client* Connect(std::function<void(GrantedRun)> on_run_granted = {},
+                  std::function<void(const RunWatched&)> on_run_watched = {}) {
     std::shared_ptr<Client> client;
     if (direct_ != nullptr) {
-      const std::shared_ptr<DirectChannel> channel = direct_->NewChannel(std::move(on_run_granted));
+      const std::shared_ptr<DirectChannel> channel =
+          direct_->NewChannel(std::move(on_run_granted), std::move(on_run_watched));
       client = std::make_shared<Client>(channel, options_.type,
                                         [channel] { channel->DropConnection(); });
     } else {
       StateOptions options = options_;
       options.on_run_granted = std::move(on_run_granted);
+      options.on_run_watched = std::move(on_run_watched);
       client = std::make_shared<Client>(options);
     }
     EXPECT_TRUE(client->Start().ok());

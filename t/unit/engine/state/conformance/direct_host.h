@@ -31,9 +31,11 @@ namespace agent_graph::state {
 
 class DirectChannel : public Channel, public std::enable_shared_from_this<DirectChannel> {
  public:
-  DirectChannel(std::chrono::milliseconds timeout, std::function<void(GrantedRun)> on_run_granted)
+  DirectChannel(std::chrono::milliseconds timeout, std::function<void(GrantedRun)> on_run_granted,
+                std::function<void(const RunWatched&)> on_run_watched)
       : timeout_(timeout),
         on_run_granted_(std::move(on_run_granted)),
+        on_run_watched_(std::move(on_run_watched)),
         takes_runs_(static_cast<bool>(on_run_granted_)) {}
 
   Status Start() override { return Status::Ok(); }
@@ -134,6 +136,12 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     MutexLock lock(mutex_);
     held_.erase({thread_id, run_id});
   }
+  void UnholdFenced(const std::string& thread_id, const std::string& run_id,
+                    uint64_t lease_epoch) override {
+    MutexLock lock(mutex_);
+    const auto held = held_.find({thread_id, run_id});
+    if (held != held_.end() && held->second.lease_epoch <= lease_epoch) held_.erase(held);
+  }
   void Release(const std::string& thread_id, const std::string& run_id) override {
     std::string request = BeginRequest(Operation::kReleaseRun, UnixMicros());
     pack::Packer packer(request);
@@ -152,6 +160,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     std::optional<runtime::Cancellation> cancellation;
     bool released = false;
     bool granted = false;
+    uint64_t lease_epoch = 0;
   };
   struct Pending {
     std::string request;
@@ -222,6 +231,10 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
 
   void Receive(const Connection& from, ClientMessage message) {
     if (auto* granted = std::get_if<GrantedRun>(&message)) return ReceiveGrant(from, *granted);
+    if (const auto* watched = std::get_if<RunWatched>(&message)) {
+      if (on_run_watched_) on_run_watched_(*watched);
+      return;
+    }
     MutexLock lock(mutex_);
     if (connection_.get() != &from) return;
     if (auto* reply = std::get_if<Reply>(&message)) {
@@ -250,6 +263,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
       if (connection_.get() != &from) return;
       Holding holding;
       holding.granted = true;
+      holding.lease_epoch = granted.lease_epoch;
       held_.insert_or_assign({granted.thread_id, granted.run_id}, holding);
     }
     on_run_granted_(std::move(granted));
@@ -257,6 +271,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
 
   const std::chrono::milliseconds timeout_;
   const std::function<void(GrantedRun)> on_run_granted_;
+  const std::function<void(const RunWatched&)> on_run_watched_;
   const std::string client_ = NewUuid();
   BackendCounters counters_;
   Mutex mutex_;
@@ -289,8 +304,11 @@ class DirectHost {
     if (executor_ != nullptr) executor_->Stop();
     executor_.reset();
   }
-  std::shared_ptr<DirectChannel> NewChannel(std::function<void(GrantedRun)> on_run_granted = {}) {
-    auto channel = std::make_shared<DirectChannel>(timeout_, std::move(on_run_granted));
+  std::shared_ptr<DirectChannel> NewChannel(
+      std::function<void(GrantedRun)> on_run_granted = {},
+      std::function<void(const RunWatched&)> on_run_watched = {}) {
+    auto channel = std::make_shared<DirectChannel>(timeout_, std::move(on_run_granted),
+                                                   std::move(on_run_watched));
     channels_.push_back(channel);
     if (executor_ != nullptr) channel->Connect(executor_.get());
     return channel;

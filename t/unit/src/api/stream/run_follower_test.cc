@@ -154,9 +154,12 @@ class RunFollowerTest : public testing::Test {
   }
 
   RunFollower Follower(const Lines& lines) {
-    return RunFollower(
-        state_, [this] { return live_; }, {state::Scope::All(), "t", "r"}, options_,
-        lines.cancellation);
+    LiveRuns runs{.here = [this] { return live_; }, .elsewhere = {}, .leaves = {}};
+    if (remote_ != nullptr) {
+      runs.elsewhere = [this](uint64_t number) { return remote_->Join("t", number, "r"); };
+    }
+    return RunFollower(state_, std::move(runs), {state::Scope::All(), "t", "r"}, options_,
+                       lines.cancellation);
   }
   // Follows from the cursor on; returns the place.
   RunFollower::Place Follow(Lines& lines, const std::string& after = "") {
@@ -172,6 +175,7 @@ class RunFollowerTest : public testing::Test {
   uint64_t kept_from_ = kLogBegin;
   std::map<std::string, std::string> messages_;
   std::shared_ptr<run::LiveRun> live_;
+  std::unique_ptr<run::RemoteRuns> remote_;
   std::function<void()> before_read_;
   FollowerOptions options_{.heartbeat = std::chrono::hours(1),
                            .retry = std::chrono::milliseconds(1)};
@@ -328,6 +332,89 @@ TEST_F(RunFollowerTest, ALaterAttemptMakesAPartVoid) {
             json::parse(R"({"status":"retrying","reset":null,"attempt":2})"));
 }
 
+// The log names the message in which the reader was.
+TEST_F(RunFollowerTest, AResetNamesTheMessageThatAModelHadBegun) {
+  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1}, 1);
+  Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m1"}, 1);
+  const std::string inside = run::CursorText({kThreadNumber, 1, kLogBegin + 2, 0, 3});
+  record_.attempt = 2;
+  Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m2"}, 2);
+  AddMessage("m2", "Hi", 2);
+  End(state::RunState::kDone, 2);
+  Lines rest;
+  ASSERT_EQ(Follow(rest, inside), RunFollower::Place::kFound);
+  ASSERT_EQ(rest.received.size(), 3u);
+  EXPECT_EQ(rest.received[0].chunk["data"],
+            json::parse(R"({"status":"retrying","reset":"m1","attempt":2})"));
+}
+
+// A piece may be shown before the entries of its attempt: its cursor is behind those of another
+// one.
+TEST_F(RunFollowerTest, AReaderComesBackInAMessageWhoseAttemptItHasNotReadYet) {
+  Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m1"}, 1);
+  record_.attempt = 2;
+  BeginLive(2);
+  Piece("m2", "Hel");
+  Lines first;
+  first.lines_max = 1;
+  Follow(first);
+  Add(run::entry::AttemptStarted{.run_id = "r", .attempt = 2}, 2);
+  Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m2"}, 2);
+  Piece("m2", "lo");
+  Lines rest;
+  rest.on_line = [&](const Received&) {
+    if (rest.received.size() != 1) return;
+    AddMessage("m2", "Hello", 2);
+    End(state::RunState::kDone, 2);
+    live_->SetStored(log_.back().index + 1);
+    live_->End();
+  };
+  ASSERT_EQ(Follow(rest, first.received.back().cursor), RunFollower::Place::kFound);
+  EXPECT_EQ(rest.Texts(true), (std::vector<std::string>{"lo"}));
+  EXPECT_EQ(rest.Texts(false), (std::vector<std::string>{"Hello"}));
+}
+
+TEST_F(RunFollowerTest, ShowsTheMessageInProgressOfAnotherWorker) {
+  record_.accepted = true;
+  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
+  remote_ = std::make_unique<run::RemoteRuns>(state_, nullptr);
+  std::string text = "Hel";
+  ON_CALL(state_, WatchRun).WillByDefault([&](const auto& known, const auto*) {
+    state::WatchRunReply reply;
+    reply.lease_epoch = 1;
+    reply.log_end = log_.back().index + 1;
+    reply.ended = state::HasEnded(record_.state);
+    reply.piece.emplace().message_id = "m1";
+    if (known.message_id == "m1") reply.piece->text_begin = known.text_bytes;
+    reply.piece->text = text.substr(reply.piece->text_begin);
+    return Result<state::WatchRunReply>(reply);
+  });
+  Lines lines;
+  lines.on_line = [&](const Received&) {
+    if (lines.received.size() == 1) text += "lo";
+    if (lines.received.size() == 2) AddMessage("m1", "Hello!");
+    if (lines.received.size() == 4) End();
+  };
+  Follow(lines);
+  EXPECT_EQ(lines.Texts(true), (std::vector<std::string>{"Hel", "lo", "!"}));
+  // The other worker shows its pieces a little longer than the message is stored.
+  EXPECT_EQ(lines.Texts(false), (std::vector<std::string>{"Hello!"}));
+  EXPECT_TRUE(lines.received.back().IsDone());
+}
+
+TEST_F(RunFollowerTest, AStateServerWithoutPiecesServesTheLog) {
+  record_.accepted = true;
+  remote_ = std::make_unique<run::RemoteRuns>(state_, nullptr);
+  ON_CALL(state_, WatchRun).WillByDefault([&](const auto&, const auto*) {
+    AddWholeRun();
+    return Result<state::WatchRunReply>(Unavailable("the state server is being replaced"));
+  });
+  Lines lines;
+  Follow(lines);
+  EXPECT_EQ(lines.Texts(false), (std::vector<std::string>{"one", "two"}));
+  EXPECT_TRUE(lines.received.back().IsDone());
+}
+
 // A power cut took entries that a reader has; the next attempt used their indexes.
 TEST_F(RunFollowerTest, EntriesThatWereLostAreReplaced) {
   record_.attempt = 2;
@@ -381,6 +468,18 @@ TEST_F(RunFollowerTest, ARunWhoseThreadIsDeletedIsDone) {
   EXPECT_TRUE(follower.Follow(lines).ok());
   ASSERT_EQ(lines.received.size(), 1u);
   EXPECT_TRUE(lines.received[0].IsDone());
+  EXPECT_EQ(lines.received[0].chunk["data"]["reason"], "deleted");
+}
+
+TEST_F(RunFollowerTest, ARunThatReachedItsDeadlineInTheQueueEndsWithAnError) {
+  record_.state = state::RunState::kError;
+  record_.reason = "deadline";
+  Lines lines;
+  Follow(lines);
+  ASSERT_EQ(lines.received.size(), 2u);
+  EXPECT_EQ(lines.received[0].event, "error");
+  EXPECT_EQ(lines.received[0].chunk["data"]["code"], "TIMEOUT");
+  EXPECT_TRUE(lines.received[1].IsDone());
 }
 
 TEST_F(RunFollowerTest, NodesAreShownFromPartialOn) {

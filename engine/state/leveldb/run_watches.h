@@ -1,0 +1,64 @@
+// The messages in progress of runs that other clients watch. In memory only, and bounded.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "state/run_watch.h"
+
+namespace agent_graph::state {
+
+// Thread-safe. No call blocks.
+class RunWatches {
+ public:
+  using Key = std::pair<std::string, std::string>;  // thread and run
+
+  // The numbers of watches begin above `first_watch`, so that two executors give different ones.
+  explicit RunWatches(uint64_t first_watch) : next_watch_(first_watch) {}
+
+  // A client watches the run until then. Returns the watch's number if the client that executes the
+  // run under this lease must be told about it.
+  std::optional<uint64_t> Join(const Key& run, uint64_t lease_epoch, Deadline until);
+  // The number of each watched run.
+  std::vector<std::pair<Key, uint64_t>> All() const;
+
+  PublishPieceReply Publish(const PublishPieceRequest& request);
+  struct Kept {
+    uint64_t lease_epoch = 0;
+    MessagePiece piece;
+  };
+  // Returns what is kept of the run's message behind the caller's part; nullopt: no message.
+  std::optional<Kept> Find(const WatchRunRequest& watch) const;
+
+  // Forgets runs that nobody has watched since then.
+  void Expire(MonotonicClock::time_point now);
+  bool empty() const { return count_ == 0; }
+  size_t bytes() const;
+
+ private:
+  struct Watch {
+    uint64_t number = 0;
+    Deadline until;
+    uint64_t told_epoch = 0;  // the lease whose client was told
+    uint64_t lease_epoch = 0;
+    bool full = false;  // the message with this id is not kept
+    MessagePiece message;
+  };
+  void Drop(Watch& watch) AG_REQUIRES(mutex_);
+
+  std::atomic<size_t> count_{0};
+  mutable Mutex mutex_;
+  std::map<Key, Watch> watches_ AG_GUARDED_BY(mutex_);
+  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t next_watch_ AG_GUARDED_BY(mutex_);
+};
+
+}  // namespace agent_graph::state
