@@ -35,12 +35,16 @@ struct BeginRunRequest {
   // If the reply would have more bytes, it omits the state: the worker first waits for memory, then
   // calls GetState. nullopt: never.
   std::optional<uint64_t> reply_bytes_max = {};
+  // On a busy thread: stop the run in flight, and go before all runs that wait. Needs
+  // enqueue_if_busy.
+  bool interrupt_if_busy = false;
 };
 template <pack::SameAs<BeginRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
-                  s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max);
+                  s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max,
+                  s.interrupt_if_busy);
 }
 
 struct BeginRunReply {

@@ -46,7 +46,7 @@ state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& 
   begin.graph_hash = environment.graph->hash();
   begin.window_max = options.window_max;
   begin.new_thread_only = request.thread_id.empty();
-  begin.enqueue_if_busy = options.enqueue_if_busy;
+  SetBusyPolicy(request, options.enqueue_if_busy, begin);
   begin.queue_max = options.queue_max;
   auto wait_max = options.busy_wait_max;
   if (request.deadline != kNoDeadline) {

@@ -290,6 +290,10 @@ class Store {
   Status SettlePause(const std::string& thread_id, const ThreadRow& thread, ThreadEditor& editor,
                      const AddedMessages* added = nullptr);
   bool IsQueued(const Lease& lease, const std::string& run_id) const;
+  // Adds a run to the queue of the thread; see BeginRunRequest::interrupt_if_busy.
+  void Enqueue(Lease& lease, Waiter waiter);
+  // Asks the run that holds the lease to stop. The lease may have ended when it returns.
+  void StopHolder(const std::string& thread_id, bool cancel);
   // Stages the ids of the waiting runs, for readers of the thread's state.
   void SaveQueue(Lease& lease);
   // Removes the lease; the next waiter is admitted when the operation is accepted.

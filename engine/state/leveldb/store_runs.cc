@@ -115,10 +115,12 @@ void Store::BeginRun(Waiter begin) {
       std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
   next_waiter_ = std::min(next_waiter_, begin.deadline);
   replies_.push_back({begin.from, Status::Ok(), {}, /*queued=*/true});
-  lease.waiters.push_back(std::move(begin));
-  ++waiters_;
-  SaveQueue(lease);
+  const bool interrupts = begin.run.interrupt_if_busy;
+  const std::string thread_id = begin.run.thread_id;
+  Enqueue(lease, std::move(begin));
+  if (interrupts) StopHolder(thread_id, /*cancel=*/true);
   transaction_.Accept(false);
+  AdmitWaiters();
 }
 
 void Store::Start(const Waiter& begin) {
@@ -291,9 +293,6 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
   if (found != leases_.end() && InScope(stop.scope, found->second.thread.owner)) {
     Lease& lease = found->second;
     if (stop.run_id.empty() || stop.run_id == lease.row.run_id) {
-      lease.row.stop_requested = true;
-      lease.row.cancel_requested = lease.row.cancel_requested || stop.cancel;
-      if (stop.cancel) NoticeCancel(lease.row);
       answer = {true, lease.row.run_id};
     } else if (IsQueued(lease, stop.run_id)) {
       answer = {true, stop.run_id};
@@ -301,12 +300,21 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
     // An empty run_id cancels every waiting run.
     CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
     SaveQueue(lease);
-    const bool without_worker = lease.row.stop_requested && lease.row.client.empty();
-    if (without_worker) EndReserved(stop.thread_id, RunState::kStopped, "stopped");
+    if (answer.running && answer.run_id == lease.row.run_id)
+      StopHolder(stop.thread_id, stop.cancel);
   }
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
   return reply;
+}
+
+void Store::StopHolder(const std::string& thread_id, bool cancel) {
+  Lease& lease = leases_.at(thread_id);
+  lease.row.stop_requested = true;
+  lease.row.cancel_requested = lease.row.cancel_requested || cancel;
+  if (cancel) NoticeCancel(lease.row);
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+  if (lease.row.client.empty()) EndReserved(thread_id, RunState::kStopped, "stopped");
 }
 
 void Store::EndLease(const std::string& thread_id) {

@@ -24,6 +24,7 @@ constexpr std::array kRunConfigFields = {
           .description = "The conversation thread to continue; absent or blank: a new one"},
     Field{.name = "run_id", .description = "Id of the run in logs and traces"},
     kOnDisconnect,
+    kOnBusy,
 };
 
 constexpr Field kRunConfig{.name = "config",

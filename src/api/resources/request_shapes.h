@@ -35,6 +35,15 @@ inline constexpr Field kOnDisconnect{
         "continue: the run goes on without its connection, also after the loss of its "
         "worker. Default: cancel; continue with an Idempotency-Key",
     .choices = kDisconnects};
+// In the order of run::BusyPolicy.
+inline constexpr std::array<std::string_view, 3> kBusyPolicies = {"enqueue", "reject", "interrupt"};
+inline constexpr Field kOnBusy{
+    .name = "on_busy",
+    .type = FieldType::kChoice,
+    .description =
+        "If the thread has a run in flight. enqueue: wait for it; reject: 409; interrupt: stop it, "
+        "keep what it did, and run next. Default: the service's `busy_thread`",
+    .choices = kBusyPolicies};
 inline constexpr Field kInvokeType{
     .name = "invoke_type",
     .type = FieldType::kChoice,

@@ -93,6 +93,9 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   if (config != nullptr) {
     run.thread_id = ThreadIdOf(*config);
     run.run_id = ReadRunId(*config);
+    if (FindMember(*config, std::string(kOnBusy.name)) != nullptr) {
+      run.on_busy = static_cast<run::BusyPolicy>(ChoiceOf(*config, kOnBusy));
+    }
   }
   run.config = GraphConfig(config, context.caller());
   if (const json* initial = FindMember(body, "initial_state")) {

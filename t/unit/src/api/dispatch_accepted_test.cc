@@ -54,6 +54,28 @@ TEST_F(AcceptedRunTest, ARefusedRequestIsNotAccepted) {
   EXPECT_TRUE(accepted_.empty());
 }
 
+TEST_F(AcceptedRunTest, TheClientChoosesWhatABusyThreadMeans) {
+  const auto send = [&](const char* policy) {
+    const std::string config = std::string(R"(,"config":{"on_busy":)") + policy + "}";
+    return Send("POST", "/v1/graph/runs", Invocation("x", config));
+  };
+  settings_.busy_thread.enqueue = false;
+  for (const char* policy : {"null", R"("enqueue")", R"("reject")", R"("interrupt")"}) {
+    EXPECT_EQ(send(policy).status, 202) << policy;
+  }
+  ASSERT_EQ(accepted_.size(), 4u);
+  const auto expect = [&](size_t index, bool enqueue, bool interrupt) {
+    EXPECT_EQ(accepted_[index].begin.enqueue_if_busy, enqueue) << index;
+    EXPECT_EQ(accepted_[index].begin.interrupt_if_busy, interrupt) << index;
+  };
+  expect(0, false, false);  // as the service is configured
+  expect(1, true, false);
+  expect(2, false, false);
+  expect(3, true, true);
+  ExpectInvalid(send(R"("wait")"), {"body", "config", "on_busy"});
+  ExpectInvalid(send("1"), {"body", "config", "on_busy"});
+}
+
 TEST_F(AcceptedRunTest, KeysThatCannotBeUsedAreErrors) {
   outcome_ = state::AcceptRunReply::Outcome::kOtherBody;
   Answer answer = Send("POST", "/v1/graph/runs", Invocation("x"));
