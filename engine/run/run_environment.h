@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,8 @@ class Runtime;
 }
 namespace agent_graph::models {
 class ModelProvider;
-}
+struct TokenPrice;
+}  // namespace agent_graph::models
 namespace agent_graph::tools {
 class Catalog;
 }
@@ -36,6 +38,7 @@ namespace agent_graph::run {
 
 class HandOver;
 class RemoteToolSet;
+class RunMeter;
 struct RunEnvironment;
 struct RunRecord;
 
@@ -45,6 +48,8 @@ inline constexpr size_t kRunBytesMax = 64 * 1024 * 1024;
 // Returns the provider of a configured model; null if there is none with that name. A provider
 // outlives every run. Thread-safe.
 using ModelLookup = std::function<models::ModelProvider*(const std::string& name)>;
+// Returns the price of a configured model; nullopt: it has none.
+using PriceLookup = std::function<std::optional<models::TokenPrice>(const std::string& name)>;
 // Generates the name of a new thread from the texts of its first run. May block and throw.
 using ThreadNamer = std::function<std::string(const std::vector<std::string>& texts)>;
 // Writes a line to the operator's log. Called from any thread.
@@ -62,6 +67,7 @@ using RunListener = std::function<void(RunRecord&& record)>;
 // are runs.
 struct RunServices {
   ModelLookup find_model;                   // required by graphs that call a model
+  PriceLookup find_price;                   // may be empty: then no model has a price
   memory::MemoryStore* memories = nullptr;  // for functions and tools; null: none
   tools::Catalog* catalog = nullptr;        // the graph's HTTP tools and MCP servers
   FileLoader load_files;    // may be empty: models then receive only the names of files
@@ -91,6 +97,7 @@ struct RunEnvironment {
   std::shared_ptr<const json> config;  // an object, including `user`
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
+  std::shared_ptr<RunMeter> meter;      // null: the run has no budget
   std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
 
   // Null if there is no model of that name.

@@ -204,6 +204,7 @@ struct Service::Implementation {
     runner_options.busy_wait_max = std::chrono::milliseconds(settings->busy_thread.wait_ms_max);
     run::RunServices& services = runner_options.services;
     services.find_model = [this](const std::string& name) { return agent.models->Find(name); };
+    services.find_price = [this](const std::string& name) { return settings->PriceOf(name); };
     services.catalog = agent.catalog.get();
     runner_options.remote_tools = &remote_tools;
     services.memories = store.get();

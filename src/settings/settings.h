@@ -211,6 +211,9 @@ struct Settings {
   Environment environment;  // including the `env` file
   // About keys that are accepted without effect; logged once at start.
   std::vector<std::string> warnings;
+
+  // The price of a configured model; nullopt: it has none.
+  std::optional<agent_graph::models::TokenPrice> PriceOf(std::string_view model) const;
 };
 
 // Reads the settings. `file` must be absolute; `text` is its content. Failure texts name the key

@@ -59,6 +59,7 @@ class RunLoop {
   Status Continue(state::ThreadState loaded);
   // Counts what earlier attempts have used, and finds out about their tool calls.
   Status ReadEarlierAttempts();
+  void EstimateLostCall();
   Status CheckResumeNode();
   // True if the request was answered before: the response was lost, or the client repeats it.
   bool IsAnswered() const;

@@ -11,6 +11,7 @@
 #include "run/context/execution_meta.h"
 #include "run/context/initial_state.h"
 #include "run/context/open_inputs.h"
+#include "run/context/run_meter.h"
 #include "run/log/log_entry.h"
 #include "run/loop/run_loop.h"
 #include "run/nodes/remote_tools.h"
@@ -156,6 +157,10 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
+  const RunBudget budget = ReadBudget(*client_config);
+  if (budget.limits_anything()) {
+    environment->meter = std::make_shared<RunMeter>(budget, UnixMicros());
+  }
   if (request.accepted) environment->hand_over = request.accepted->hand_over;
   return environment;
 }

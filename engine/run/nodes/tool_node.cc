@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "graph/flatten.h"
 #include "run/context/handed_out_calls.h"
+#include "run/context/run_meter.h"
 #include "run/hand_over.h"
 #include "run/nodes/concurrently.h"
 #include "run/nodes/node_tools.h"
@@ -343,6 +344,12 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
   std::vector<PendingCallPtr> remote;
   for (const PendingCallPtr& call : calls) {
     if (call->tool != nullptr) (call->remote ? remote : runnable).push_back(call);
+  }
+  if (environment->meter != nullptr) {
+    const auto is_new = [](const PendingCallPtr& call) { return !call->handed_out; };
+    const auto new_calls = static_cast<int64_t>(runnable.size()) +
+                           static_cast<int64_t>(std::ranges::count_if(remote, is_new));
+    AG_RETURN_IF_ERROR(environment->meter->BeginToolCalls(new_calls));
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
   AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log));

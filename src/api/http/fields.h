@@ -38,6 +38,7 @@ struct Field {
   bool not_null = false;  // if not required: null is still an error
   bool not_blank = false;
   int64_t minimum = std::numeric_limits<int64_t>::min();  // for an array: minimum of entries
+  bool above_minimum = false;                             // a number must not be the minimum itself
   // For a text: bytes; for an object: members.
   int64_t maximum = std::numeric_limits<int64_t>::max();
   int64_t fallback = 0;  // value of an absent integer or choice

@@ -25,6 +25,7 @@ constexpr std::array kRunConfigFields = {
     Field{.name = "run_id", .description = "Id of the run in logs and traces"},
     kOnDisconnect,
     kOnBusy,
+    kBudget,
 };
 
 constexpr Field kRunConfig{.name = "config",

@@ -44,6 +44,34 @@ inline constexpr Field kOnBusy{
         "If the thread has a run in flight. enqueue: wait for it; reject: 409; interrupt: stop it, "
         "keep what it did, and run next. Default: the service's `busy_thread`",
     .choices = kBusyPolicies};
+inline constexpr std::array kBudgetFields = {
+    Field{.name = "tokens",
+          .type = FieldType::kInteger,
+          .description = "Input and output tokens of all model calls",
+          .minimum = 1},
+    Field{.name = "cost_usd",
+          .type = FieldType::kNumber,
+          .description = "Cost of all model calls; each model of the graph needs a `price`",
+          .minimum = 0,
+          .above_minimum = true},
+    Field{.name = "seconds",
+          .type = FieldType::kInteger,
+          .description = "Time since the run began",
+          .minimum = 1},
+    Field{.name = "model_calls",
+          .type = FieldType::kInteger,
+          .description = "Calls of models",
+          .minimum = 1},
+    Field{.name = "tool_calls",
+          .type = FieldType::kInteger,
+          .description = "Calls of tools, also of those that the client executes",
+          .minimum = 1},
+};
+inline constexpr Field kBudget{
+    .name = "budget",
+    .type = FieldType::kObject,
+    .description = "What the run may use. Beyond that it ends as error with BUDGET_EXCEEDED",
+    .members = kBudgetFields};
 inline constexpr Field kInvokeType{
     .name = "invoke_type",
     .type = FieldType::kChoice,

@@ -12,6 +12,7 @@
 #include "api/resources/request_shapes.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "graph/compiled_graph.h"
 #include "run/loop/runner.h"
 
 namespace agent_graph::api {
@@ -43,6 +44,29 @@ std::string ReadRunId(const json& config) {
 
 std::vector<std::string> InitialContextPath() {
   return {"body", "initial_state", "context"};
+}
+
+// A misspelled limit must not mean that there is none.
+void CheckBudget(const HandlerContext& context, const json& config, Problems& problems) {
+  const json* budget = FindMember(config, std::string(kBudget.name));
+  if (budget == nullptr || !budget->is_object()) return;
+  std::vector<std::string> path = {"body", "config", std::string(kBudget.name), ""};
+  for (const auto& [name, value] : budget->items()) {
+    path.back() = name;
+    if (std::ranges::find(kBudgetFields, name, &Field::name) == kBudgetFields.end()) {
+      problems.Add(path, "is not a limit of a budget", ProblemType::kValue);
+    }
+  }
+  if (FindMember(*budget, "cost_usd") == nullptr) return;
+  path.back() = "cost_usd";
+  for (const graph::ModelUse& use : context.api().graph->ModelUses()) {
+    if (context.api().settings->PriceOf(use.model)) continue;
+    problems.Add(path,
+                 "needs models.<name>.price in service.json, and model \"" + use.model + "\" of " +
+                     use.asker + " has none",
+                 ProblemType::kValue);
+    return;
+  }
 }
 
 void ReadInitialState(const json& initial, const MessageLimits& limits, run::RunRequest& run,
@@ -96,6 +120,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
     if (FindMember(*config, std::string(kOnBusy.name)) != nullptr) {
       run.on_busy = static_cast<run::BusyPolicy>(ChoiceOf(*config, kOnBusy));
     }
+    CheckBudget(context, *config, problems);
   }
   run.config = GraphConfig(config, context.caller());
   if (const json* initial = FindMember(body, "initial_state")) {

@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ class ScriptedModel : public models::ModelProvider {
     Status failure = {};
     bool wait_for_cancel = false;
     bool throws = false;
+    std::optional<Usage> report = {};  // after the pieces, and before the reply
   };
 
   std::deque<Turn> script;
@@ -55,6 +57,7 @@ class ScriptedModel : public models::ModelProvider {
       text += piece;
       AG_RETURN_IF_ERROR(on_delta({piece, ""}));
     }
+    if (turn.report) AG_RETURN_IF_ERROR(on_delta({.usage = turn.report}));
     if (turn.wait_for_cancel) {
       if (on_wait) on_wait();
       runtime::Signal never;

@@ -20,11 +20,13 @@ using testing::_;
 class ContinuationTest : public RunTest {
  protected:
   ContinuationTest() {
-    ON_CALL(state_, ReadRuns).WillByDefault([this](const state::ReadRunsRequest& read) {
-      state::RunTraces traces;
-      traces.run_id = read.run_id;
-      traces.entries = state_.At(read.thread_id).log;
-      return traces;
+    ON_CALL(state_, FollowRun).WillByDefault([this](const state::FollowRunRequest& read, auto) {
+      const std::vector<state::LogEntry>& log = state_.At(read.thread_id).log;
+      state::FollowRunReply reply;
+      for (uint64_t i = read.first; i < log.size() && reply.entries.size() < 2; ++i) {
+        reply.entries.push_back({i, 1, log[i]});
+      }
+      return Result<state::FollowRunReply>(reply);
     });
     state_.before_append = [this](const state::AppendRunRequest& append) {
       appends_.push_back(append);
@@ -267,7 +269,7 @@ TEST_F(ContinuationTest, ALogThatCannotBeReadGivesTheRunBack) {
   builder_.AddFunction("A", Say("ok"));
   builder_.AddEdge(START, "A");
   builder_.AddEdge("A", END);
-  EXPECT_CALL(state_, ReadRuns(_))
+  EXPECT_CALL(state_, FollowRun(_, _))
       .WillOnce(testing::Return(Status(StatusCode::kUnavailable, "no answer")));
   EXPECT_TRUE(RunOk(Attempt(2, "A", 0)).left);
   EXPECT_EQ(appends_.back().current_node, "A");
