@@ -80,6 +80,9 @@ struct RunServices {
   // Send the texts of user code's exceptions to the client, and not only to the log.
   bool show_exception_text = true;
   size_t run_bytes_max = kRunBytesMax;
+  // A call that may have taken effect before its worker died pauses the run: the client decides.
+  // False: the model gets a failed result.
+  bool ask_about_lost_calls = false;
 };
 
 // Immutable and shared, so that an abandoned user function never outlives what it uses.

@@ -25,6 +25,18 @@ enum class BusyPolicy : uint8_t {
   kInterrupt,  // it stops the run in flight and is the next one
 };
 
+// What the client decides about a tool call that may have taken effect.
+struct ToolDecision {
+  enum class Action : uint8_t {
+    kRetry,   // the tool is called again
+    kSkip,    // the model gets a failed result
+    kResult,  // the model gets `result_json`
+  };
+  std::string call_id;
+  Action action = Action::kSkip;
+  std::string result_json;  // for kResult
+};
+
 // A run that the state has accepted and granted to this worker.
 struct AcceptedRun {
   uint32_t attempt = 1;
@@ -45,6 +57,7 @@ struct RunRequest {
   std::string run_id;                  // empty: generated
   std::vector<Message> messages;       // all appended, the last one is the input
   std::shared_ptr<const json> config;  // object: the client's config; null: empty
+  std::vector<ToolDecision> tool_decisions;  // for calls that wait for one
   // inserted before `messages`, except for those that the thread already has
   std::vector<Message> initial_context;
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none

@@ -221,6 +221,7 @@ struct Service::Implementation {
     };
     services.log = ToLog();
     services.tool_calls = &tool_calls;
+    services.ask_about_lost_calls = settings->recovery.asks_about_unknown_effects;
     services.run_bytes_max = settings->limits.run_bytes_max;
     services.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;

@@ -263,7 +263,7 @@ struct Runner::Opening {
 };
 
 Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
-  if (request.messages.empty()) {
+  if (request.messages.empty() && request.tool_decisions.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
   if (graph_->live_root() != nullptr) {
@@ -297,6 +297,7 @@ Status Runner::TakeResults(RunRequest& request, Opening& opening) const {
   if (continues) RemoveStored(request, thread);
   const bool brings_results = BringResults(request.messages);
   opening.inputs = InputsOf(thread);
+  AG_RETURN_IF_ERROR(TakeDecisions(request, opening));
   if (!brings_results) return Status::Ok();
   if (IsRepeated(thread, request.messages)) return Status::Ok();
   Status status = MatchResults(thread.window, request.messages, opening.inputs);
@@ -308,6 +309,15 @@ Status Runner::TakeResults(RunRequest& request, Opening& opening) const {
   }
   Abandon(request, opening.begun, status);
   return status;
+}
+
+// An attempt that continues a run has used decisions of the request already: its calls are settled
+// by the log.
+Status Runner::TakeDecisions(const RunRequest& request, Opening& opening) const {
+  Status taken = opening.inputs.TakeDecisions(request.tool_decisions);
+  if (taken.ok() || (request.accepted && request.accepted->continues())) return Status::Ok();
+  Abandon(request, opening.begun, taken);
+  return taken;
 }
 
 // Removes the messages that an earlier attempt of the run has stored.

@@ -70,16 +70,35 @@ const Message* NewestCallingMessage(const State& state) {
   return nullptr;
 }
 
-// Prepares a call that may ask the user, or has done so. Returns false if it still waits for
-// answers.
+// Gives an undecided call what the client has decided. Returns true if the tool is called again.
+bool TakeDecision(const ToolDecision& decision, PendingCall& call) {
+  switch (decision.action) {
+    case ToolDecision::Action::kRetry:
+      return true;
+    case ToolDecision::Action::kSkip:
+      call.result = Failure(
+          "the run ended while this call was being made: whether it took effect is unknown, and "
+          "the "
+          "user has decided not to make it again");
+      return false;
+    case ToolDecision::Action::kResult:
+      call.result.json = decision.result_json;
+      return false;
+  }
+  return false;
+}
+
+// Prepares a call that may ask the user, or has done so, or that waited for a decision. Returns
+// false if the tool is not called: the call still waits, or has its result.
 bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
   const OpenInput* const open = inputs.Find(call.block.id);
   if (open != nullptr && !open->answered()) {
     call.asks = *open;
     return false;
   }
+  if (open != nullptr && open->undecided && !TakeDecision(*open->decision, call)) return false;
   call.input.emplace();
-  if (open == nullptr) return true;
+  if (open == nullptr || open->undecided) return true;
   call.rounds = open->rounds;
   call.input->continuation = open->pause.continuation;
   for (size_t i = 0; i < open->answers.size(); ++i) {
@@ -88,12 +107,19 @@ bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
   return true;
 }
 
-// Gives the call the result that follows from the attempts before. False: there is none, and the
-// tool is called.
-bool Settle(const LostCalls* earlier, PendingCall& call) {
+// Gives the call the result that follows from the attempts before, or, if `may_ask`, lets the
+// client decide. False: there is none, and the tool is called.
+bool Settle(const LostCalls* earlier, bool may_ask, PendingCall& call) {
   if (earlier == nullptr) return false;
   std::optional<LostCalls::Settled> settled = earlier->Settle(call.block.id);
   if (!settled) return false;
+  if (!settled->is_known && may_ask && call.environment->services->ask_about_lost_calls) {
+    call.asks = OpenInput{.call_id = call.block.id,
+                          .tool = call.block.name,
+                          .undecided = true,
+                          .arguments_json = call.block.arguments_json};
+    return true;
+  }
   call.result = std::move(settled->result);
   call.end_is_logged = settled->is_known;
   return true;
@@ -120,7 +146,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
-    if (Settle(earlier, *call)) {
+    if (Settle(earlier, inputs != nullptr, *call)) {
       // The tool is not called.
     } else if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
       // The tool is looked up when the call is executed again.
@@ -226,10 +252,17 @@ void PauseForClient(const std::vector<PendingCallPtr>& remote, const OpenInputs&
     interrupt.reason = "the client has tools to run";
     AppendRemoteCalls(interrupt.data_json, remote);
   }
-  if (!inputs.empty()) {
-    interrupt.reason += remote.empty() ? "a tool asks the user" : ", and a tool asks the user";
-    interrupt.data_json += remote.empty() ? "" : ",";
-    interrupt.data_json += "\"elicitations\":" + inputs.ElicitationsJson();
+  const auto add = [&](const std::string& reason, const std::string& member,
+                       const std::string& list) {
+    interrupt.reason += interrupt.reason.empty() ? reason : ", and " + reason;
+    interrupt.data_json += interrupt.data_json.size() == 1 ? "" : ",";
+    interrupt.data_json += "\"" + member + "\":" + list;
+  };
+  if (inputs.has_questions()) {
+    add("a tool asks the user", "elicitations", inputs.ElicitationsJson());
+  }
+  if (std::string undecided = inputs.UndecidedJson(); !undecided.empty()) {
+    add("a tool call may have taken effect", "undecided_tool_calls", undecided);
   }
   interrupt.data_json.push_back('}');
   result.interrupt = std::move(interrupt);

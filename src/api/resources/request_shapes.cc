@@ -39,9 +39,10 @@ constexpr Field kInitialState{
 constexpr std::array kRunFields = {
     Field{.name = "messages",
           .type = kMessages,
-          .description = "Appended to the thread in this order; the last one is the graph's input",
-          .required = true,
+          .description = "Appended to the thread in this order; the last one is the graph's input. "
+                         "Required without `tool_decisions`",
           .minimum = 1},
+    kToolDecisions,
     kRunConfig,
     kInitialState,
     kRecursionLimit,
@@ -62,6 +63,7 @@ constexpr std::array kRunFrameFields = {
           .type = kMessages,
           .description =
               "Tool results of a resume; at least one. A resume also needs `config.thread_id`"},
+    kToolDecisions,
     kRunConfig,
     kInitialState,
     kRecursionLimit,

@@ -72,6 +72,35 @@ inline constexpr Field kBudget{
     .type = FieldType::kObject,
     .description = "What the run may use. Beyond that it ends as error with BUDGET_EXCEEDED",
     .members = kBudgetFields};
+// In the order of run::ToolDecision::Action.
+inline constexpr std::array<std::string_view, 3> kToolActions = {"retry", "skip", "result"};
+inline constexpr Field kToolAction{
+    .name = "action",
+    .type = FieldType::kChoice,
+    .description =
+        "retry: call the tool again; skip: tell the model that the effect is unknown; "
+        "result: give the model `result`",
+    .required = true,
+    .choices = kToolActions};
+inline constexpr std::array kToolDecisionFields = {
+    Field{.name = "call_id",
+          .type = FieldType::kText,
+          .description = "A call of `interrupt.data.undecided_tool_calls`",
+          .required = true,
+          .not_blank = true},
+    kToolAction,
+    Field{.name = "result", .description = "The tool's output, for the action `result`"},
+};
+inline constexpr Field kToolDecision{
+    .type = FieldType::kObject, .required = true, .members = kToolDecisionFields};
+inline constexpr Field kToolDecisions{
+    .name = "tool_decisions",
+    .type = FieldType::kArray,
+    .description =
+        "Decisions about tool calls that may have taken effect, see "
+        "`recovery.unknown_effects`; needs `config.thread_id`, and no messages",
+    .minimum = 1,
+    .entry = &kToolDecision};
 inline constexpr Field kInvokeType{
     .name = "invoke_type",
     .type = FieldType::kChoice,

@@ -10,6 +10,7 @@
 #include "api/resources/file_references.h"
 #include "api/resources/message_input.h"
 #include "api/resources/request_shapes.h"
+#include "api/resources/tool_decisions.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "graph/compiled_graph.h"
@@ -112,7 +113,12 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run.user = context.caller().user;
   run.trace_parent = context.head().Header("traceparent");
   run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
-  run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
+  run.tool_decisions = ReadToolDecisions(body, problems);
+  const bool needs_messages =
+      run.tool_decisions.empty() || FindMember(body, messages_key) != nullptr;
+  if (needs_messages) {
+    run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
+  }
   const json* config = FindMember(body, "config");
   if (config != nullptr) {
     run.thread_id = ThreadIdOf(*config);
@@ -123,6 +129,10 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
     CheckBudget(context, *config, problems);
   }
   run.config = GraphConfig(config, context.caller());
+  if (!run.tool_decisions.empty() && run.thread_id.empty()) {
+    problems.Add({"body", "config", "thread_id"}, "is required for tool_decisions",
+                 ProblemType::kMissing);
+  }
   if (const json* initial = FindMember(body, "initial_state")) {
     ReadInitialState(*initial, MessageLimitsOf(context), run, problems);
   }
