@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@ inline constexpr size_t kReplyBytesMax = 4 * 1024 * 1024;
 struct TokenPrice {
   double input = 0;
   double output = 0;
+
+  // Billionths of a USD.
+  int64_t CostOf(int64_t input_tokens, int64_t output_tokens) const;
 };
 
 // One model of `models` in service.json.

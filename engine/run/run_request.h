@@ -67,6 +67,7 @@ struct RunRequest {
   std::chrono::milliseconds cancelled_after{0};
   std::optional<AcceptedRun> accepted;  // nullopt: the run of a connected client
   std::optional<BusyPolicy> on_busy;    // nullopt: as configured
+  std::string action;        // of the permission that the caller needed, such as "invoke"
   std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
 };
 

@@ -53,6 +53,9 @@ class Service {
   virtual Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,
                                            const runtime::Cancellation* cancellation) = 0;
 
+  // Of all threads. kInvalidArgument: a server of an older build.
+  virtual Result<RunTotals> GetRunTotals() = 0;
+
   // Returns kNotFound unless exactly one thread of the scope waits for the results of all these
   // calls.
   virtual Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) = 0;

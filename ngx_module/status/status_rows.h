@@ -73,6 +73,7 @@ enum class StatusCounter : uint8_t {
   kModelOutputTokens,
   kStateAnswers,
   kStateMicros,
+  kUnknownEffects,
   kCount
 };
 // Current values and recent maximums.
@@ -88,6 +89,10 @@ enum class StatusGauge : uint8_t {
   kSockets,
   kLiveOpen,
   kLoopDelayMicros,
+  kRunsContinued,  // the state's total, as this worker has read it last
+  kRunsPoisoned,   // likewise
+  kRunWaitMicros,
+  kFollowers,
   kCount
 };
 

@@ -55,6 +55,11 @@ struct BusyThreadSettings {
   int64_t wait_ms_max = 60'000;
 };
 
+// Conversation threads.
+struct ThreadSettings {
+  std::vector<std::string> indexed_metadata;  // names by which threads can be searched
+};
+
 // Accepted runs that have lost their worker.
 struct RecoverySettings {
   bool enabled = true;             // false: they end as worker_lost
@@ -197,12 +202,14 @@ struct Settings {
   bool security_headers = true;
   BusyThreadSettings busy_thread;
   RecoverySettings recovery;
+  ThreadSettings threads;
   AuthenticationSettings authentication;
   AuthorizationSettings authorization;
   RedisSettings redis;
   WebSocketSettings websocket;
   std::vector<RemoteToolSettings> remote_tools;
   std::optional<limits::RateLimitOptions> rate_limit;
+  std::optional<limits::TokenLimitOptions> token_limit;
   MediaSettings media;
   EvaluationSettings evaluation;
   LimitSettings limits;

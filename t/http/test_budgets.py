@@ -9,7 +9,7 @@ from harness.service import invocation
 
 # The model `demo` counts words.
 _PRICED = DEMO | {
-    "models": {"default": {"provider": "demo", "price": {"input": 1_000_000, "output": 2_000_000}}}
+    "models": {"default": {"provider": "demo", "price": {"input": 1_000_000, "output": 500_000}}}
 }
 
 
@@ -60,7 +60,7 @@ def test_costs_are_counted_with_the_price_of_the_model(start_service):
     assert service.invoke("one two", config=_config("r1", cost_usd=1000)).status == 200
     cost = service.get("/v1/threads/t/runs/r1").json()["data"]["usage"]["cost_usd"]
     usage = service.get("/v1/threads/t/runs/r1").json()["data"]["usage"]
-    assert cost == usage["input_tokens"] + 2 * usage["output_tokens"]
+    assert cost == usage["input_tokens"] + usage["output_tokens"] / 2
     reply = service.invoke("one two", config=_config("r2", cost_usd=0.5))
     assert (reply.status, reply.json()["error"]["code"]) == (402, "BUDGET_EXCEEDED")
 

@@ -181,6 +181,21 @@ def test_a_result_stays_the_same_when_the_thread_goes_on(start_service):
     assert service.get(_path("r1") + "/wait").json()["data"]["messages"] == first
 
 
+def test_a_result_that_is_no_longer_kept_is_gone(start_service):
+    service = start_service(DEMO)
+    # A thread keeps at most 64 MiB of logs, beyond those of its latest runs.
+    state = {"notes": "x" * 1_500_000}
+    for number in range(52):
+        config = {"thread_id": "t", "run_id": f"r{number}"}
+        assert service.invoke("hi", config=config, initial_state=state).status == 200
+    assert service.get(_path("r0")).json()["data"]["status"] == "done"
+    for target in (_path("r0") + "/wait", _path("r0") + "/stream"):
+        gone = service.get(target)
+        assert (gone.status, gone.json()["error"]["code"]) == (410, "GONE"), target
+    assert service.get(_path("r51") + "/wait").status == 200
+    assert service.get(_path("r40") + "/wait").status == 200
+
+
 def test_answers_of_direct_runs_name_their_stream(start_service):
     service = start_service(DEMO)
     reply = service.invoke("hi", config={"thread_id": "t", "run_id": "r1"})

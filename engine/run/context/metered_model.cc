@@ -1,7 +1,6 @@
 #include "run/context/metered_model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -12,12 +11,10 @@
 namespace agent_graph::run {
 namespace {
 
-constexpr size_t kBytesPerToken = 4;
-// A price is in USD for a million tokens.
-constexpr double kNanosPerTokenOfPrice = kNanosPerUsd / 1e6;
+constexpr size_t kBytesOfToken = 4;
 
 int64_t EstimateInput(const models::ModelRequest& request) {
-  size_t tokens = request.system_prompt.size() / kBytesPerToken;
+  size_t tokens = request.system_prompt.size() / kBytesOfToken;
   for (const Message& message : request.messages) tokens += EstimateTokens(message);
   return static_cast<int64_t>(tokens);
 }
@@ -53,17 +50,16 @@ class CallInProgress {
   bool reported_ = false;
 };
 
-std::optional<models::TokenPrice> PriceOf(const RunEnvironment& environment,
-                                          const std::string& model) {
-  const auto& find_price = environment.services->find_price;
-  return find_price ? find_price(model) : std::nullopt;
+bool HasPrice(const RunEnvironment& environment, const std::string& model) {
+  const CostFunction& cost_of = environment.services->cost_of;
+  return cost_of && cost_of(model, 0, 0).has_value();
 }
 
 // Without a report of the provider.
 Usage EstimateUsage(const models::ModelRequest& request, size_t reply_bytes) {
   Usage usage;
   usage.prompt_tokens = EstimateInput(request);
-  usage.completion_tokens = static_cast<int64_t>(reply_bytes / kBytesPerToken);
+  usage.completion_tokens = static_cast<int64_t>(reply_bytes / kBytesOfToken);
   usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
   return usage;
 }
@@ -71,12 +67,9 @@ Usage EstimateUsage(const models::ModelRequest& request, size_t reply_bytes) {
 }  // namespace
 
 int64_t CostOf(const RunEnvironment& environment, const std::string& model, const Usage& usage) {
-  const std::optional<models::TokenPrice> price = PriceOf(environment, model);
-  if (!price) return 0;
-  const double nanos = (static_cast<double>(usage.prompt_tokens) * price->input +
-                        static_cast<double>(usage.completion_tokens) * price->output) *
-                       kNanosPerTokenOfPrice;
-  return nanos > 0 ? std::llround(std::min(nanos, 9e18)) : 0;
+  const CostFunction& cost_of = environment.services->cost_of;
+  if (!cost_of) return 0;
+  return cost_of(model, usage.prompt_tokens, usage.completion_tokens).value_or(0);
 }
 
 MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
@@ -86,10 +79,15 @@ MeteredReply CallModel(const RunEnvironment& environment, const std::string& mod
   if (provider == nullptr) {
     return {Status(StatusCode::kModel, "model \"" + model + "\" is not configured")};
   }
+  const bool counts_user = static_cast<bool>(environment.services->check_tokens);
+  if (counts_user) {
+    Status may = environment.services->check_tokens(environment.user_id);
+    if (!may.ok()) return {std::move(may)};
+  }
   RunMeter* const meter = environment.meter.get();
   Deadline budget_end = kNoDeadline;
   if (meter != nullptr) {
-    Status may = meter->BeginModelCall(model, PriceOf(environment, model).has_value());
+    Status may = meter->BeginModelCall(model, HasPrice(environment, model));
     if (!may.ok()) return {std::move(may)};
     budget_end = meter->deadline();
     request.deadline = std::min(request.deadline, budget_end);
@@ -106,8 +104,11 @@ MeteredReply CallModel(const RunEnvironment& environment, const std::string& mod
   // The meter keeps a failure: a reply that is complete is not lost for it.
   if (reply.ok() && reply->message.usage) {
     (void)call.Report(*reply->message.usage);
-  } else if (meter != nullptr && !call.reported() && (reply.ok() || bytes > 0)) {
+  } else if ((meter != nullptr || counts_user) && !call.reported() && (reply.ok() || bytes > 0)) {
     (void)call.Report(EstimateUsage(request, bytes));
+  }
+  if (counts_user) {
+    environment.services->charge_tokens(environment.user_id, Tokens(call.usage()));
   }
   const bool late = !reply.ok() && reply.status().code() == StatusCode::kDeadlineExceeded;
   if (late && meter != nullptr && MonotonicClock::now() >= budget_end) reply = meter->EndOfTime();

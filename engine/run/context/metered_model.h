@@ -14,15 +14,16 @@ namespace agent_graph::run {
 
 struct MeteredReply {
   Result<models::ModelReply> reply;
-  // As the provider reports it, also before a failure. If it reports nothing, an estimate for a run
-  // with a budget, and otherwise zero.
+  // As the provider reports it, also before a failure. If it reports nothing, an estimate if
+  // the run or its user has a limit, and otherwise zero.
   Usage usage = {};
   int64_t cost_nano_usd = 0;  // 0 if the model has no price
 };
 
 // Calls the model of that name; see ModelProvider::Generate. Fails with kBudgetExceeded if the
-// run's budget is used up, before the call or during it. A reply that is complete is returned in
-// any case; the budget then ends the run after its node. `on_delta` receives pieces of text only.
+// run's budget is used up, before the call or during it, or the user's tokens before it. A reply
+// that is complete is returned in any case; the budget then ends the run after its node. `on_delta`
+// receives pieces of text only.
 MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
                        models::ModelRequest request,
                        const std::function<Status(const models::ModelDelta&)>& on_delta);

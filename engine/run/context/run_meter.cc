@@ -101,10 +101,10 @@ Deadline RunMeter::deadline() const {
   if (!budget_.seconds) return kNoDeadline;
   MutexLock lock(mutex_);
   const int64_t used_micros = std::max<int64_t>(0, UnixMicros() - started_micros_);
-  const int64_t most = std::numeric_limits<int64_t>::max() / kSecondMicros / 1000;
-  const int64_t seconds = std::min(*budget_.seconds, most);
-  return DeadlineAfter(
-      std::chrono::microseconds(std::max<int64_t>(0, seconds * kSecondMicros - used_micros)));
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kSecondMicros / 1000;
+  const int64_t left = std::min(*budget_.seconds, kMost) * kSecondMicros - used_micros;
+  return DeadlineAfter(std::chrono::ceil<std::chrono::milliseconds>(
+      std::chrono::microseconds(std::max<int64_t>(0, left))));
 }
 
 Status RunMeter::EndOfTime() {

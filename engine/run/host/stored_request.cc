@@ -139,6 +139,7 @@ Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::str
   stored["recursion_limit"] = request.recursion_limit;
   stored["cancelled_after_ms"] = request.cancelled_after.count();
   stored["trace_parent"] = request.trace_parent;
+  stored["action"] = request.action;
   std::string text = DumpJson(stored);
   if (text.size() <= kStoredRequestBytesMax) return text;
   return Status(StatusCode::kInvalidArgument,
@@ -175,6 +176,7 @@ Result<RunRequest> LoadRequest(std::string_view text) {
   }
   request.cancelled_after = std::chrono::milliseconds(cancelled_after);
   if (!ReadText(*stored, "trace_parent", request.trace_parent)) return Damaged("trace_parent");
+  (void)ReadText(*stored, "action", request.action);  // not in requests of older builds
   return request;
 }
 

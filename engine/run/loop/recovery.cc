@@ -79,7 +79,7 @@ Status RunLoop::ReadEarlierAttempts() {
     }
   }
   earlier_calls_ = std::move(calls);
-  if (!left) EstimateLostCall();
+  if (!left) AG_RETURN_IF_ERROR(CheckLostNode());
   if (environment_->meter != nullptr) {
     const RunUsage& used = log_.usage();
     environment_->meter->AddEarlier({.tokens = used.tokens(),
@@ -91,17 +91,27 @@ Status RunLoop::ReadEarlierAttempts() {
   return Status::Ok();
 }
 
-// An attempt that died in an agent's node has very likely paid for a call of the model.
-void RunLoop::EstimateLostCall() {
+// The attempt before has died, in the node to which this one has come.
+Status RunLoop::CheckLostNode() {
   const graph::Node* node = graph_.FindNode(next_);
-  const Agent* agent = node != nullptr ? std::get_if<Agent>(&node->kind) : nullptr;
+  if (node == nullptr) return Status::Ok();
+  EstimateLostCall(*node);
+  if (!node->once) return Status::Ok();
+  return Status(StatusCode::kGraph, std::string(kWorkerLostReason) +
+                                        ": the worker died in node \"" + node->name +
+                                        "\", which is not executed twice");
+}
+
+// An attempt that died in an agent's node has very likely paid for a call of the model.
+void RunLoop::EstimateLostCall(const graph::Node& node) {
+  const Agent* agent = std::get_if<Agent>(&node.kind);
   if (agent == nullptr) return;
   const std::vector<Message>& messages = thread_.state().messages();
   const size_t first = graph_.context() ? FirstInContext(messages, *graph_.context()) : 0;
   size_t tokens = EstimateTokens(Message::System(agent->system_prompt));
   for (size_t i = first; i < messages.size(); ++i) tokens += EstimateTokens(messages[i]);
   const Usage usage{.prompt_tokens = static_cast<int64_t>(tokens)};
-  log_.Add(entry::ModelLost{.node = node->name,
+  log_.Add(entry::ModelLost{.node = node.name,
                             .model_name = agent->model,
                             .input_tokens = usage.prompt_tokens,
                             .cost_nano_usd = CostOf(*environment_, agent->model, usage)});

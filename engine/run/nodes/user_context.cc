@@ -88,7 +88,7 @@ Result<models::ModelReply> FunctionContext::Generate(const ModelCall& call,
     return emission_->EmitPiece(message_id, delta.text, delta.reasoning);
   };
   try {
-    return CallModel(*environment_, call.model, std::move(request), on_delta).reply;
+    return run::CallModel(*environment_, call.model, std::move(request), on_delta).reply;
   } catch (const std::exception& failure) {
     return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
   }

@@ -153,6 +153,10 @@ Result<FollowRunReply> Caller::FollowRun(const FollowRunRequest& follow,
   return Unpacked<FollowRunReply>(Send(Operation::kFollowRun, follow, options));
 }
 
+Result<RunTotals> Caller::GetRunTotals() {
+  return Ask<RunTotals>(Operation::kGetRunTotals, EmptyRequest{});
+}
+
 Result<WaitingThread> Caller::FindWaitingThread(const WaitingThreadQuery& query) {
   return Ask<WaitingThread>(Operation::kFindWaitingThread, query);
 }

@@ -37,6 +37,7 @@ class Caller : public Backend {
   Result<RunPage> ListRuns(const ListRunsRequest& list) override;
   Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,
                                    const runtime::Cancellation* cancellation) override;
+  Result<RunTotals> GetRunTotals() override;
   Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;

@@ -49,6 +49,7 @@ enum class Operation : uint8_t {
   kGetRun = 41,
   kListRuns = 42,
   kFollowRun = 43,
+  kGetRunTotals = 45,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,

@@ -31,6 +31,7 @@ Store::Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   waiter.run = accept.begin;
   waiter.deadline = kNoDeadline;
   waiter.accepted = true;
+  waiter.micros = UnixMicros();
   if (accept.deadline_micros != 0) {
     waiter.deadline =
         MonotonicClock::now() + std::chrono::microseconds(accept.deadline_micros - UnixMicros());
@@ -73,6 +74,7 @@ Status Store::LoadAcceptedRuns() {
       lease->second.accepted = true;
       lease->second.suspect = row && row->suspect;
       CountGrant(lease->second, true);
+      lease->second.waiting_since_micros = UnixMicros();
       if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
       continue;
     }

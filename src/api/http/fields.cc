@@ -295,4 +295,12 @@ json SchemaOf(std::span<const Field> fields) {
   return schema;
 }
 
+json SchemaOf(const FieldTable& table) {
+  json schema = SchemaOf(table.fields);
+  for (const std::string_view name : table.one_of) {
+    schema["anyOf"].push_back({{"required", json::array({name})}});
+  }
+  return schema;
+}
+
 }  // namespace agent_graph::api

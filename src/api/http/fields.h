@@ -53,6 +53,8 @@ struct Field {
 struct FieldTable {
   std::string_view name;
   std::span<const Field> fields;
+  // At least one of these fields must be there; the handler checks it. Empty: no such rule.
+  std::span<const std::string_view> one_of = {};
 };
 
 // Shape of a route's requests and responses, for the validator and the OpenAPI document.
@@ -78,5 +80,6 @@ size_t ChoiceOf(const json& object, const Field& field);
 // Returns the JSON Schema of a field, or of an object with these fields.
 json SchemaOf(const Field& field);
 json SchemaOf(std::span<const Field> fields);
+json SchemaOf(const FieldTable& table);
 
 }  // namespace agent_graph::api

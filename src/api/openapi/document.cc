@@ -209,7 +209,7 @@ json Schemas() {
   json schemas = json::object();
   for (const Route& route : Routes()) {
     const FieldTable* body = route.shape.body;
-    if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
+    if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(*body);
   }
   for (std::string_view text : {kMessageSchemas, kEnvelopeSchemas, kGraphSchemas, kRunSchemas,
                                 kThreadSchemas, kMemorySchemas, kFileSchemas}) {

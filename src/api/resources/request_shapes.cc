@@ -41,6 +41,7 @@ constexpr std::array kRunFields = {
           .type = kMessages,
           .description = "Appended to the thread in this order; the last one is the graph's input. "
                          "Required without `tool_decisions`",
+          .not_null = true,
           .minimum = 1},
     kToolDecisions,
     kRunConfig,
@@ -48,6 +49,8 @@ constexpr std::array kRunFields = {
     kRecursionLimit,
     kResponseGranularity,
 };
+
+constexpr std::array<std::string_view, 2> kRunInputs = {"messages", "tool_decisions"};
 
 constexpr std::array kRunFrameFields = {
     kInvokeType,
@@ -169,7 +172,7 @@ constexpr std::array kTraceFields = {
 
 }  // namespace
 
-const FieldTable kRunBody{"RunRequest", kRunFields};
+const FieldTable kRunBody{"RunRequest", kRunFields, kRunInputs};
 const FieldTable kRunFrame{"RunFrame", kRunFrameFields};
 const FieldTable kStopBody{"StopRequest", kStopFields};
 const FieldTable kFixBody{"FixRequest", kFixFields};

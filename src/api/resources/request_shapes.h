@@ -99,6 +99,7 @@ inline constexpr Field kToolDecisions{
     .description =
         "Decisions about tool calls that may have taken effect, see "
         "`recovery.unknown_effects`; needs `config.thread_id`, and no messages",
+    .not_null = true,
     .minimum = 1,
     .entry = &kToolDecision};
 inline constexpr Field kInvokeType{

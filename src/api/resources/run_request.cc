@@ -111,6 +111,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
   run.user = context.caller().user;
+  run.action = auth::NameOf(context.route().permission.action);
   run.trace_parent = context.head().Header("traceparent");
   run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
   run.tool_decisions = ReadToolDecisions(body, problems);

@@ -37,6 +37,7 @@ void AppendArray(std::string& out, const std::vector<std::string>& messages) {
 struct LoggedEnd {
   std::optional<Status> error;
   std::unordered_set<std::string> message_ids;
+  bool is_cut = false;  // a part of the log is no longer kept
 };
 
 void Take(const state::IndexedEntry& indexed, LoggedEnd& end) {
@@ -60,6 +61,7 @@ Result<LoggedEnd> ReadEnd(HandlerContext& context, const state::RunRecord& run) 
   for (size_t page = 0; page < kLogPagesMax; ++page) {
     AG_ASSIGN_OR_RETURN(const state::FollowRunReply reply,
                         context.state().FollowRun(read, &context.exchange().cancellation()));
+    end.is_cut = end.is_cut || reply.kept_from > run.log_begin;
     for (const state::IndexedEntry& indexed : reply.entries) Take(indexed, end);
     if (reply.complete || reply.entries.empty()) break;
     read.first = reply.entries.back().index + 1;
@@ -145,6 +147,10 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
   if (failed || has_moved_on) {
     const Result<LoggedEnd> end = ReadEnd(context, run);
     if (!end.ok()) return context.Fail(end.status());
+    if (end->is_cut) {
+      return context.Fail(
+          ErrorInfo{ApiError::kGone, "the result of the run is no longer kept", {}});
+    }
     if (failed) {
       const Status failure(StatusCode::kInternal, "the run failed: " + run.reason);
       return context.Fail(end->error.value_or(failure));

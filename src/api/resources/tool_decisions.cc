@@ -48,7 +48,7 @@ std::vector<run::ToolDecision> ReadToolDecisions(const json& body, Problems& pro
   return decisions;
 }
 
-std::optional<ErrorInfo> CheckToolDecisions(const HandlerContext& context,
+std::optional<ErrorInfo> CheckToolDecisions(HandlerContext& context,
                                             const run::RunRequest& request) {
   if (request.tool_decisions.empty()) return std::nullopt;
   if (context.api().state == nullptr) {

@@ -17,7 +17,7 @@ std::vector<run::ToolDecision> ReadToolDecisions(const json& body, Problems& pro
 
 // Returns an error with the path of a decision for which no call of the thread waits. While a run
 // is in flight only the start of the next one can decide.
-std::optional<ErrorInfo> CheckToolDecisions(const HandlerContext& context,
+std::optional<ErrorInfo> CheckToolDecisions(HandlerContext& context,
                                             const run::RunRequest& request);
 
 }  // namespace agent_graph::api

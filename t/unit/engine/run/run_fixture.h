@@ -132,7 +132,17 @@ inline std::string TextOf(const json& message) {
 
 class RunTest : public testing::Test {
  protected:
-  RunTest() : runtime_({.threads = 1, .name = "test"}) {}
+  RunTest() : runtime_({.threads = 1, .name = "test"}) {
+    ON_CALL(state_, FollowRun).WillByDefault([this](const state::FollowRunRequest& read, auto) {
+      constexpr size_t kEntriesOfPage = 2;
+      const std::vector<state::LogEntry>& log = state_.At(read.thread_id).log;
+      state::FollowRunReply reply;
+      for (uint64_t i = read.first; i < log.size() && reply.entries.size() < kEntriesOfPage; ++i) {
+        reply.entries.push_back({i, 1, log[i]});
+      }
+      return Result<state::FollowRunReply>(reply);
+    });
+  }
 
   void SetUp() override { ASSERT_TRUE(runtime_.Start().ok()); }
   void TearDown() override {

@@ -72,6 +72,7 @@ class FakeService : public Service {
     ON_CALL(*this, GetRun).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListRuns).WillByDefault(Return(unexpected));
     ON_CALL(*this, FollowRun).WillByDefault(Return(unexpected));
+    ON_CALL(*this, GetRunTotals).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListThreads).WillByDefault(Return(unexpected));
     ON_CALL(*this, DeleteThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, GetState).WillByDefault([this](const Scope&, const std::string& thread_id) {
@@ -98,6 +99,7 @@ class FakeService : public Service {
   MOCK_METHOD(Result<RunPage>, ListRuns, (const ListRunsRequest&), (override));
   MOCK_METHOD(Result<FollowRunReply>, FollowRun,
               (const FollowRunRequest&, const runtime::Cancellation*), (override));
+  MOCK_METHOD(Result<RunTotals>, GetRunTotals, (), (override));
   MOCK_METHOD(Result<WaitingThread>, FindWaitingThread, (const WaitingThreadQuery&), (override));
   MOCK_METHOD(Result<ThreadRecord>, GetThread, (const Scope&, const std::string&), (override));
   MOCK_METHOD(Result<ThreadPage>, ListThreads, (const Scope&, const PageRequest&), (override));

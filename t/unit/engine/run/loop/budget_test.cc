@@ -11,12 +11,6 @@ namespace {
 class BudgetTest : public RunTest {
  protected:
   BudgetTest() {
-    ON_CALL(state_, FollowRun).WillByDefault([this](const state::FollowRunRequest& read, auto) {
-      const std::vector<state::LogEntry>& log = state_.At(read.thread_id).log;
-      state::FollowRunReply reply;
-      for (uint64_t i = read.first; i < log.size(); ++i) reply.entries.push_back({i, 1, log[i]});
-      return Result<state::FollowRunReply>(reply);
-    });
     state_.before_finish = [this](const state::FinishRunRequest& finish) {
       finished_ = finish;
       return Status::Ok();
@@ -105,8 +99,8 @@ TEST_F(BudgetTest, CallsOfModelsAndToolsAreLimited) {
 }
 
 TEST_F(BudgetTest, CostsFollowThePrices) {
-  options_.services.find_price = [](const std::string&) {
-    return std::optional(models::TokenPrice{.input = 1000, .output = 10'000});
+  options_.services.cost_of = [](const std::string&, int64_t input, int64_t output) {
+    return std::optional(models::TokenPrice{.input = 1000, .output = 10'000}.CostOf(input, output));
   };
   builder_.AddAgent("MAIN", {}).AddEdge(START, "MAIN");
   model_.script = {{.pieces = {"Hello"}}, {.pieces = {"Hello"}}};

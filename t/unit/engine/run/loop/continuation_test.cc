@@ -20,14 +20,6 @@ using testing::_;
 class ContinuationTest : public RunTest {
  protected:
   ContinuationTest() {
-    ON_CALL(state_, FollowRun).WillByDefault([this](const state::FollowRunRequest& read, auto) {
-      const std::vector<state::LogEntry>& log = state_.At(read.thread_id).log;
-      state::FollowRunReply reply;
-      for (uint64_t i = read.first; i < log.size() && reply.entries.size() < 2; ++i) {
-        reply.entries.push_back({i, 1, log[i]});
-      }
-      return Result<state::FollowRunReply>(reply);
-    });
     state_.before_append = [this](const state::AppendRunRequest& append) {
       appends_.push_back(append);
       return Status::Ok();
