@@ -40,6 +40,8 @@ std::string_view StatusCodeName(StatusCode code) {
       return "DATA_LOSS";
     case StatusCode::kInternal:
       return "INTERNAL";
+    case StatusCode::kBudgetExceeded:
+      return "BUDGET_EXCEEDED";
   }
   return "UNKNOWN";
 }

@@ -32,6 +32,7 @@ enum class StatusCode {
   kModel,              // a model provider failed
   kDataLoss,           // stored bytes cannot be read back
   kInternal,           // a bug in this program
+  kBudgetExceeded,     // the run has used up its budget (402)
 };
 
 // The stable upper-case name of a code, e.g. "NOT_FOUND".

@@ -116,6 +116,11 @@ GraphBuilder& GraphBuilder::SetRetry(const std::string& node, RetryPolicy retry)
   return *this;
 }
 
+GraphBuilder& GraphBuilder::SetOnce(const std::string& node) {
+  if (graph::Node* found = FindNode(*definition_, node, "the mark once")) found->once = true;
+  return *this;
+}
+
 GraphBuilder& GraphBuilder::SetTimeout(const std::string& node, std::chrono::milliseconds timeout) {
   graph::Node* found = FindNode(*definition_, node, "the timeout");
   if (found == nullptr) return *this;

@@ -146,6 +146,7 @@ class DocumentReader {
     if (reader.Value("timeout_ms") != nullptr) {
       builder_.SetTimeout(name, ReadMilliseconds(reader, "timeout_ms", {}, 1));
     }
+    if (reader.Bool("once", false)) builder_.SetOnce(name);
     if (const json* value = reader.Value("retry")) {
       ObjectReader retry_reader(*value, reader.PathOf("retry"));
       RetryPolicy retry;
@@ -221,6 +222,7 @@ class DocumentReader {
           return rejection.empty() ? result : RejectCalls(state, rejection, result);
         },
         Execution::kNonBlocking);
+    if (reader.Bool("once", false)) builder_.SetOnce(name);
   }
 
   // First gives the pending calls a failed result with the reason.

@@ -49,6 +49,7 @@ struct Node {
   NodeKind kind;
   RetryPolicy retry = {};
   std::chrono::milliseconds timeout{0};  // 0: the run's; function nodes have their own
+  bool once = false;                     // no other worker executes it again
 };
 
 // An edge that leaves `from`: to the only target or, if conditional, to the target that the

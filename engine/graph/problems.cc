@@ -97,11 +97,14 @@ class Inspector {
     if (retry.delay.count() < 0 || retry.delay_max.count() < 0 || !(retry.factor >= 1)) {
       Add(where + ": delays of a retry policy are not negative and do not shrink");
     }
+    const bool repeats =
+        std::holds_alternative<Agent>(node.kind) || std::holds_alternative<FunctionNode>(node.kind);
     const bool runs_once =
         std::holds_alternative<ToolNode>(node.kind) || std::holds_alternative<Subgraph>(node.kind);
     if (retry.attempts_max > 1 && runs_once) {
       Add(where + ": only agents and functions are tried again");
     }
+    if (node.once && !repeats) Add(where + ": only agents and functions can be marked once");
     if (node.timeout.count() < 0) Add(where + ": the timeout must be positive");
     if (node.timeout.count() > 0 && std::holds_alternative<Subgraph>(node.kind)) {
       Add(where + ": a subgraph's nodes have timeouts, not the subgraph");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct ModelRequest {
 struct ModelDelta {
   std::string text;
   std::string reasoning;
+  // What the call has used so far, if the provider has just reported it. Then the texts may be
+  // empty. The final counts are in the complete reply.
+  std::optional<Usage> usage = {};
 };
 
 struct ModelReply {

@@ -126,8 +126,9 @@ Status ModelCall::Deliver(std::string_view json) {
     may_repeat_ = !delivered_ && builder_.failure_may_pass();
     return delta.status();
   }
-  if (delta->text.empty() && delta->reasoning.empty()) return Status::Ok();
-  delivered_ = true;
+  const bool adds_text = !delta->text.empty() || !delta->reasoning.empty();
+  if (!adds_text && !delta->usage) return Status::Ok();
+  delivered_ = delivered_ || adds_text;
   return on_delta_(*delta);
 }
 

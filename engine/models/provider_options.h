@@ -3,12 +3,23 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace agent_graph::models {
 
 inline constexpr size_t kReplyBytesMax = 4 * 1024 * 1024;
+
+// USD for a million tokens.
+struct TokenPrice {
+  double input = 0;
+  double output = 0;
+
+  // Billionths of a USD.
+  int64_t CostOf(int64_t input_tokens, int64_t output_tokens) const;
+};
 
 // One model of `models` in service.json.
 struct ProviderOptions {
@@ -24,6 +35,7 @@ struct ProviderOptions {
   size_t reply_bytes_max = kReplyBytesMax;
   int retries_max = 2;
   std::string parameters_json = "{}";
+  std::optional<TokenPrice> price;  // nullopt: not known
 };
 
 }  // namespace agent_graph::models

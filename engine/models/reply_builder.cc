@@ -64,7 +64,10 @@ Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
     const JsonNode* error = FindMember(*chunk, "error");
     if (error != nullptr && error->type != JsonNode::Type::kNull) return ReportedError(*error);
     ModelDelta delta;
+    const int64_t counted = usage_ ? usage_->total_tokens : 0;
     AG_RETURN_IF_ERROR(Take(*chunk, delta));
+    // The last report is part of the complete reply.
+    if (!complete() && usage_ && usage_->total_tokens != counted) delta.usage = usage_;
     return delta;
   } catch (const std::exception& failure) {
     return Malformed().WithDetail(failure.what());

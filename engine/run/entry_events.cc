@@ -12,7 +12,7 @@ namespace agent_graph::run {
 namespace {
 
 StatusCode CodeOf(std::string_view name) {
-  for (int code = 0; code <= static_cast<int>(StatusCode::kInternal); ++code) {
+  for (int code = 0; code <= static_cast<int>(StatusCode::kBudgetExceeded); ++code) {
     if (name == StatusCodeName(static_cast<StatusCode>(code))) return static_cast<StatusCode>(code);
   }
   return StatusCode::kInternal;

@@ -1,9 +1,12 @@
 // The part of a run that does not change and that all node executors need.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +27,7 @@ class Runtime;
 }
 namespace agent_graph::models {
 class ModelProvider;
-}
+}  // namespace agent_graph::models
 namespace agent_graph::tools {
 class Catalog;
 }
@@ -36,6 +39,7 @@ namespace agent_graph::run {
 
 class HandOver;
 class RemoteToolSet;
+class RunMeter;
 struct RunEnvironment;
 struct RunRecord;
 
@@ -45,6 +49,10 @@ inline constexpr size_t kRunBytesMax = 64 * 1024 * 1024;
 // Returns the provider of a configured model; null if there is none with that name. A provider
 // outlives every run. Thread-safe.
 using ModelLookup = std::function<models::ModelProvider*(const std::string& name)>;
+// Returns the cost of tokens of a configured model, in billionths of a USD; nullopt: it has no
+// price.
+using CostFunction = std::function<std::optional<int64_t>(
+    const std::string& model, int64_t input_tokens, int64_t output_tokens)>;
 // Generates the name of a new thread from the texts of its first run. May block and throw.
 using ThreadNamer = std::function<std::string(const std::vector<std::string>& texts)>;
 // Writes a line to the operator's log. Called from any thread.
@@ -62,18 +70,27 @@ using RunListener = std::function<void(RunRecord&& record)>;
 // are runs.
 struct RunServices {
   ModelLookup find_model;                   // required by graphs that call a model
+  CostFunction cost_of;                     // may be empty: then no model has a price
   memory::MemoryStore* memories = nullptr;  // for functions and tools; null: none
   tools::Catalog* catalog = nullptr;        // the graph's HTTP tools and MCP servers
+  // Checks the tokens of a user before a model call, and charges them after it. Both or none.
+  std::function<Status(const std::string& user_id)> check_tokens;
+  std::function<void(const std::string& user_id, int64_t tokens)> charge_tokens;
   FileLoader load_files;    // may be empty: models then receive only the names of files
   LogFunction log;          // may be empty
   ThreadNamer name_thread;  // may be empty: threads then have no names
   RunListener on_finished;  // may be empty
   NamedDurations* tool_calls = nullptr;  // counts the calls of tools; may be null
+  // Counts tool calls whose effect is unknown because their worker died; may be null.
+  std::atomic<uint64_t>* unknown_effects = nullptr;
   // Generates the ids of threads and messages.
   std::shared_ptr<const IdGenerator> ids = std::make_shared<const IdGenerator>();
   // Send the texts of user code's exceptions to the client, and not only to the log.
   bool show_exception_text = true;
   size_t run_bytes_max = kRunBytesMax;
+  // A call that may have taken effect before its worker died pauses the run: the client decides.
+  // False: the model gets a failed result.
+  bool ask_about_lost_calls = false;
 };
 
 // Immutable and shared, so that an abandoned user function never outlives what it uses.
@@ -91,6 +108,7 @@ struct RunEnvironment {
   std::shared_ptr<const json> config;  // an object, including `user`
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
+  std::shared_ptr<RunMeter> meter;      // null: the run has no budget
   std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
 
   // Null if there is no model of that name.

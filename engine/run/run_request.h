@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,11 +11,31 @@
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/clock.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::run {
 
 class HandOver;
+
+// What a run does on a thread that has a run in flight.
+enum class BusyPolicy : uint8_t {
+  kEnqueue,    // it waits for its turn
+  kReject,     // it does not start
+  kInterrupt,  // it stops the run in flight and is the next one
+};
+
+// What the client decides about a tool call that may have taken effect.
+struct ToolDecision {
+  enum class Action : uint8_t {
+    kRetry,   // the tool is called again
+    kSkip,    // the model gets a failed result
+    kResult,  // the model gets `result_json`
+  };
+  std::string call_id;
+  Action action = Action::kSkip;
+  std::string result_json;  // for kResult
+};
 
 // A run that the state has accepted and granted to this worker.
 struct AcceptedRun {
@@ -43,6 +64,7 @@ struct RunRequest {
   std::string run_id;                  // empty: generated
   std::vector<Message> messages;       // all appended, the last one is the input
   std::shared_ptr<const json> config;  // object: the client's config; null: empty
+  std::vector<ToolDecision> tool_decisions;  // for calls that wait for one
   // inserted before `messages`, except for those that the thread already has
   std::vector<Message> initial_context;
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
@@ -55,7 +77,18 @@ struct RunRequest {
   // After this time the caller cancels the run; zero: it does not.
   std::chrono::milliseconds cancelled_after{0};
   std::optional<AcceptedRun> accepted;  // nullopt: the run of a connected client
+  std::optional<BusyPolicy> on_busy;    // nullopt: as configured
+  std::string action;        // of the permission that the caller needed, such as "invoke"
   std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
 };
+
+// Sets what `begin` does on a busy thread.
+inline void SetBusyPolicy(const RunRequest& request, bool enqueue_by_default,
+                          state::BeginRunRequest& begin) {
+  const BusyPolicy policy =
+      request.on_busy.value_or(enqueue_by_default ? BusyPolicy::kEnqueue : BusyPolicy::kReject);
+  begin.enqueue_if_busy = policy != BusyPolicy::kReject;
+  begin.interrupt_if_busy = policy == BusyPolicy::kInterrupt;
+}
 
 }  // namespace agent_graph::run

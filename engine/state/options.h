@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "state/run_watch.h"
 #include "state/runs.h"
@@ -55,6 +56,12 @@ struct StateOptions {
   SyncLevel sync = SyncLevel::kRun;
   // Threads that were idle for this long are deleted; zero: never.
   std::chrono::seconds thread_ttl{0};
+  // A thread's log keeps its latest 32 runs, and those that have ended within `log_kept`, the time
+  // of an Idempotency-Key: up to 1000 runs and `log_bytes_max` bytes.
+  std::chrono::seconds log_kept{24 * 3600};
+  uint64_t log_bytes_max = uint64_t{64} * 1024 * 1024;
+  // Names of metadata by which threads can be searched; see PageRequest.
+  std::vector<std::string> indexed_metadata = {};
   // Memory limit, in bytes, of the search index for memories; see MemoryIndex.
   size_t memory_index_bytes_max = size_t{1} << 30;
   // A server hands over to a candidate of a higher generation. kNewest uses the start time, so that

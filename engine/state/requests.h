@@ -38,12 +38,16 @@ struct BeginRunRequest {
   // The run was granted to this client. kFenced unless the client still holds the lease: the run
   // may have ended meanwhile, or its thread may have been deleted.
   bool granted = false;
+  // On a busy thread: stop the run in flight, and go before all runs that wait. Needs
+  // enqueue_if_busy.
+  bool interrupt_if_busy = false;
 };
 template <pack::SameAs<BeginRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
-                  s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max, s.granted);
+                  s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max, s.granted,
+                  s.interrupt_if_busy);
 }
 
 struct BeginRunReply {

@@ -194,4 +194,16 @@ auto Fields(T& s) {
   return std::tie(s.run, s.entries, s.complete, s.kept_from);
 }
 
+// What has happened to the accepted runs of this state, and how long one of them waits.
+struct RunTotals {
+  uint64_t continued = 0;  // attempts after the first one
+  uint64_t poisoned = 0;   // runs that ended because their user code crashed workers
+  // The longest time for which a run has been waiting for its thread or for a worker; 0: none does.
+  int64_t longest_wait_micros = 0;
+};
+template <pack::SameAs<RunTotals> T>
+auto Fields(T& s) {
+  return std::tie(s.continued, s.poisoned, s.longest_wait_micros);
+}
+
 }  // namespace agent_graph::state

@@ -122,16 +122,30 @@ auto Fields(T& s) {
   return std::tie(s.threads, s.next_cursor);
 }
 
+// A value of a thread's metadata, as text; see rules/metadata.h.
+struct MetadataValue {
+  std::string name;
+  std::string text;
+  friend bool operator==(const MetadataValue&, const MetadataValue&) = default;
+};
+template <pack::SameAs<MetadataValue> T>
+auto Fields(T& s) {
+  return std::tie(s.name, s.text);
+}
+
 // Selects one page of a listing: rows that match `search`, after `offset` of them are skipped.
 struct PageRequest {
   std::string search;  // empty: all rows
   uint64_t offset = 0;
   uint64_t limit = 100;
   std::string cursor;  // from the previous page; offset counts from there
+  // Of threads: only those that have all these values. The names must be among
+  // StateOptions::indexed_metadata.
+  std::vector<MetadataValue> metadata = {};
 };
 template <pack::SameAs<PageRequest> T>
 auto Fields(T& s) {
-  return std::tie(s.search, s.offset, s.limit, s.cursor);
+  return std::tie(s.search, s.offset, s.limit, s.cursor, s.metadata);
 }
 
 // A change of one custom field by a run, as it is after the reducers: it can be repeated without

@@ -4,12 +4,14 @@
 #include <new>
 
 #include "base/ids.h"
+#include "limits/token_table.h"
 
 namespace agent_graph::nginx {
 namespace {
 
 using limits::RateLimitOptions;
 using limits::RateTable;
+using limits::TokenTable;
 
 // The rows' share of the zone, 1/8: enough for the processes that a few reloads leave running.
 constexpr size_t kRowsShare = 8;
@@ -27,6 +29,12 @@ const RateLimitOptions* SharedLimit(const ServiceConfig& service) {
   bool here = options.scope == RateLimitOptions::Scope::kNginx &&
               options.backend == RateLimitOptions::Backend::kMemory;
   return here ? &options : nullptr;
+}
+
+const limits::TokenLimitOptions* SharedTokenLimit(const ServiceConfig& service) {
+  if (service.settings == nullptr || !service.settings->token_limit) return nullptr;
+  const limits::TokenLimitOptions& options = *service.settings->token_limit;
+  return options.backend == limits::TokenLimitOptions::Backend::kMemory ? &options : nullptr;
 }
 
 ngx_slab_pool_t* PoolOf(const ngx_shm_zone_t* zone) {
@@ -58,6 +66,13 @@ ngx_uint_t WorkerCount(const ServiceConfig& service) {
   return std::max<ngx_int_t>(1, core->worker_processes);
 }
 
+// The bytes of the table of tokens: half of the room, within its bounds.
+size_t TokensShare(const limits::TokenLimitOptions* tokens, size_t minimum, size_t room) {
+  if (tokens == nullptr) return 0;
+  const size_t half = room / 2 / kAlignment * kAlignment;
+  return std::clamp(half, minimum, Aligned(TokenTable::BytesOf(TokenTable::kUsersMax)));
+}
+
 bool RefuseSize(ngx_shm_zone_t* zone, const ServiceConfig& service, size_t missing) {
   ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                 "agent_graph_service \"%s\": zone \"%V\" is too small for the configuration, it "
@@ -74,12 +89,17 @@ ServiceZone* FindZone(const ServiceConfig& service) {
 
 void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig& service) {
   const RateLimitOptions* limit = SharedLimit(service);
+  const limits::TokenLimitOptions* tokens = SharedTokenLimit(service);
   const ngx_shm_zone_t* old = FindOldZone(cf->cycle, zone);
-  if (limit == nullptr || old == nullptr) return;
+  if ((limit == nullptr && tokens == nullptr) || old == nullptr) return;
   const ServiceZone* content = ZoneIn(old);
-  bool fits = content != nullptr && content->rate_table != nullptr &&
-              RateTable::Fits(content->rate_table, *limit);
-  if (!fits) zone->noreuse = 1;
+  const bool fits_limit =
+      limit == nullptr || (content != nullptr && content->rate_table != nullptr &&
+                           RateTable::Fits(content->rate_table, *limit));
+  const bool fits_tokens =
+      tokens == nullptr || (content != nullptr && content->token_table != nullptr &&
+                            TokenTable::Fits(content->token_table, *tokens));
+  if (!fits_limit || !fits_tokens) zone->noreuse = 1;
 }
 
 void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
@@ -102,23 +122,38 @@ bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service) {
   if (pool->data != nullptr) return true;  // memory of the running nginx, already initialized
 
   const RateLimitOptions* limit = SharedLimit(service);
+  const limits::TokenLimitOptions* tokens = SharedTokenLimit(service);
   const size_t head = Aligned(sizeof(ServiceZone)) + Aligned(rows * sizeof(StatusRow));
   const size_t table_min = limit == nullptr ? 0 : RateTable::BytesMin(*limit);
   const size_t table_max = limit == nullptr ? 0 : RateTable::BytesMax(*limit);
+  const size_t tokens_min =
+      tokens == nullptr ? 0 : Aligned(TokenTable::BytesOf(TokenTable::kUsersMin));
   const size_t available = pool->pfree * ngx_pagesize;
-  if (available < head + table_min) {
-    return RefuseSize(zone, service, head + table_min - available);
+  if (available < head + table_min + tokens_min) {
+    return RefuseSize(zone, service, head + table_min + tokens_min - available);
   }
-  const size_t bytes = std::min(available, head + table_max);
+  const size_t tokens_bytes = TokensShare(tokens, tokens_min, available - head - table_min);
+  const size_t bytes = std::min(available - tokens_bytes, head + table_max) + tokens_bytes;
   auto* memory = static_cast<std::byte*>(ngx_slab_alloc(pool, bytes));
   if (memory == nullptr) return RefuseSize(zone, service, bytes);
   ngx_memzero(memory, head);
   auto* content = new (memory) ServiceZone{};
   content->row_count = static_cast<uint32_t>(rows);
   content->rows = new (memory + Aligned(sizeof(ServiceZone))) StatusRow[rows];
+  if (tokens != nullptr) {
+    content->token_table = memory + head;
+    if (!TokenTable::Format(content->token_table, tokens_bytes, *tokens,
+                            {RandomUint64(), RandomUint64()})) {
+      ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
+                    "agent_graph_service \"%s\": the system has no lock for token_limit",
+                    service.name.c_str());
+      return false;
+    }
+  }
   if (limit != nullptr) {
-    content->rate_table = memory + head;
-    RateTable::Format(memory + head, bytes - head, *limit, {RandomUint64(), RandomUint64()});
+    content->rate_table = memory + head + tokens_bytes;
+    RateTable::Format(content->rate_table, bytes - head - tokens_bytes, *limit,
+                      {RandomUint64(), RandomUint64()});
   }
   pool->data = content;
   return true;

@@ -1,5 +1,6 @@
-// The shared memory of a service: the rate limit's table and the status rows. It is kept over
-// reloads; if the rate limit changes, new memory is allocated and initialized.
+// The shared memory of a service: the tables of the rate limit and of the token limit, and the
+// status rows. It is kept over reloads; if one of the limits changes, new memory is allocated and
+// initialized.
 #pragma once
 
 #include <string_view>
@@ -17,6 +18,7 @@ struct ServiceZone {
   StatusCounters retired;  // counts of processes that have ended
   time_t looked;           // last search for dead processes when no place was free; under the lock
   void* rate_table;        // null: no limit, or one table per worker
+  void* token_table;       // of limits::TokenTable; null: no limit, or counted in Redis
 };
 
 // Null in processes that have no zone yet.

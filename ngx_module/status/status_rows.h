@@ -74,6 +74,7 @@ enum class StatusCounter : uint8_t {
   kModelOutputTokens,
   kStateAnswers,
   kStateMicros,
+  kUnknownEffects,
   kCount
 };
 // Current values and recent maximums.
@@ -89,6 +90,10 @@ enum class StatusGauge : uint8_t {
   kSockets,
   kLiveOpen,
   kLoopDelayMicros,
+  kRunsContinued,  // the state's total, as this worker has read it last
+  kRunsPoisoned,   // likewise
+  kRunWaitMicros,
+  kFollowers,
   kCount
 };
 

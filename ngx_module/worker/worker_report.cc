@@ -56,6 +56,12 @@ void WorkerService::Report(StatusRow& row) {
     row.counters.Set(StatusCounter::kRateRefused, rate->refused);
     row.counters.Set(StatusCounter::kRateUnchecked, rate->unchecked);
   }
+  const service::RunTotalsWatch& runs = service_->run_totals();
+  row.Set(StatusGauge::kRunsContinued, runs.continued());
+  row.Set(StatusGauge::kRunsPoisoned, runs.poisoned());
+  row.Set(StatusGauge::kRunWaitMicros, runs.longest_wait_micros());
+  row.Set(StatusGauge::kFollowers, service_->followers());
+  row.counters.Set(StatusCounter::kUnknownEffects, service_->unknown_effects());
   const live::LiveCounters& live = service_->live();
   row.Set(StatusGauge::kLiveOpen, live.sessions);
   row.counters.Set(StatusCounter::kLiveSessions, live.sessions_total);

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/request/rate_limit.h"
+#include "ngx_module/status/service_zone.h"
 #include "ngx_module/worker/websocket_connection.h"
 
 namespace agent_graph::nginx {
@@ -59,6 +60,7 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
   options.state_user = core->user;
   options.nginx = NameOfNginx();
+  if (const ServiceZone* zone = FindZone(config_)) options.token_table = zone->token_table;
   AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));
   // Never destroyed: a thread that does not stop may still use it.
   port_ = std::make_unique<Port>(service->outbox(), *this);

@@ -62,7 +62,9 @@ Decision PolicyAuthorizer::Decide(const Question& question) {
   Decision decision;
   decision.isolate_by_owner = settings_.policy == Policy::kOwnership ||
                               (settings_.policy == Policy::kRoles && settings_.isolate_by_owner);
-  decision.scopes = ScopesFor(question.user);
+  const bool knows_roles =
+      settings_.policy != Policy::kRoles || !question.granted || !RolesOf(question.user).empty();
+  decision.scopes = knows_roles ? ScopesFor(question.user) : question.granted;
   // Only roles can grant all scopes with "*". In a token, "*" is an ordinary scope name.
   bool every_scope = settings_.policy == Policy::kRoles &&
                      std::ranges::find(*decision.scopes, kEveryScope) != decision.scopes->end();
@@ -101,7 +103,9 @@ bool PolicyAuthorizer::MayTouch(const Question& question, Decision& decision) {
     case Ownership::kUnresolvable:
       return true;
     case Ownership::kForeign:
+      break;
     case Ownership::kFailed:
+      decision.failed = true;
       break;
   }
   return false;

@@ -17,6 +17,8 @@
 
 namespace agent_graph::auth {
 
+using Scopes = std::optional<std::vector<std::string>>;  // none: unrestricted
+
 // The request to decide about.
 struct Question {
   const json& user;            // an object
@@ -26,9 +28,9 @@ struct Question {
   const bridge::RequestHead& head;
   const json* config;  // `config` of the body; null before the body was read
   const runtime::Cancellation& cancellation;
+  // The scopes of an earlier decision, for a user whose roles are not known any more.
+  Scopes granted = {};
 };
-
-using Scopes = std::optional<std::vector<std::string>>;  // none: unrestricted
 
 // Allowed unless `refusal` is set.
 struct Decision {
@@ -36,6 +38,7 @@ struct Decision {
   Scopes scopes;
   bool isolate_by_owner = true;
   bool remembered = false;  // allowed because of a cached owner
+  bool failed = false;      // refused because the decision could not be made
 };
 
 // Returns "Missing required scope: graph:invoke" if `scopes` does not include it.

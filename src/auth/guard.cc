@@ -25,6 +25,12 @@ void Stamp(json& user, const std::string& user_id, const Decision& decision) {
   user["authz"] = std::move(authz);
 }
 
+// The scopes that Stamp has stored.
+Scopes GrantedScopes(const json& user) {
+  const auto authz = user.find("authz");
+  return authz != user.end() && authz->is_object() ? ScopesOfUser(*authz) : std::nullopt;
+}
+
 Result<JwtVerifier> MakeVerifier(const AuthenticationSettings& settings,
                                  const GuardOptions& options) {
   Result<JwtVerifier> verifier = JwtVerifier::Create(settings.jwt);
@@ -161,6 +167,22 @@ std::optional<Refusal> Guard::CheckThread(const GuardRequest& request, const jso
   if (decision.refusal) return Forbidden(*std::move(decision.refusal));
   caller.remembered = decision.remembered;
   return std::nullopt;
+}
+
+Status Guard::AuthorizeStored(const StoredCall& call) {
+  if (!implementation_->guarded) return Status::Ok();
+  if (implementation_->authorizer == nullptr) return Unavailable("no authorization is possible");
+  json user = call.user.is_object() ? call.user : json::object();
+  const Scopes granted = GrantedScopes(user);
+  user.erase("authz");
+  if (granted && !user.contains("scopes")) user["scopes"] = *granted;
+  const bridge::RequestHead no_head;
+  const Decision decision =
+      implementation_->authorizer->Decide({user, call.user_id, call.permission, call.thread_id,
+                                           no_head, &call.config, call.cancellation, granted});
+  if (!decision.refusal) return Status::Ok();
+  return Status(decision.failed ? StatusCode::kUnavailable : StatusCode::kPermissionDenied,
+                *decision.refusal);
 }
 
 std::optional<Refusal> Guard::Confirm(const Permission& permission, const std::string& thread_id,

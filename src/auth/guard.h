@@ -56,6 +56,16 @@ struct GuardRequest {
   std::function<Status(const std::string& user_id)> admit = {};
 };
 
+// A run to authorize again. Everything must live until the call returns.
+struct StoredCall {
+  const json& user;  // an object
+  const std::string& user_id;
+  Permission permission;
+  const std::string& thread_id;
+  const json& config;
+  const runtime::Cancellation& cancellation;
+};
+
 // Functions and objects that the guard uses.
 struct GuardOptions {
   ReadThread read_thread;               // null: no checkpointer
@@ -88,6 +98,10 @@ class Guard {
   // the caller. Reads the owner, corrects the cache, and returns the refusal if there is one.
   std::optional<Refusal> Confirm(const Permission& permission, const std::string& thread_id,
                                  const Caller& caller);
+
+  // Authorizes a stored run again, whose caller was authenticated when it was accepted. `user`:
+  // what is stored of the claims. kPermissionDenied; kUnavailable if nothing can be decided now.
+  Status AuthorizeStored(const StoredCall& call);
 
   // A thread was deleted by this worker: removes it from the caches, including Redis. Does not wait
   // for Redis.

@@ -157,7 +157,10 @@ Decision CustomAuthorizer::Decide(const Question& question) {
   Status status = RunOnPool(runtime_, call, "the authorization backend", question.cancellation);
   if (!status.ok()) {
     warn_("the authorization backend did not answer: " + status.ToString());
-    return Decision{NotAuthorized(question.permission), std::nullopt};
+    Decision decision;
+    decision.refusal = NotAuthorized(question.permission);
+    decision.failed = true;
+    return decision;
   }
   if (!call->fault.empty()) warn_("the authorization backend failed: " + call->fault);
   Decision decision = std::move(call->decision);

@@ -37,8 +37,8 @@ class WorkerMemory {
   void CountElsewhere(int64_t bytes);
   void CountHeld(int64_t bytes);
 
-  // True if what is buffered, or what is in memory beyond the reserve of small requests, exceeds the
-  // bound.
+  // True if what is buffered, or what is in memory beyond the reserve of small requests, exceeds
+  // the bound.
   bool is_full() const;
   uint64_t buffered() const { return ToUnsigned(buffered_); }
   uint64_t held() const { return ToUnsigned(held_); }

@@ -29,4 +29,16 @@ struct RateLimitOptions {
   std::vector<AddressRange> trusted_proxies;  // proxies whose header is trusted; empty: any
 };
 
+// Options of the limit on the tokens of each user. Immutable after the settings are read.
+struct TokenLimitOptions {
+  enum class Backend : uint8_t { kMemory, kRedis };
+
+  uint64_t tokens = 0;  // per user and window
+  uint32_t window_seconds = 3600;
+  Backend backend = Backend::kMemory;
+  std::string redis_url;  // for kRedis; never logged
+  std::string redis_prefix = "svc:token-limit";
+  bool fail_open = true;  // allow model calls while Redis does not answer
+};
+
 }  // namespace agent_graph::limits

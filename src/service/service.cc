@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "evals/directory.h"
 #include "limits/shared_rate.h"
+#include "limits/user_tokens.h"
 #include "live/live_session.h"
 #include "media/extractor.h"
 #include "memory/memory_store.h"
@@ -106,6 +107,10 @@ struct Service::Implementation {
     return [this](LogLevel level, const std::string& line) { outbox.Log(ToLogLevel(level), line); };
   }
 
+  std::function<void(const std::string&)> ToWarnings() {
+    return [this](const std::string& line) { outbox.Log(bridge::LogLevel::kWarn, line); };
+  }
+
   Status MakeGuard() {
     auth::GuardOptions guard_options;
     if (checkpointer() != nullptr) {
@@ -114,9 +119,7 @@ struct Service::Implementation {
       };
     }
     guard_options.runtime = &runtime;
-    guard_options.warn = [this](const std::string& line) {
-      outbox.Log(bridge::LogLevel::kWarn, line);
-    };
+    guard_options.warn = ToWarnings();
     guard_options.tolerate_lost_keys = true;
     guard_options.bearer_protocols = settings->websocket.bearer_protocols;
     AG_ASSIGN_OR_RETURN(guard, auth::Guard::Create(*settings, std::move(guard_options)));
@@ -126,11 +129,16 @@ struct Service::Implementation {
 
   Status MakeSharedRate() {
     if (!settings->rate_limit) return Status::Ok();
-    AG_ASSIGN_OR_RETURN(shared_rate, limits::SharedRate::Create(
-                                         *settings->rate_limit, [this](const std::string& line) {
-                                           outbox.Log(bridge::LogLevel::kWarn, line);
-                                         }));
+    AG_ASSIGN_OR_RETURN(shared_rate,
+                        limits::SharedRate::Create(*settings->rate_limit, ToWarnings()));
     context.shared_rate = shared_rate.get();
+    return Status::Ok();
+  }
+
+  Status MakeUserTokens() {
+    if (!settings->token_limit) return Status::Ok();
+    AG_ASSIGN_OR_RETURN(user_tokens, limits::UserTokens::Create(*settings->token_limit,
+                                                                options.token_table, ToWarnings()));
     return Status::Ok();
   }
 
@@ -163,6 +171,10 @@ struct Service::Implementation {
     if (checkpointer() == nullptr) return nullptr;
     run::RunHostOptions host_options = HostOptions(*settings, outbox.memory());
     host_options.log = ToLog();
+    host_options.authorize = [this](const run::RunRequest& request,
+                                    const runtime::Cancellation& cancellation) {
+      return AuthorizeAgain(*guard, request, cancellation);
+    };
     return std::make_unique<run::RunHost>(runner, *state, runtime, std::move(host_options));
   }
 
@@ -186,6 +198,7 @@ struct Service::Implementation {
     runner_options.busy_wait_max = std::chrono::milliseconds(settings->busy_thread.wait_ms_max);
     run::RunServices& services = runner_options.services;
     services.find_model = [this](const std::string& name) { return agent.models->Find(name); };
+    SetRunLimits(*settings, user_tokens, services);
     services.catalog = agent.catalog.get();
     runner_options.remote_tools = &remote_tools;
     services.memories = store.get();
@@ -202,6 +215,8 @@ struct Service::Implementation {
     };
     services.log = ToLog();
     services.tool_calls = &tool_calls;
+    services.unknown_effects = &unknown_effects;
+    services.ask_about_lost_calls = settings->recovery.asks_about_unknown_effects;
     services.run_bytes_max = settings->limits.run_bytes_max;
     services.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
@@ -215,8 +230,7 @@ struct Service::Implementation {
 
   std::unique_ptr<telemetry::Exporter> MakeExporter() {
     if (!settings->observability.enabled) return nullptr;
-    return std::make_unique<telemetry::Exporter>(
-        *settings, [this](const std::string& line) { outbox.Log(bridge::LogLevel::kWarn, line); });
+    return std::make_unique<telemetry::Exporter>(*settings, ToWarnings());
   }
 
   // No process serves the state: this worker serves it until the helper process is back.
@@ -242,6 +256,8 @@ struct Service::Implementation {
   const Agent agent;
   const std::shared_ptr<const IdGenerator> ids;
   NamedDurations tool_calls;
+  std::atomic<uint64_t> unknown_effects{0};
+  RunTotalsWatch run_totals;
   Readiness readiness;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
@@ -255,6 +271,7 @@ struct Service::Implementation {
   std::unique_ptr<telemetry::Exporter> exporter;  // null: runs are not exported
   run::RemoteTools remote_tools;
   std::unique_ptr<limits::SharedRate> shared_rate;
+  std::unique_ptr<limits::UserTokens> user_tokens;  // null: no limit
   run::Runner runner;
   std::unique_ptr<run::RunHost> host;  // null: runs are not kept, so none is accepted
   live::LiveCounters live_counters;
@@ -284,6 +301,7 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
   }
   AG_RETURN_IF_ERROR(implementation->MakeGuard());
   AG_RETURN_IF_ERROR(implementation->MakeSharedRate());
+  AG_RETURN_IF_ERROR(implementation->MakeUserTokens());
   return std::unique_ptr<Service>(new Service(std::move(implementation)));
 }
 
@@ -297,6 +315,9 @@ Status Service::Start() {
   AG_RETURN_IF_ERROR(service.runtime.Start());
   if (service.exporter != nullptr) service.exporter->Start(service.runtime);
   service.readiness.Start(service.runtime);
+  if (service.checkpointer() != nullptr) {
+    service.run_totals.Start(service.runtime, *service.checkpointer());
+  }
   if (!AllocationsAreCounted()) {
     service.outbox.Log(
         bridge::LogLevel::kWarn,
@@ -324,6 +345,18 @@ const models::ModelCounters& Service::models() const {
 
 const NamedDurations& Service::tools() const {
   return implementation_->tool_calls;
+}
+
+const RunTotalsWatch& Service::run_totals() const {
+  return implementation_->run_totals;
+}
+
+uint64_t Service::unknown_effects() const {
+  return implementation_->unknown_effects;
+}
+
+size_t Service::followers() const {
+  return implementation_->context.followers->count();
 }
 
 const Readiness& Service::readiness() const {
@@ -375,6 +408,7 @@ Status Service::Stop(Deadline deadline) {
   Drain();
   CutRuns();
   implementation_->readiness.Close();
+  implementation_->run_totals.Close();
   implementation_->guard->StopEvicting();
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();

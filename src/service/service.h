@@ -16,6 +16,7 @@
 #include "live/counters.h"
 #include "models/metered.h"
 #include "service/readiness.h"
+#include "service/run_totals.h"
 #include "settings/settings.h"
 #include "state/backend.h"
 
@@ -33,6 +34,8 @@ struct ServiceOptions {
   uint32_t worker = 0;
   // Identifies the nginx instance that this worker belongs to, for the lifetime of that nginx.
   std::string nginx;
+  // Memory of a limits::TokenTable that the workers share; null: this process has one of its own.
+  void* token_table = nullptr;
   // nginx gives the state directory to this user. If nginx is a single process of root, that
   // process serves the state for the user.
   uid_t state_user = static_cast<uid_t>(-1);
@@ -59,6 +62,10 @@ class Service {
   // The calls of tools, by their names.
   const NamedDurations& tools() const;
   const Readiness& readiness() const;
+  // Of accepted runs.
+  const RunTotalsWatch& run_totals() const;
+  uint64_t unknown_effects() const;  // see RunServices
+  size_t followers() const;          // requests of this worker that follow a run
   // Null if no rate limit is counted in Redis.
   const limits::SharedRateCounters* shared_rate() const;
 

@@ -45,6 +45,7 @@ state::StateOptions MakeStateOptions(const settings::Settings& settings,
   options.directory = state_directory;
   options.sync = ToSyncLevel(settings.checkpointer.sync);
   options.memory_index_bytes_max = settings.store.index_bytes_max;
+  options.indexed_metadata = settings.threads.indexed_metadata;
   options.thread_ttl = std::chrono::seconds(settings.checkpointer.ttl_seconds);
   if (log != nullptr) {
     options.log = [log](state::LogLevel level, const std::string& text) {

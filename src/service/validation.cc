@@ -3,6 +3,7 @@
 #include "api/routes.h"
 #include "auth/guard.h"
 #include "limits/shared_rate.h"
+#include "limits/user_tokens.h"
 #include "service/agent.h"
 #include "service/file_storage.h"
 #include "service/settings_checks.h"
@@ -17,6 +18,9 @@ Status Validate(const settings::Settings& settings) {
   AG_RETURN_IF_ERROR(BuildAgent(settings, nullptr).status());
   if (settings.rate_limit) {
     AG_RETURN_IF_ERROR(limits::SharedRate::Create(*settings.rate_limit, {}).status());
+  }
+  if (settings.token_limit) {
+    AG_RETURN_IF_ERROR(limits::UserTokens::Create(*settings.token_limit, nullptr, {}).status());
   }
   return auth::Guard::Create(settings, {}).status();
 }

@@ -14,12 +14,31 @@ using models::ProviderOptions;
 constexpr int64_t kTimeoutMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kReplyBytesMax = int64_t{64} << 20;
 constexpr size_t kModelNameBytesMax = 128;
+constexpr double kPriceMax = 1e6;
 
 Status ReadProvider(const Value& value, ProviderOptions& model) {
   const std::vector<std::string_view> names = models::ProviderNames();
   size_t index = 0;
   AG_RETURN_IF_ERROR(value.ReadChoice(names, index));
   model.provider = names[index];
+  return Status::Ok();
+}
+
+constexpr Key<models::TokenPrice> kPriceKeys[] = {
+    {"input",
+     [](const Value& v, models::TokenPrice& p) { return v.ReadNumber(0, kPriceMax, p.input); }},
+    {"output",
+     [](const Value& v, models::TokenPrice& p) { return v.ReadNumber(0, kPriceMax, p.output); }},
+};
+
+Status ReadPrice(const Value& value, ProviderOptions& model) {
+  models::TokenPrice price{-1, -1};
+  AG_RETURN_IF_ERROR(ReadObject(value, kPriceKeys, price));
+  if (value.shape() != nullptr) return Status::Ok();
+  if (price.input < 0 || price.output < 0) {
+    return value.Error("needs input and output: USD for a million tokens");
+  }
+  model.price = price;
   return Status::Ok();
 }
 
@@ -47,6 +66,7 @@ constexpr Key<ProviderOptions> kModelKeys[] = {
      }},
     {"retries_max",
      [](const Value& v, ProviderOptions& m) { return v.Read(0, 10, m.retries_max); }},
+    {"price", ReadPrice},
     {"parameters",
      [](const Value& v, ProviderOptions& m) { return v.ReadObjectText(m.parameters_json); }},
 };
@@ -86,6 +106,11 @@ Status CompleteModel(const Value& value, ProviderOptions& model) {
 }
 
 }  // namespace
+
+std::optional<models::TokenPrice> Settings::PriceOf(std::string_view model) const {
+  const auto found = std::ranges::find(models, model, &ProviderOptions::name);
+  return found != models.end() ? found->price : std::nullopt;
+}
 
 Status ReadModels(const Value& value, Settings& settings) {
   AG_RETURN_IF_ERROR(value.CheckObject());

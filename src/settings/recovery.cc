@@ -15,11 +15,12 @@ constexpr Key<RecoverySettings> kRecoveryKeys[] = {
     {"concurrency",
      [](const Value& v, RecoverySettings& r) { return v.Read(1, kConcurrencyMax, r.concurrency); }},
     {"unknown_effects",
-     [](const Value& v, RecoverySettings&) {
-       static constexpr std::array<std::string_view, 1> kNames = {"tell_model"};
-       static constexpr std::array<std::string_view, 1> kUnavailable = {"interrupt"};
+     [](const Value& v, RecoverySettings& r) {
+       static constexpr std::array<std::string_view, 2> kNames = {"tell_model", "interrupt"};
        size_t index = 0;
-       return v.ReadChoice(kNames, index, kUnavailable);
+       AG_RETURN_IF_ERROR(v.ReadChoice(kNames, index));
+       r.asks_about_unknown_effects = index == 1;
+       return Status::Ok();
      }},
 };
 

@@ -14,6 +14,8 @@
 #include "settings/recovery.h"
 #include "settings/remote_tools.h"
 #include "settings/store.h"
+#include "settings/threads.h"
+#include "settings/token_limit.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -275,6 +277,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"window_max", ReadWindow},
     {"busy_thread", ReadBusyThread},
     {"recovery", ReadRecovery},
+    {"threads", ReadThreads},
     {"cors", ReadCors},
     {"security_headers",
      [](const Value& v, Settings& s) { return v.ReadBoolean(s.security_headers); }},
@@ -284,6 +287,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"redis", ReadRedis},
     {"websocket", ReadWebSocket},
     {"rate_limit", ReadRateLimit},
+    {"token_limit", ReadTokenLimit},
     {"store", ReadStore},
     {"embedding", ReadEmbedding},
     {"media", ReadMedia},

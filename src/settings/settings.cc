@@ -14,6 +14,7 @@
 #include "settings/observability.h"
 #include "settings/rate_limit.h"
 #include "settings/schema.h"
+#include "settings/token_limit.h"
 #include "settings/url.h"
 #include "settings/value.h"
 
@@ -74,6 +75,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   AG_RETURN_IF_ERROR(ApplyEnvironmentToObservability(settings));
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
   AG_RETURN_IF_ERROR(FinishRateLimit(settings));
+  AG_RETURN_IF_ERROR(FinishTokenLimit(settings));
   CompleteAccess(settings);
   WarnAboutAccess(settings);
   AG_RETURN_IF_ERROR(CompleteMedia(settings));

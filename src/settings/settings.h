@@ -55,11 +55,18 @@ struct BusyThreadSettings {
   int64_t wait_ms_max = 60'000;
 };
 
+// Conversation threads.
+struct ThreadSettings {
+  std::vector<std::string> indexed_metadata;  // names by which threads can be searched
+};
+
 // Accepted runs that have lost their worker.
 struct RecoverySettings {
   bool enabled = true;             // false: they end as worker_lost
   int64_t age_seconds_max = 3600;  // since their acceptance; older ones end as worker_lost
   uint32_t concurrency = 16;       // runs per worker that are being continued at once
+  // Tool calls that may have taken effect: the client decides, or the model is told.
+  bool asks_about_unknown_effects = false;
 };
 
 // "<module>:<attribute>": an export of a shared object.
@@ -214,12 +221,14 @@ struct Settings {
   bool security_headers = true;
   BusyThreadSettings busy_thread;
   RecoverySettings recovery;
+  ThreadSettings threads;
   AuthenticationSettings authentication;
   AuthorizationSettings authorization;
   RedisSettings redis;
   WebSocketSettings websocket;
   std::vector<RemoteToolSettings> remote_tools;
   std::optional<limits::RateLimitOptions> rate_limit;
+  std::optional<limits::TokenLimitOptions> token_limit;
   MediaSettings media;
   EvaluationSettings evaluation;
   FacadesSettings facades;
@@ -231,6 +240,9 @@ struct Settings {
   Environment environment;  // including the `env` file
   // About keys that are accepted without effect; logged once at start.
   std::vector<std::string> warnings;
+
+  // The price of a configured model; nullopt: it has none.
+  std::optional<agent_graph::models::TokenPrice> PriceOf(std::string_view model) const;
 };
 
 // Reads the settings. `file` must be absolute; `text` is its content. Failure texts name the key

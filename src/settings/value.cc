@@ -1,6 +1,7 @@
 #include "settings/value.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "agent_graph/json.h"
 #include "base/environment.h"
@@ -170,6 +171,19 @@ Status Value::ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const 
   if (!fits || value < minimum || value > maximum) {
     return Error("must be an integer from " + std::to_string(minimum) + " to " +
                  std::to_string(maximum));
+  }
+  out = value;
+  return Status::Ok();
+}
+
+Status Value::ReadNumber(double minimum, double maximum, double& out) const {
+  const double value = node_.is_number() ? node_.get<double>() : NAN;
+  if (shape_ != nullptr && node_.is_number()) {
+    out = minimum;
+    return Status::Ok();
+  }
+  if (!(value >= minimum && value <= maximum)) {
+    return Error("must be a number from " + DumpJson(minimum) + " to " + DumpJson(maximum));
   }
   out = value;
   return Status::Ok();

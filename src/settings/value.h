@@ -49,6 +49,7 @@ class Value {
   Status ReadSecret(std::string& out) const;
   Status ReadBoolean(bool& out) const;
   Status ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const;
+  Status ReadNumber(double minimum, double maximum, double& out) const;
   Status ReadStrings(std::vector<std::string>& out) const;  // an array, or text separated by commas
   Status ReadHeaders(std::map<std::string, std::string>& out) const;
   Status ReadObjectText(std::string& out) const;  // an object of any shape, as JSON text

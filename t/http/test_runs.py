@@ -232,6 +232,19 @@ def test_a_run_that_ended_in_the_queue_has_no_messages(gated, gated_provider):
     assert len(_texts(gated.get(_path("r1") + "/wait"))) == 2
     reply = gated.get(_path("r2") + "/wait")
     assert _texts(reply) == [] and reply.json()["data"]["meta"]["outcome"] == "stopped"
+def test_a_result_that_is_no_longer_kept_is_gone(start_service):
+    service = start_service(DEMO)
+    # A thread keeps at most 64 MiB of logs, beyond those of its latest runs.
+    state = {"notes": "x" * 1_500_000}
+    for number in range(52):
+        config = {"thread_id": "t", "run_id": f"r{number}"}
+        assert service.invoke("hi", config=config, initial_state=state).status == 200
+    assert service.get(_path("r0")).json()["data"]["status"] == "done"
+    for target in (_path("r0") + "/wait", _path("r0") + "/stream"):
+        gone = service.get(target)
+        assert (gone.status, gone.json()["error"]["code"]) == (410, "GONE"), target
+    assert service.get(_path("r51") + "/wait").status == 200
+    assert service.get(_path("r40") + "/wait").status == 200
 
 
 def test_answers_of_direct_runs_name_their_stream(start_service):

@@ -144,6 +144,10 @@ class AGENT_GRAPH_API GraphBuilder {
 
   // Sets the retry policy of a function or agent node that was added before.
   GraphBuilder& SetRetry(const std::string& node, RetryPolicy retry);
+  // A function or agent node that was added before is not executed again by another worker: if its
+  // worker dies in it, the run ends with reason worker_lost. Retries within a worker are not
+  // affected.
+  GraphBuilder& SetOnce(const std::string& node);
   // Limits one attempt of a node that was added before; a run that exceeds the limit ends with an
   // error.
   GraphBuilder& SetTimeout(const std::string& node, std::chrono::milliseconds timeout);

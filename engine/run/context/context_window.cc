@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "models/model.h"
+#include "run/context/metered_model.h"
 
 namespace agent_graph::run {
 namespace {
@@ -100,17 +101,15 @@ size_t FirstToKeep(const std::vector<Message>& messages, const ContextPolicy& po
 
 Result<std::string> Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
                               const std::string& before, const std::vector<Message>& messages) {
-  models::ModelProvider* provider = environment.FindModel(policy.summary_model);
-  if (provider == nullptr) {
-    return Status(StatusCode::kModel, "model \"" + policy.summary_model + "\" is not configured");
-  }
   models::ModelRequest request;
   request.system_prompt =
       policy.summary_prompt.empty() ? std::string(kSummaryPrompt) : policy.summary_prompt;
   request.messages = {Message::User(Transcript(before, messages))};
   request.deadline = environment.DeadlineOf(kSummaryTimeMax);
-  Result<models::ModelReply> reply = provider->Generate(
-      request, environment.cancellation, [](const models::ModelDelta&) { return Status::Ok(); });
+  Result<models::ModelReply> reply =
+      CallModel(environment, policy.summary_model, std::move(request), [](const auto&) {
+        return Status::Ok();
+      }).reply;
   if (!reply.ok()) return reply.status();
   std::string summary = reply->message.Text();
   if (summary.empty()) return Status(StatusCode::kModel, "the model wrote no summary");

@@ -16,21 +16,24 @@ constexpr char kUnknownJson[] =
 
 LostCalls::LostCalls(const std::vector<state::LogEntry>& entries) {
   for (const state::LogEntry& stored : entries) {
-    const std::optional<EntryBody> body = Decode(stored);
-    const entry::CallRef* call = body ? CallOf(*body) : nullptr;
-    if (call == nullptr || call->call_id.empty()) continue;
-    Fate& fate = fates_[call->call_id];
-    fate.intended = true;
-    if (const auto* intent = std::get_if<entry::ToolIntent>(&*body)) {
-      fate.repeatable = intent->idempotent;
-    }
-    if (std::holds_alternative<entry::ToolPaused>(*body)) fate.repeatable = true;
-    const auto* finished = std::get_if<entry::ToolFinished>(&*body);
-    if (finished == nullptr || !finished->output_json) continue;
-    fate.finished = true;
-    fate.is_error = finished->is_error;
-    fate.output_json = *finished->output_json;
+    if (const std::optional<EntryBody> body = Decode(stored)) Note(*body);
   }
+}
+
+void LostCalls::Note(const EntryBody& body) {
+  const entry::CallRef* call = CallOf(body);
+  if (call == nullptr || call->call_id.empty()) return;
+  Fate& fate = fates_[call->call_id];
+  fate.intended = true;
+  if (const auto* intent = std::get_if<entry::ToolIntent>(&body)) {
+    fate.repeatable = intent->idempotent;
+  }
+  if (std::holds_alternative<entry::ToolPaused>(body)) fate.repeatable = true;
+  const auto* finished = std::get_if<entry::ToolFinished>(&body);
+  if (finished == nullptr || !finished->output_json) return;
+  fate.finished = true;
+  fate.is_error = finished->is_error;
+  fate.output_json = *finished->output_json;
 }
 
 Message LostCalls::ResultOf(const std::string& call_id) const {

@@ -8,15 +8,19 @@
 
 #include "agent_graph/message.h"
 #include "agent_graph/tool.h"
+#include "run/log/log_entry.h"
 #include "state/types.h"
 
 namespace agent_graph::run {
 
-// Built from the log of the lost run or attempt. Immutable.
+// Built from the log of the lost run or attempt.
 class LostCalls {
  public:
+  LostCalls() = default;
   // `entries`: the run's log as far as it was written.
   explicit LostCalls(const std::vector<state::LogEntry>& entries);
+  // The next entry of that log.
+  void Note(const EntryBody& body);
 
   // Returns the call's result if the call had finished. Otherwise returns a failed result, which
   // states if it is unknown whether the call took effect.

@@ -1,6 +1,7 @@
 #include "run/context/open_inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -10,7 +11,43 @@
 namespace agent_graph::run {
 namespace {
 
+// --- undecided calls ---------------------------------------------------------------------------
+
+constexpr std::array<std::string_view, 3> kActions = {"retry", "skip", "result"};
+
+json UndecidedToJson(const OpenInput& input) {
+  json value = {{"call_id", input.call_id},
+                {"tool", input.tool},
+                {"undecided", true},
+                {"arguments", input.arguments_json}};
+  if (!input.decision) return value;
+  value["action"] = kActions[static_cast<size_t>(input.decision->action)];
+  value["result"] = input.decision->result_json;
+  return value;
+}
+
+void ReadDecision(const json& value, OpenInput& input) {
+  input.undecided = true;
+  const auto arguments = value.find("arguments");
+  if (arguments != value.end() && arguments->is_string()) {
+    input.arguments_json = arguments->get<std::string>();
+  }
+  const auto action = value.find("action");
+  if (action == value.end() || !action->is_string()) return;
+  const auto found = std::ranges::find(kActions, action->get_ref<const std::string&>());
+  if (found == kActions.end()) return;
+  const auto result = value.find("result");
+  input.decision = ToolDecision{
+      .call_id = input.call_id,
+      .action = static_cast<ToolDecision::Action>(found - kActions.begin()),
+      .result_json = result != value.end() && result->is_string() ? result->get<std::string>()
+                                                                  : std::string()};
+}
+
+// --- calls with questions ----------------------------------------------------------------------
+
 json ToJson(const OpenInput& input) {
+  if (input.undecided) return UndecidedToJson(input);
   json questions = json::array();
   for (const tools::Question& question : input.pause.questions) {
     questions.push_back(question.ToJson());
@@ -34,6 +71,10 @@ std::optional<OpenInput> ReadInput(const json& value) {
   OpenInput input;
   input.call_id = TextMember(value, "call_id");
   input.tool = TextMember(value, "tool");
+  if (value.value("undecided", json()) == true) {
+    ReadDecision(value, input);
+    return input.call_id.empty() ? std::nullopt : std::optional(std::move(input));
+  }
   input.pause.asker = TextMember(value, "asker");
   input.pause.continuation = value.value("continuation", json());
   const json rounds = value.value("rounds", json());
@@ -54,6 +95,7 @@ std::optional<OpenInput> ReadInput(const json& value) {
 }  // namespace
 
 bool OpenInput::answered() const {
+  if (undecided) return decision.has_value();
   return std::none_of(answers.begin(), answers.end(),
                       [](const json& answer) { return answer.is_null(); });
 }
@@ -83,6 +125,10 @@ std::string OpenInputs::ToJson() const {
   json list = json::array();
   for (const OpenInput& call : calls_) list.push_back(run::ToJson(call));
   return DumpJson(list);
+}
+
+bool OpenInputs::has_questions() const {
+  return std::ranges::any_of(calls_, [](const OpenInput& call) { return !call.undecided; });
 }
 
 const OpenInput* OpenInputs::Find(std::string_view call_id) const {
@@ -157,6 +203,32 @@ Status OpenInputs::TakeAnswers(std::vector<Message>& messages) {
   }
   messages = std::move(rest);
   return Status::Ok();
+}
+
+Status OpenInputs::TakeDecisions(const std::vector<ToolDecision>& decisions) {
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    const ToolDecision& decision = decisions[i];
+    const auto call = std::ranges::find(calls_, decision.call_id, &OpenInput::call_id);
+    if (call == calls_.end() || !call->undecided) {
+      return InvalidArgument("tool_decisions." + std::to_string(i) + ".call_id: no tool call \"" +
+                             decision.call_id + "\" waits for a decision");
+    }
+    call->decision = decision;
+    has_new_answers_ = true;
+  }
+  return Status::Ok();
+}
+
+std::string OpenInputs::UndecidedJson() const {
+  json list = json::array();
+  for (const OpenInput& call : calls_) {
+    if (!call.undecided || call.decision) continue;
+    const Result<json> arguments = ParseJson(call.arguments_json, kOwnJsonLimits);
+    list.push_back({{"call_id", call.call_id},
+                    {"tool", call.tool},
+                    {"arguments", arguments.ok() ? *arguments : json()}});
+  }
+  return list.empty() ? std::string() : DumpJson(list);
 }
 
 std::string OpenInputs::ElicitationsJson() const {

@@ -1,6 +1,7 @@
-// Tool calls that wait for answers of the user, as stored with a paused thread.
+// Tool calls that wait for answers or decisions of the user, as stored with a paused thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,21 +9,28 @@
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/status.h"
+#include "run/run_request.h"
 #include "tools/call/call_input.h"
 
 namespace agent_graph::run {
 
 inline constexpr size_t kOpenInputBytesMax = 512 * 1024;  // all calls of a thread together, as JSON
 
-// A call that waits for answers.
+// A call that waits for answers, or for a decision.
 struct OpenInput {
   std::string call_id;
   std::string tool;
   int rounds = 0;  // number of pauses so far
-  tools::CallPause pause;
-  std::vector<json> answers;  // one per question, in order; null: not answered yet
+  tools::CallPause pause = {};
+  std::vector<json> answers = {};  // one per question, in order; null: not answered yet
+  // The worker died during the call, which may have taken effect: the client decides. It has no
+  // questions.
+  bool undecided = false;
+  std::string arguments_json = "{}";          // of an undecided call
+  std::optional<ToolDecision> decision = {};  // about an undecided call
 
-  bool answered() const;  // true if every question is answered
+  // True if every question is answered, or the decision made.
+  bool answered() const;
   size_t bytes() const;
   // Returns the id with which the client answers a question.
   std::string IdOf(size_t question) const;
@@ -37,6 +45,7 @@ class OpenInputs {
 
   const std::vector<OpenInput>& calls() const { return calls_; }
   bool empty() const { return calls_.empty(); }
+  bool has_questions() const;  // of tools
   const OpenInput* Find(std::string_view call_id) const;
   // Adds the entry of a call or replaces it. Returns kResourceExhausted if all entries together
   // would be too large.
@@ -48,10 +57,15 @@ class OpenInputs {
   // Moves answers out of `messages` and removes the messages that are then empty. Returns
   // kInvalidArgument, with the message's index, if an answer does not fit its question.
   Status TakeAnswers(std::vector<Message>& messages);
+  // Takes decisions over. kInvalidArgument, with the path of the decision, if no call waits for it.
+  Status TakeDecisions(const std::vector<ToolDecision>& decisions);
+  // Answers or decisions were taken over.
   bool has_new_answers() const { return has_new_answers_; }
 
   // The open questions as clients receive them: a list in the interrupt's data.
   std::string ElicitationsJson() const;
+  // The calls that wait for a decision, likewise; empty if there are none.
+  std::string UndecidedJson() const;
 
  private:
   struct Place {

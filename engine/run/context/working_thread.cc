@@ -18,6 +18,9 @@ namespace {
 
 constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
 
+constexpr char kUndecidedCallJson[] =
+    R"({"error":"the run ended while this call was being made: whether it took effect is unknown"})";
+
 constexpr char kUnansweredCallJson[] =
     R"({"error":"the user went on without answering what the tool asked"})";
 
@@ -221,8 +224,9 @@ Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers,
   std::vector<Message> results;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
     if (answered.contains(call->id)) return Status::Ok();
-    if (inputs.Find(call->id) != nullptr) {
-      results.push_back(Message::ToolResult(call->id, kUnansweredCallJson, true));
+    if (const OpenInput* open = inputs.Find(call->id)) {
+      const char* text = open->undecided ? kUndecidedCallJson : kUnansweredCallJson;
+      results.push_back(Message::ToolResult(call->id, text, true));
     } else if (handed_out.contains(call->id)) {
       results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
     }

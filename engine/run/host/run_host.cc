@@ -21,6 +21,9 @@ constexpr int64_t kMillisecondMicros = 1000;
 // Limit on the requests of runs that wait for others to end.
 constexpr size_t kWaitingBytesMax = 64 * 1024 * 1024;
 
+// Reason in the record of a run that its user may no longer execute.
+constexpr char kForbidden[] = "forbidden";
+
 // The place where the attempt before had arrived; empty if it had stored nothing.
 std::string PlaceOf(const state::GrantedRun& granted) {
   const std::string& node = granted.current_node;
@@ -156,6 +159,11 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
     }
     request.deadline = DeadlineAfter(left);
     request.cancelled_after = left;
+  }
+  if (options_.authorize) {
+    Status allowed = options_.authorize(request, hosted->cancellation);
+    if (allowed.code() == StatusCode::kPermissionDenied) return end(std::move(allowed), kForbidden);
+    AG_RETURN_IF_ERROR(allowed);
   }
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();
 }

@@ -51,6 +51,16 @@ json ClientToolsOf(const std::vector<ClientTool>& tools) {
   return list;
 }
 
+json DecisionsToJson(const std::vector<ToolDecision>& decisions) {
+  json list = json::array();
+  for (const ToolDecision& decision : decisions) {
+    list.push_back({{"call_id", decision.call_id},
+                    {"action", static_cast<int64_t>(decision.action)},
+                    {"result", decision.result_json}});
+  }
+  return list;
+}
+
 // --- reading: each returns false if the member is missing or of another type -------------------
 
 bool ReadText(const json& object, const char* key, std::string& out) {
@@ -105,6 +115,24 @@ bool ReadClientTools(const json& object, const char* key,
   return true;
 }
 
+// Absent in the requests of most runs, and of older builds.
+bool ReadDecisions(const json& object, std::vector<ToolDecision>& out) {
+  const auto found = object.find("tool_decisions");
+  if (found == object.end()) return true;
+  if (!found->is_array()) return false;
+  for (const json& item : *found) {
+    ToolDecision& decision = out.emplace_back();
+    int64_t action = 0;
+    if (!item.is_object() || !ReadText(item, "call_id", decision.call_id) ||
+        !ReadNumber(item, "action", action) || !ReadText(item, "result", decision.result_json) ||
+        action < 0 || action > static_cast<int64_t>(ToolDecision::Action::kResult)) {
+      return false;
+    }
+    decision.action = static_cast<ToolDecision::Action>(action);
+  }
+  return true;
+}
+
 bool ReadScope(const json& object, state::Scope& out) {
   const auto found = object.find("scope");
   if (found == object.end() || !found->is_object()) return false;
@@ -133,11 +161,15 @@ Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::str
   stored["config"] = std::move(config);
   stored["messages"] = MessagesOf(request.messages, ids);
   stored["initial_context"] = MessagesOf(request.initial_context, ids);
+  if (!request.tool_decisions.empty()) {
+    stored["tool_decisions"] = DecisionsToJson(request.tool_decisions);
+  }
   stored["initial_state"] = request.initial_state != nullptr ? *request.initial_state : json();
   if (request.client_tools) stored["client_tools"] = ClientToolsOf(*request.client_tools);
   stored["recursion_limit"] = request.recursion_limit;
   stored["cancelled_after_ms"] = request.cancelled_after.count();
   stored["trace_parent"] = request.trace_parent;
+  stored["action"] = request.action;
   std::string text = DumpJson(stored);
   if (text.size() <= kStoredRequestBytesMax) return text;
   return Status(StatusCode::kInvalidArgument,
@@ -160,6 +192,7 @@ Result<RunRequest> LoadRequest(std::string_view text) {
   if (!ReadMessages(*stored, "initial_context", request.initial_context)) {
     return Damaged("initial_context");
   }
+  if (!ReadDecisions(*stored, request.tool_decisions)) return Damaged("tool_decisions");
   if (!ReadObject(*stored, "initial_state", request.initial_state)) return Damaged("initial_state");
   if (!ReadClientTools(*stored, "client_tools", request.client_tools))
     return Damaged("client_tools");
@@ -175,6 +208,7 @@ Result<RunRequest> LoadRequest(std::string_view text) {
   }
   request.cancelled_after = std::chrono::milliseconds(cancelled_after);
   if (!ReadText(*stored, "trace_parent", request.trace_parent)) return Damaged("trace_parent");
+  (void)ReadText(*stored, "action", request.action);  // not in requests of older builds
   return request;
 }
 

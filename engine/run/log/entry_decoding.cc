@@ -107,8 +107,14 @@ void Read(const ObjectReader& in, entry::ModelStarted& started) {
 }
 
 void Read(const ObjectReader& in, entry::ModelFailed& failed) {
-  failed = {in.Text("node"), in.Text("model_name"), in.Number("duration_micros"), in.Text("code"),
-            in.Text("reason")};
+  failed = {in.Text("node"),
+            in.Text("model_name"),
+            in.Number("duration_micros"),
+            in.Text("code"),
+            in.Text("reason"),
+            in.Number("input_tokens"),
+            in.Number("output_tokens"),
+            in.Number("cost_nano_usd")};
 }
 
 void Read(const ObjectReader& in, entry::ModelFinished& finished) {
@@ -118,8 +124,15 @@ void Read(const ObjectReader& in, entry::ModelFinished& finished) {
   finished.stop_reason = in.Text("stop_reason");
   if (in.Find("model") == nullptr && in.Find("input_tokens") == nullptr) return;
   finished.reply = {in.Text("model"), in.Text("message_id"), in.Number("input_tokens"),
-                    in.Number("output_tokens")};
+                    in.Number("output_tokens"), in.Number("cost_nano_usd")};
 }
+
+void Read(const ObjectReader& in, entry::ModelLost& lost) {
+  lost = {in.Text("node"), in.Text("model_name"), in.Number("input_tokens"),
+          in.Number("cost_nano_usd")};
+}
+
+void Read(const ObjectReader& /*in*/, entry::AttemptLeft& /*left*/) {}
 
 void Read(const ObjectReader& in, entry::ContextTrimmed& trimmed) {
   trimmed = {in.Number("messages")};

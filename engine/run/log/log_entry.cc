@@ -138,14 +138,23 @@ std::string ToJson(const entry::ModelStarted& started) {
   return ObjectWriter().Text("node", started.node).Text("message_id", started.message_id).Finish();
 }
 
+// Members for numbers that older builds do not know follow the others, and only if there are any.
+void WriteCost(int64_t cost_nano_usd, ObjectWriter& out) {
+  if (cost_nano_usd != 0) out.Number("cost_nano_usd", cost_nano_usd);
+}
+
 std::string ToJson(const entry::ModelFailed& failed) {
-  return ObjectWriter()
-      .Text("node", failed.node)
+  ObjectWriter out;
+  out.Text("node", failed.node)
       .Text("model_name", failed.model_name)
       .Number("duration_micros", failed.duration_micros)
       .Text("code", failed.code)
-      .Text("reason", failed.reason)
-      .Finish();
+      .Text("reason", failed.reason);
+  if (failed.input_tokens != 0 || failed.output_tokens != 0) {
+    out.Number("input_tokens", failed.input_tokens).Number("output_tokens", failed.output_tokens);
+  }
+  WriteCost(failed.cost_nano_usd, out);
+  return out.Finish();
 }
 
 std::string ToJson(const entry::ModelFinished& finished) {
@@ -159,8 +168,22 @@ std::string ToJson(const entry::ModelFinished& finished) {
     out.Text("message_id", finished.reply->message_id)
         .Number("input_tokens", finished.reply->input_tokens)
         .Number("output_tokens", finished.reply->output_tokens);
+    WriteCost(finished.reply->cost_nano_usd, out);
   }
   return out.Finish();
+}
+
+std::string ToJson(const entry::ModelLost& lost) {
+  ObjectWriter out;
+  out.Text("node", lost.node)
+      .Text("model_name", lost.model_name)
+      .Number("input_tokens", lost.input_tokens);
+  WriteCost(lost.cost_nano_usd, out);
+  return out.Finish();
+}
+
+std::string ToJson(const entry::AttemptLeft& /*left*/) {
+  return ObjectWriter().Finish();
 }
 
 std::string ToJson(const entry::ContextTrimmed& trimmed) {

@@ -143,6 +143,10 @@ struct ModelFailed {
   int64_t duration_micros = 0;
   std::string code;
   std::string reason;
+  // What the call had used, if that is known.
+  int64_t input_tokens = 0;
+  int64_t output_tokens = 0;
+  int64_t cost_nano_usd = 0;
 };
 
 struct ModelFinished {
@@ -153,12 +157,27 @@ struct ModelFinished {
     std::string message_id;
     int64_t input_tokens = 0;
     int64_t output_tokens = 0;
+    int64_t cost_nano_usd = 0;  // 0: the model has no price
   };
   std::string node;
   std::string model_name;  // the name that the graph uses
   int64_t duration_micros = 0;
   std::string stop_reason;
   std::optional<Reply> reply = {};
+};
+
+// A model call that was in progress when its worker died. Its tokens are estimated.
+struct ModelLost {
+  static constexpr char kKind[] = "model_lost";
+  std::string node;
+  std::string model_name;  // the name that the graph uses
+  int64_t input_tokens = 0;
+  int64_t cost_nano_usd = 0;  // 0: the model has no price
+};
+
+// The worker gave the run back at a place where nothing was in progress. Another one continues it.
+struct AttemptLeft {
+  static constexpr char kKind[] = "attempt_left";
 };
 
 // The messages that have left the working window.
@@ -205,7 +224,7 @@ using EntryBody =
                  entry::ToolIntent, entry::ToolStarted, entry::ToolFinished, entry::ToolPaused,
                  entry::ModelStarted, entry::ModelFailed, entry::ModelFinished,
                  entry::ContextTrimmed, entry::Interrupted, entry::RunFailed, entry::RunFinished,
-                 entry::Unknown>;
+                 entry::ModelLost, entry::AttemptLeft, entry::Unknown>;
 
 // `body` must not be Unknown.
 state::LogEntry Encode(EntryBody body, int64_t micros);

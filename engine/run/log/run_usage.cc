@@ -1,5 +1,6 @@
 #include "run/log/run_usage.h"
 
+#include <cstdio>
 #include <functional>
 #include <variant>
 
@@ -20,7 +21,17 @@ void RunUsage::Count(const EntryBody& body) {
     if (!finished->reply) return;
     input_tokens_ += finished->reply->input_tokens;
     output_tokens_ += finished->reply->output_tokens;
+    cost_nano_usd_ += finished->reply->cost_nano_usd;
     counted_message_ = HashOf(finished->reply->message_id);
+  } else if (const auto* failed = std::get_if<entry::ModelFailed>(&body)) {
+    ++failed_calls_;
+    input_tokens_ += failed->input_tokens;
+    output_tokens_ += failed->output_tokens;
+    cost_nano_usd_ += failed->cost_nano_usd;
+  } else if (const auto* lost = std::get_if<entry::ModelLost>(&body)) {
+    ++failed_calls_;
+    input_tokens_ += lost->input_tokens;
+    cost_nano_usd_ += lost->cost_nano_usd;
   } else if (const auto* message = std::get_if<entry::MessageAdded>(&body)) {
     // A function node that calls a model itself returns a message with usage.
     if (!message->usage || message->node.empty()) return;
@@ -36,12 +47,17 @@ void RunUsage::Count(const EntryBody& body) {
 }
 
 std::string RunUsage::ToJson() const {
-  return ObjectWriter()
-      .Number("input_tokens", input_tokens_)
+  ObjectWriter out;
+  out.Number("input_tokens", input_tokens_)
       .Number("output_tokens", output_tokens_)
       .Number("model_calls", model_calls_)
-      .Number("tool_calls", tool_calls_)
-      .Finish();
+      .Number("tool_calls", tool_calls_);
+  if (cost_nano_usd_ != 0) {
+    char dollars[32];
+    std::snprintf(dollars, sizeof dollars, "%.9g", static_cast<double>(cost_nano_usd_) / 1e9);
+    out.Json("cost_usd", dollars);
+  }
+  return out.Finish();
 }
 
 }  // namespace agent_graph::run

@@ -12,13 +12,24 @@ namespace agent_graph::run {
 class RunUsage {
  public:
   void Count(const EntryBody& body);
-  // {"input_tokens":…,"output_tokens":…,"model_calls":…,"tool_calls":…}
+  // {"input_tokens":…,"output_tokens":…,"model_calls":…,"tool_calls":…}, and "cost_usd" if there
+  // are costs.
   std::string ToJson() const;
+
+  int64_t tokens() const { return input_tokens_ + output_tokens_; }
+  int64_t model_calls() const { return model_calls_; }
+  int64_t failed_calls() const {
+    return failed_calls_;
+  }  // or lost, of models; not among model_calls
+  int64_t tool_calls() const { return tool_calls_; }
+  int64_t cost_nano_usd() const { return cost_nano_usd_; }
 
  private:
   int64_t input_tokens_ = 0;
   int64_t output_tokens_ = 0;
   int64_t model_calls_ = 0;
+  int64_t failed_calls_ = 0;
+  int64_t cost_nano_usd_ = 0;
   int64_t tool_calls_ = 0;  // executed here or handed to the client
   // Hash of the id of the newest model call's message: its entry repeats the tokens.
   size_t counted_message_ = 0;

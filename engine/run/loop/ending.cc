@@ -29,9 +29,10 @@ Result<std::string> TrySummarize(const RunEnvironment& environment, const Contex
 }  // namespace
 
 std::string ReasonOfFailure(const Status& failure) {
-  constexpr std::string_view kGraphChanged = "GRAPH_CHANGED";
-  const bool changed = failure.message().starts_with(kGraphChanged);
-  return std::string(changed ? kGraphChanged : StatusCodeName(failure.code()));
+  for (const std::string_view reason : {kGraphChangedReason, kWorkerLostReason}) {
+    if (failure.message().starts_with(reason)) return std::string(reason);
+  }
+  return std::string(StatusCodeName(failure.code()));
 }
 
 // The end of a run does not wait on its cancellation, because a cancelled run must also be stored
@@ -70,6 +71,8 @@ RunOutcome RunLoop::Conclude(Ending ending) {
 RunOutcome RunLoop::Leave() {
   const std::string place = next_ == END ? kEndNode : next_;
   log_.SetInUserCode(false);
+  // Unless this attempt could not look at what the one before had left in progress.
+  if (!request_.accepted->continues() || earlier_calls_) log_.Add(entry::AttemptLeft{});
   Status kept = log_.Flush(place, meta_.step);
   if (kept.ok()) EmitQueued();
   if (kept.code() != StatusCode::kFenced) {

@@ -7,7 +7,10 @@
 #include "base/allocation_account.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
+#include "run/context/context_window.h"
+#include "run/context/metered_model.h"
 #include "run/context/repeated_messages.h"
+#include "run/context/run_meter.h"
 #include "run/loop/run_loop.h"
 #include "run/run_events.h"
 #include "runtime/runtime.h"
@@ -55,16 +58,63 @@ Status RunLoop::Continue(state::ThreadState loaded) {
 }
 
 Status RunLoop::ReadEarlierAttempts() {
-  state::ReadRunsRequest read;
+  state::FollowRunRequest read;
   read.scope = request_.scope;
   read.thread_id = environment_->thread_id;
   read.run_id = environment_->run_id;
-  AG_ASSIGN_OR_RETURN(const state::RunTraces traces, state_->ReadRuns(read));
-  for (const state::LogEntry& stored : traces.entries) {
-    if (const std::optional<EntryBody> body = Decode(stored)) log_.usage().Count(*body);
+  LostCalls calls;
+  bool left = false;  // the attempt before gave the run back
+  int64_t started_micros = started_micros_;
+  for (bool complete = false; !complete;) {
+    AG_ASSIGN_OR_RETURN(const state::FollowRunReply page, state_->FollowRun(read, nullptr));
+    complete = page.entries.empty() || page.complete;
+    for (const state::IndexedEntry& stored : page.entries) {
+      read.first = stored.index + 1;
+      started_micros = std::min(started_micros, stored.entry.micros);
+      const std::optional<EntryBody> body = Decode(stored.entry);
+      if (!body) continue;
+      log_.usage().Count(*body);
+      calls.Note(*body);
+      left = std::holds_alternative<entry::AttemptLeft>(*body);
+    }
   }
-  earlier_calls_.emplace(traces.entries);
+  earlier_calls_ = std::move(calls);
+  if (!left) AG_RETURN_IF_ERROR(CheckLostNode());
+  if (environment_->meter != nullptr) {
+    const RunUsage& used = log_.usage();
+    environment_->meter->AddEarlier({.tokens = used.tokens(),
+                                     .model_calls = used.model_calls() + used.failed_calls(),
+                                     .tool_calls = used.tool_calls(),
+                                     .cost_nano_usd = used.cost_nano_usd()},
+                                    started_micros);
+  }
   return Status::Ok();
+}
+
+// The attempt before has died, in the node to which this one has come.
+Status RunLoop::CheckLostNode() {
+  const graph::Node* node = graph_.FindNode(next_);
+  if (node == nullptr) return Status::Ok();
+  EstimateLostCall(*node);
+  if (!node->once) return Status::Ok();
+  return Status(StatusCode::kGraph, std::string(kWorkerLostReason) +
+                                        ": the worker died in node \"" + node->name +
+                                        "\", which is not executed twice");
+}
+
+// An attempt that died in an agent's node has very likely paid for a call of the model.
+void RunLoop::EstimateLostCall(const graph::Node& node) {
+  const Agent* agent = std::get_if<Agent>(&node.kind);
+  if (agent == nullptr) return;
+  const std::vector<Message>& messages = thread_.state().messages();
+  const size_t first = graph_.context() ? FirstInContext(messages, *graph_.context()) : 0;
+  size_t tokens = EstimateTokens(Message::System(agent->system_prompt));
+  for (size_t i = first; i < messages.size(); ++i) tokens += EstimateTokens(messages[i]);
+  const Usage usage{.prompt_tokens = static_cast<int64_t>(tokens)};
+  log_.Add(entry::ModelLost{.node = node.name,
+                            .model_name = agent->model,
+                            .input_tokens = usage.prompt_tokens,
+                            .cost_nano_usd = CostOf(*environment_, agent->model, usage)});
 }
 
 // An earlier attempt has stored the request's messages, unless it died between two portions of a

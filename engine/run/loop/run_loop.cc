@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
+#include "run/context/run_meter.h"
 #include "run/hand_over.h"
 #include "run/loop/node_attempts.h"
 #include "run/nodes/node_runner.h"
@@ -100,6 +101,9 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
   }
   if (IsAnswered()) return AnswerAgain();
   for (;;) {
+    if (environment_->meter != nullptr) {
+      if (Status over = environment_->meter->status(); !over.ok()) return Fail(std::move(over));
+    }
     if (std::optional<Ending> ending = EndBeforeNode()) return *std::move(ending);
     if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
     if (environment_->cancellation.cancelled()) return EndCancelled();

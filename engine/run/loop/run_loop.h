@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -25,7 +26,11 @@ namespace agent_graph::run {
 
 inline constexpr size_t kMessagesPerNodeMax = 1000;
 
-// The reason in the record of a run that failed: the name of the code, or GRAPH_CHANGED.
+// Reasons that a failure's text begins with.
+inline constexpr std::string_view kGraphChangedReason = "GRAPH_CHANGED";
+inline constexpr std::string_view kWorkerLostReason = "worker_lost";
+
+// The reason in the record of a run that failed: one of these, or the name of the code.
 std::string ReasonOfFailure(const Status& failure);
 
 // One run, on one fiber. The result of a node is appended to the log together with the next node's
@@ -59,6 +64,8 @@ class RunLoop {
   Status Continue(state::ThreadState loaded);
   // Counts what earlier attempts have used, and finds out about their tool calls.
   Status ReadEarlierAttempts();
+  Status CheckLostNode();
+  void EstimateLostCall(const graph::Node& node);
   Status CheckResumeNode();
   // True if the request was answered before: the response was lost, or the client repeats it.
   bool IsAnswered() const;

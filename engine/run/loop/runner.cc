@@ -11,6 +11,7 @@
 #include "run/context/execution_meta.h"
 #include "run/context/initial_state.h"
 #include "run/context/open_inputs.h"
+#include "run/context/run_meter.h"
 #include "run/log/log_entry.h"
 #include "run/loop/run_loop.h"
 #include "run/nodes/remote_tools.h"
@@ -46,7 +47,7 @@ state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& 
   begin.graph_hash = environment.graph->hash();
   begin.window_max = options.window_max;
   begin.new_thread_only = request.thread_id.empty();
-  begin.enqueue_if_busy = options.enqueue_if_busy;
+  SetBusyPolicy(request, options.enqueue_if_busy, begin);
   begin.queue_max = options.queue_max;
   auto wait_max = options.busy_wait_max;
   if (request.deadline != kNoDeadline) {
@@ -158,6 +159,10 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
+  const RunBudget budget = ReadBudget(*client_config);
+  if (budget.limits_anything()) {
+    environment->meter = std::make_shared<RunMeter>(budget, UnixMicros());
+  }
   if (request.accepted) environment->hand_over = request.accepted->hand_over;
   if (request.client_tools) {
     environment->remote_tools = ClientToolSet(*graph_, *request.client_tools);
@@ -263,7 +268,7 @@ struct Runner::Opening {
 };
 
 Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
-  if (request.messages.empty()) {
+  if (request.messages.empty() && request.tool_decisions.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
   if (graph_->live_root() != nullptr) {
@@ -297,6 +302,7 @@ Status Runner::TakeResults(RunRequest& request, Opening& opening) const {
   if (continues) RemoveStored(request, thread);
   const bool brings_results = BringResults(request.messages);
   opening.inputs = InputsOf(thread);
+  AG_RETURN_IF_ERROR(TakeDecisions(request, opening));
   if (!brings_results) return Status::Ok();
   if (IsRepeated(thread, request.messages)) return Status::Ok();
   Status status = MatchResults(thread.window, request.messages, opening.inputs);
@@ -308,6 +314,15 @@ Status Runner::TakeResults(RunRequest& request, Opening& opening) const {
   }
   Abandon(request, opening.begun, status);
   return status;
+}
+
+// An attempt that continues a run has used decisions of the request already: its calls are settled
+// by the log.
+Status Runner::TakeDecisions(const RunRequest& request, Opening& opening) const {
+  Status taken = opening.inputs.TakeDecisions(request.tool_decisions);
+  if (taken.ok() || (request.accepted && request.accepted->continues())) return Status::Ok();
+  Abandon(request, opening.begun, taken);
+  return taken;
 }
 
 // Removes the messages that an earlier attempt of the run has stored.

@@ -77,6 +77,7 @@ class Runner {
   Status CheckRequest(const RunRequest& request, Opening& opening) const;
   Status CheckResults(const RunRequest& request) const;
   Status TakeResults(RunRequest& request, Opening& opening) const;
+  Status TakeDecisions(const RunRequest& request, Opening& opening) const;
   void RemoveStored(RunRequest& request, const state::ThreadState& thread) const;
   template <typename Work>
   auto WhileLeased(const RunRequest& request, const BegunRun& begun, Work work) -> decltype(work());

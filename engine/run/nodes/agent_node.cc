@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "models/model.h"
 #include "run/context/context_window.h"
+#include "run/context/metered_model.h"
 #include "run/context/model_conversation.h"
 #include "run/hand_over.h"
 #include "run/nodes/node_tools.h"
@@ -102,19 +103,28 @@ bool Streams(const Agent& agent) {
   return agent.stream && agent.output_field.empty();
 }
 
+// What a model had written when the run's budget ended its call.
+models::ModelReply PartialReply(std::string text, const Usage& usage) {
+  models::ModelReply reply;
+  reply.message = Message::Assistant(std::move(text));
+  reply.message.usage = usage;
+  reply.stop_reason = "budget";
+  return reply;
+}
+
 Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   const RunEnvironment& environment = *run.environment;
   const State& state = run.thread.state();
-  models::ModelProvider* provider = environment.FindModel(agent.model);
-  if (provider == nullptr) {
+  if (environment.FindModel(agent.model) == nullptr) {
     return Status(StatusCode::kModel, "model \"" + agent.model + "\" is not configured");
   }
   std::shared_ptr<void> files;
-  AG_ASSIGN_OR_RETURN(const models::ModelRequest request,
-                      MakeRequest(environment, agent, state, files));
+  AG_ASSIGN_OR_RETURN(models::ModelRequest request, MakeRequest(environment, agent, state, files));
   const std::string message_id =
       run.message_id.empty() ? environment.services->ids->Next() : run.message_id;
+  std::string partial;  // kept only if a budget may cut the reply
   auto on_delta = [&](const models::ModelDelta& delta) {
+    if (environment.meter != nullptr) partial += delta.text;
     if (!Streams(agent)) {
       run.emitter.HoldPiece(delta.text.size() + delta.reasoning.size());
       return Status::Ok();
@@ -122,21 +132,28 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
     return run.emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
   const int64_t started_micros = UnixMicros();
-  Result<models::ModelReply> reply = [&] {
+  MeteredReply metered = [&] {
     const HandOver::RepeatableWork work(environment.hand_over.get());
-    return provider->Generate(request, environment.cancellation, on_delta);
+    return CallModel(environment, agent.model, std::move(request), on_delta);
   }();
+  Result<models::ModelReply>& reply = metered.reply;
   const int64_t duration_micros = UnixMicros() - started_micros;
+  const Usage& usage = metered.usage;
+  if (reply.status().code() == StatusCode::kBudgetExceeded && !partial.empty()) {
+    reply = PartialReply(std::move(partial), usage);
+  }
   if (!reply.ok()) {
     run.log.Add(entry::ModelFailed{.node = run.node.name,
                                    .model_name = agent.model,
                                    .duration_micros = duration_micros,
                                    .code = std::string(StatusCodeName(reply.status().code())),
-                                   .reason = reply.status().message()});
+                                   .reason = reply.status().message(),
+                                   .input_tokens = usage.prompt_tokens,
+                                   .output_tokens = usage.completion_tokens,
+                                   .cost_nano_usd = metered.cost_nano_usd});
     return reply.status();
   }
   Complete(*reply, message_id, state);
-  const Usage usage = reply->message.usage.value_or(Usage{});
   run.log.Add(entry::ModelFinished{
       .node = run.node.name,
       .model_name = agent.model,
@@ -145,7 +162,8 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
       .reply = entry::ModelFinished::Reply{.model = reply->model,
                                            .message_id = reply->message.id,
                                            .input_tokens = usage.prompt_tokens,
-                                           .output_tokens = usage.completion_tokens}});
+                                           .output_tokens = usage.completion_tokens,
+                                           .cost_nano_usd = metered.cost_nano_usd}});
   if (agent.output_field.empty()) return NodeResult(std::move(reply->message));
   return NodeResult().Set(agent.output_field, reply->message.Text());
 }

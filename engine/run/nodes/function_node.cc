@@ -70,6 +70,8 @@ class FunctionNodeRunner final : public NodeRunner {
   }
   bool ExecutesUserCode(const graph::Node& /*node*/) const override { return true; }
   bool IsInstant(const graph::Node& node) const override {
+    // The log must show that a node was reached which no other worker may repeat.
+    if (node.once) return false;
     return std::get<graph::FunctionNode>(node.kind).execution == Execution::kNonBlocking;
   }
 };

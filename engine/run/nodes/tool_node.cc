@@ -11,7 +11,9 @@
 #include "base/sha256.h"
 #include "graph/flatten.h"
 #include "run/context/handed_out_calls.h"
+#include "run/context/run_meter.h"
 #include "run/hand_over.h"
+#include "run/nodes/call_settlement.h"
 #include "run/nodes/concurrently.h"
 #include "run/nodes/node_tools.h"
 #include "run/nodes/tool_call.h"
@@ -69,35 +71,6 @@ const Message* NewestCallingMessage(const State& state) {
   return nullptr;
 }
 
-// Prepares a call that may ask the user, or has done so. Returns false if it still waits for
-// answers.
-bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
-  const OpenInput* const open = inputs.Find(call.block.id);
-  if (open != nullptr && !open->answered()) {
-    call.asks = *open;
-    return false;
-  }
-  call.input.emplace();
-  if (open == nullptr) return true;
-  call.rounds = open->rounds;
-  call.input->continuation = open->pause.continuation;
-  for (size_t i = 0; i < open->answers.size(); ++i) {
-    call.input->answers.push_back({open->pause.questions[i], open->answers[i]});
-  }
-  return true;
-}
-
-// Gives the call the result that follows from the attempts before. False: there is none, and the
-// tool is called.
-bool Settle(const LostCalls* earlier, PendingCall& call) {
-  if (earlier == nullptr) return false;
-  std::optional<LostCalls::Settled> settled = earlier->Settle(call.block.id);
-  if (!settled) return false;
-  call.result = std::move(settled->result);
-  call.end_is_logged = settled->is_known;
-  return true;
-}
-
 std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
                                          const std::string& node, const State& state,
                                          const OpenInputs* inputs, const LostCalls* earlier) {
@@ -119,7 +92,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
-    if (Settle(earlier, *call)) {
+    if (Settle(earlier, inputs != nullptr, *call)) {
       // The tool is not called.
     } else if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
       // The tool is looked up when the call is executed again.
@@ -225,10 +198,17 @@ void PauseForClient(const std::vector<PendingCallPtr>& remote, const OpenInputs&
     interrupt.reason = "the client has tools to run";
     AppendRemoteCalls(interrupt.data_json, remote);
   }
-  if (!inputs.empty()) {
-    interrupt.reason += remote.empty() ? "a tool asks the user" : ", and a tool asks the user";
-    interrupt.data_json += remote.empty() ? "" : ",";
-    interrupt.data_json += "\"elicitations\":" + inputs.ElicitationsJson();
+  const auto add = [&](const std::string& reason, const std::string& member,
+                       const std::string& list) {
+    interrupt.reason += interrupt.reason.empty() ? reason : ", and " + reason;
+    interrupt.data_json += interrupt.data_json.size() == 1 ? "" : ",";
+    interrupt.data_json += "\"" + member + "\":" + list;
+  };
+  if (inputs.has_questions()) {
+    add("a tool asks the user", "elicitations", inputs.ElicitationsJson());
+  }
+  if (std::string undecided = inputs.UndecidedJson(); !undecided.empty()) {
+    add("a tool call may have taken effect", "undecided_tool_calls", undecided);
   }
   interrupt.data_json.push_back('}');
   result.interrupt = std::move(interrupt);
@@ -343,6 +323,12 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
   std::vector<PendingCallPtr> remote;
   for (const PendingCallPtr& call : calls) {
     if (call->tool != nullptr) (call->remote ? remote : runnable).push_back(call);
+  }
+  if (environment->meter != nullptr) {
+    const auto is_new = [](const PendingCallPtr& call) { return !call->handed_out; };
+    const auto new_calls = static_cast<int64_t>(runnable.size()) +
+                           static_cast<int64_t>(std::ranges::count_if(remote, is_new));
+    AG_RETURN_IF_ERROR(environment->meter->BeginToolCalls(new_calls));
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
   AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log));

@@ -7,6 +7,7 @@
 #include "base/allocation_account.h"
 #include "base/clock.h"
 #include "base/ids.h"
+#include "run/context/metered_model.h"
 #include "run/context/model_conversation.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
@@ -54,16 +55,13 @@ bool FunctionContext::EmitText(std::string_view piece) {
 
 Message FunctionContext::CallModel(const ModelCall& call) {
   const TolerateAllocations tolerated;
-  models::ModelProvider* provider = environment_->FindModel(call.model);
-  if (provider == nullptr) throw ModelError("model \"" + call.model + "\" is not configured");
   const std::string message_id = environment_->services->ids->Next();
   Result<models::ModelReply> reply = [&] {
-    if (runtime::OnFiber()) return Generate(*provider, call, message_id);
+    if (runtime::OnFiber()) return Generate(call, message_id);
     // Providers wait on fibers, so this thread spawns a fiber and waits for it.
     runtime::Promise<std::shared_ptr<Result<models::ModelReply>>> promise;
-    environment_->runtime->Spawn([self = shared_from_this(), provider, call, message_id, promise] {
-      promise.Set(std::make_shared<Result<models::ModelReply>>(
-          self->Generate(*provider, call, message_id)));
+    environment_->runtime->Spawn([self = shared_from_this(), call, message_id, promise] {
+      promise.Set(std::make_shared<Result<models::ModelReply>>(self->Generate(call, message_id)));
     });
     auto waited = promise.Wait(&environment_->cancellation, deadline_);
     return waited.ok() ? std::move(**waited) : Result<models::ModelReply>(waited.status());
@@ -74,8 +72,7 @@ Message FunctionContext::CallModel(const ModelCall& call) {
   return std::move(reply->message);
 }
 
-Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& provider,
-                                                     const ModelCall& call,
+Result<models::ModelReply> FunctionContext::Generate(const ModelCall& call,
                                                      const std::string& message_id) {
   models::ModelRequest request;
   request.system_prompt = call.system_prompt;
@@ -91,7 +88,7 @@ Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& prov
     return emission_->EmitPiece(message_id, delta.text, delta.reasoning);
   };
   try {
-    return provider.Generate(request, environment_->cancellation, on_delta);
+    return run::CallModel(*environment_, call.model, std::move(request), on_delta).reply;
   } catch (const std::exception& failure) {
     return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
   }

@@ -39,8 +39,7 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   const std::string& emitted_message_id() const { return emitted_message_id_; }
 
  private:
-  Result<models::ModelReply> Generate(models::ModelProvider& provider, const ModelCall& call,
-                                      const std::string& message_id);
+  Result<models::ModelReply> Generate(const ModelCall& call, const std::string& message_id);
 
   const RunEnvironmentPtr environment_;
   const std::string node_;

@@ -170,6 +170,10 @@ Result<PublishPieceReply> Caller::PublishPiece(const PublishPieceRequest& publis
   return Ask<PublishPieceReply>(Operation::kPublishPiece, publish);
 }
 
+Result<RunTotals> Caller::GetRunTotals() {
+  return Ask<RunTotals>(Operation::kGetRunTotals, EmptyRequest{});
+}
+
 Result<WaitingThread> Caller::FindWaitingThread(const WaitingThreadQuery& query) {
   return Ask<WaitingThread>(Operation::kFindWaitingThread, query);
 }

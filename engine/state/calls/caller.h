@@ -40,6 +40,7 @@ class Caller : public Backend {
   Result<WatchRunReply> WatchRun(const WatchRunRequest& watch,
                                  const runtime::Cancellation* cancellation) override;
   Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) override;
+  Result<RunTotals> GetRunTotals() override;
   Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;

@@ -51,6 +51,7 @@ enum class Operation : uint8_t {
   kFollowRun = 43,
   kWatchRun = 44,
   kPublishPiece = 45,  // changes no row
+  kGetRunTotals = 46,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,

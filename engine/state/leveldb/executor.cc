@@ -29,11 +29,12 @@ constexpr int kIndexNiceness = 10;
 LevelDbExecutor::LevelDbExecutor(std::unique_ptr<Database> database, LevelDbExecutorOptions options)
     : database_(std::move(database)),
       options_(std::move(options)),
-      store_(*database_, options_.state.sync, options_.state.thread_ttl),
+      store_(*database_, options_.state),
       heads_(*database_),
       memory_rows_(*database_),
       memories_(memory_rows_, options_.index_directory, options_.state.memory_index_bytes_max),
-      reader_(*database_, heads_, memories_, options_.backup_directory),
+      reader_(*database_, heads_, memories_, options_.backup_directory,
+              store_.longest_wait_micros()),
       watches_(options_.epoch << kWatchNumberBits) {}
 
 LevelDbExecutor::~LevelDbExecutor() {

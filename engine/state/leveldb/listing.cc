@@ -6,6 +6,7 @@
 #include "base/letter_case.h"
 #include "state/leveldb/thread_read.h"
 #include "state/limits.h"
+#include "state/rules/metadata.h"
 #include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
@@ -54,29 +55,31 @@ bool Matches(const ThreadRow& thread, const std::string& thread_id, const std::s
          ContainsIgnoringCase(thread.metadata_json, search);
 }
 
-// One listing: all threads of a scope, newest first.
+// One listing: threads of a scope, newest first. All of them, or those in the index that have a
+// value of metadata.
 class Listing {
  public:
-  explicit Listing(const Scope& scope)
-      : scope_(scope),
-        table_(scope.kind == Scope::Kind::kOwner ? keys::Table::kListingByOwner
-                                                 : keys::Table::kListing),
-        prefix_(scope.kind == Scope::Kind::kOwner ? keys::ListingByOwnerPrefix(scope.user_id)
-                                                  : keys::TablePrefix(keys::Table::kListing)) {}
+  // `value` may be null. Both must outlive the object.
+  Listing(const Scope& scope, const MetadataValue* value)
+      : scope_(scope), value_(value), by_owner_(scope.kind == Scope::Kind::kOwner) {
+    if (value_ != nullptr) {
+      table_ = by_owner_ ? keys::Table::kMetadataByOwner : keys::Table::kMetadata;
+      prefix_ = by_owner_ ? keys::MetadataByOwnerPrefix(scope.user_id, *value)
+                          : keys::MetadataPrefix(*value);
+    } else {
+      table_ = by_owner_ ? keys::Table::kListingByOwner : keys::Table::kListing;
+      prefix_ = by_owner_ ? keys::ListingByOwnerPrefix(scope.user_id) : keys::TablePrefix(table_);
+    }
+  }
 
   std::string begin() const { return prefix_; }
   std::string end() const { return keys::PrefixEnd(prefix_); }
   // Returns the first key behind a position.
-  std::string After(const Place& place) const {
-    std::string key =
-        table_ == keys::Table::kListingByOwner
-            ? keys::ListingByOwner(scope_.user_id, place.updated_micros, place.thread_id)
-            : keys::Listing(place.updated_micros, place.thread_id);
-    return keys::PrefixEnd(key);
-  }
+  std::string After(const Place& place) const { return keys::PrefixEnd(KeyOf(place)); }
   Place Parse(std::string_view key) const {
     keys::Parser parser(key, table_);
-    if (table_ == keys::Table::kListingByOwner) parser.Text();
+    if (by_owner_) parser.Text();
+    for (int part = 0; value_ != nullptr && part < 2; ++part) parser.Text();
     Place place;
     place.updated_micros = parser.NewestFirst();
     place.thread_id = parser.Text();
@@ -84,10 +87,30 @@ class Listing {
   }
 
  private:
+  std::string KeyOf(const Place& place) const {
+    const int64_t micros = place.updated_micros;
+    const std::string& owner = scope_.user_id;
+    if (value_ != nullptr) {
+      return by_owner_ ? keys::MetadataByOwner(owner, *value_, micros, place.thread_id)
+                       : keys::Metadata(*value_, micros, place.thread_id);
+    }
+    return by_owner_ ? keys::ListingByOwner(owner, micros, place.thread_id)
+                     : keys::Listing(micros, place.thread_id);
+  }
+
   const Scope& scope_;
+  const MetadataValue* const value_;
+  const bool by_owner_;
   keys::Table table_;
   std::string prefix_;
 };
+
+// A row of the index may be older than the thread's record: a program without the index has changed
+// it.
+bool IsCurrent(const ThreadRow& thread, const Place& place, const PageRequest& page) {
+  return page.metadata.empty() || (thread.updated_micros == place.updated_micros &&
+                                   HasMetadata(thread.metadata_json, page.metadata));
+}
 
 }  // namespace
 
@@ -110,7 +133,8 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
   if (limit == 0 || (body.scope.kind == Scope::Kind::kOwner && body.scope.user_id.empty())) {
     return page;
   }
-  Listing listing(body.scope);
+  const bool by_value = !request.metadata.empty();
+  const Listing listing(body.scope, by_value ? &request.metadata.front() : nullptr);
   std::string begin = listing.begin();
   uint64_t skip = request.offset;
   if (!request.cursor.empty()) {
@@ -129,15 +153,17 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
         if (more) return false;
         ++passed;
         last = listing.Parse(key);
-        if (request.search.empty() && skip > 0) {
+        if (request.search.empty() && !by_value && skip > 0) {
           --skip;
           return true;
         }
         Result<ThreadRow> thread = ReadThread(snapshot, body.scope, last.thread_id);
+        if (by_value && thread.status().code() == StatusCode::kNotFound) return true;
         if (!thread.ok()) {
           damage = thread.status();
           return false;
         }
+        if (!IsCurrent(*thread, last, request)) return true;
         if (!Matches(*thread, last.thread_id, request.search)) return true;
         if (skip > 0) {
           --skip;

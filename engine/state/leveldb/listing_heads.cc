@@ -21,8 +21,8 @@ size_t BytesOf(const ThreadRecord& record) {
 bool ListingHeads::MayHold(const ListThreadsRequest& body) {
   const PageRequest& page = body.page;
   const bool no_user = body.scope.kind == Scope::Kind::kOwner && body.scope.user_id.empty();
-  return !no_user && page.search.empty() && page.cursor.empty() && page.limit > 0 &&
-         page.limit <= kReach && page.offset <= kReach - page.limit;
+  return !no_user && page.search.empty() && page.metadata.empty() && page.cursor.empty() &&
+         page.limit > 0 && page.limit <= kReach && page.offset <= kReach - page.limit;
 }
 
 Result<ThreadPage> ListingHeads::Read(const ListThreadsRequest& body) {

@@ -18,8 +18,9 @@ namespace {
 constexpr uint64_t kShallowOffsetMax = 1000;
 
 Reader::Cost CostOfPage(const PageRequest& page, uint64_t skip) {
-  return !page.search.empty() || skip > kShallowOffsetMax ? Reader::Cost::kRows
-                                                          : Reader::Cost::kSmall;
+  return !page.search.empty() || page.metadata.size() > 1 || skip > kShallowOffsetMax
+             ? Reader::Cost::kRows
+             : Reader::Cost::kSmall;
 }
 
 Status Malformed() {
@@ -94,6 +95,7 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
     if (!pack::TryUnpack(unpacker, body)) return Malformed();
     return Packed(MakeBackup(body));
   }
+  if (operation == Operation::kGetRunTotals) return Packed(GetRunTotals());
   if (operation == Operation::kListThreads) {
     ListThreadsRequest body;
     if (!pack::TryUnpack(unpacker, body)) return Malformed();
@@ -138,6 +140,14 @@ Result<FollowRunReply> Reader::Follow(const FollowRunRequest& follow) const {
 
 Result<WatchRunReply> Reader::Watch(const WatchRunRequest& watch) const {
   return ReadRunProgress(DatabaseSnapshot(database_), watch);
+}
+
+Result<RunTotals> Reader::GetRunTotals() const {
+  AG_ASSIGN_OR_RETURN(const std::optional<RunTotals> stored,
+                      ReadRow<RunTotals>(DatabaseSnapshot(database_), keys::Meta(kRunTotalsName)));
+  RunTotals totals = stored.value_or(RunTotals());
+  totals.longest_wait_micros = longest_wait_micros_.load(std::memory_order_relaxed);
+  return totals;
 }
 
 Result<ThreadPage> Reader::ListThreads(const ListThreadsRequest& body) const {

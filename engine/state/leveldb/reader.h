@@ -12,6 +12,7 @@
 #include "state/leveldb/listing_heads.h"
 #include "state/leveldb/maintenance/maintenance.h"
 #include "state/leveldb/rows/rows.h"
+#include "state/run_watch.h"
 #include "state/runs.h"
 #include "state/search/memory_index.h"
 #include "state/types.h"
@@ -22,12 +23,14 @@ namespace agent_graph::state {
 class Reader {
  public:
   // Backups are written below `backup_directory`; empty: backups are not available.
+  // `longest_wait_micros`: see RunTotals.
   Reader(const Database& database, ListingHeads& heads, MemoryIndex& memories,
-         std::string backup_directory)
+         std::string backup_directory, const std::atomic<int64_t>& longest_wait_micros)
       : database_(database),
         heads_(heads),
         memories_(memories),
-        backup_directory_(std::move(backup_directory)) {}
+        backup_directory_(std::move(backup_directory)),
+        longest_wait_micros_(longest_wait_micros) {}
 
   // Executes the read operation whose body is at `unpacker`; returns the packed reply body.
   Result<std::string> Execute(Operation operation, pack::Unpacker& unpacker) const;
@@ -47,6 +50,7 @@ class Reader {
   static Cost CostOf(Operation operation, pack::Unpacker unpacker);
 
  private:
+  Result<RunTotals> GetRunTotals() const;
   Result<ThreadPage> ListThreads(const ListThreadsRequest& body) const;
   Result<BackupReport> MakeBackup(const BackupRequest& body) const;
 
@@ -54,6 +58,7 @@ class Reader {
   ListingHeads& heads_;
   MemoryIndex& memories_;
   const std::string backup_directory_;
+  const std::atomic<int64_t>& longest_wait_micros_;
   std::atomic<bool> stopping_{false};
 };
 

@@ -38,14 +38,20 @@ Result<Body> Decode(pack::Unpacker& unpacker) {
 
 }  // namespace
 
-Store::Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl)
-    : database_(database), sync_(sync), thread_ttl_(thread_ttl), transaction_(database) {}
+Store::Store(Database& database, const StateOptions& options)
+    : database_(database),
+      sync_(options.sync),
+      thread_ttl_(options.thread_ttl),
+      log_kept_micros_(std::chrono::microseconds(options.log_kept).count()),
+      log_bytes_max_(options.log_bytes_max),
+      transaction_(database, options.indexed_metadata) {}
 
 Status Store::Load() {
   AG_RETURN_IF_ERROR(LoadLeases());
   AG_RETURN_IF_ERROR(LoadAcceptedRuns());
   AG_RETURN_IF_ERROR(LoadReplies());
   AG_RETURN_IF_ERROR(LoadRemoteTools());
+  AG_RETURN_IF_ERROR(LoadMetadataIndex());
   const auto now = MonotonicClock::now();
   for (auto& [id, entry] : clients_) entry.disconnected = now;
   if (!clients_.empty()) next_client_check_ = now;
@@ -278,6 +284,7 @@ void Store::Tick(MonotonicClock::time_point now) {
   if (now >= next_ping_) PingHolders(now);
   if (now >= next_expiry_) ExpireThreads(now);
   if (now >= next_key_expiry_) ExpireKeys(now);
+  if (now >= next_indexing_) IndexThreads(now);
   AdmitWaiters();
   GrantRuns(now);
 }

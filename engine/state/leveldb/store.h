@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -68,8 +69,7 @@ class Store {
   // `current_node` of a run before its first append.
   static constexpr char kStartNode[] = "START";
 
-  // Threads that have not changed for `thread_ttl` are deleted; zero: never.
-  Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl);
+  Store(Database& database, const StateOptions& options);
 
   Status Load();
 
@@ -93,8 +93,10 @@ class Store {
   // Time of the next call of Tick.
   Deadline next_tick() const {
     return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_, next_grant_,
-                     next_key_expiry_});
+                     next_key_expiry_, next_indexing_});
   }
+  // See RunTotals; may be read by any thread.
+  const std::atomic<int64_t>& longest_wait_micros() const { return longest_wait_micros_; }
   // Deletes a portion of the rows of deleted threads and of cut logs.
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
@@ -151,10 +153,11 @@ class Store {
     // False: no entry of the run has changed the state. Unknown after a takeover; then true.
     bool has_effects = false;
     uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
-    // The run was accepted: it goes on in another worker if it loses its own. Without a worker,
-    // row.client is empty.
+    // It goes on in another worker if it loses its own. Without a worker, row.client is empty.
     bool accepted = false;
-    bool suspect = false;  // see RunRow
+    bool suspect = false;              // see RunRow
+    uint64_t log_bytes = 0;            // of the run's entries, since this object exists
+    int64_t waiting_since_micros = 0;  // for a worker; of an accepted run that has none
   };
 
   Status LoadLeases();
@@ -223,9 +226,10 @@ class Store {
   void GrantReserved(const std::string& thread_id, const std::string& preferred);
   Status StageGrant(Lease& lease, const std::string& client);
   const std::string* ChooseClient(const Lease& lease, const std::string& preferred) const;
-  // Counts the run for the lease's client, or no longer.
   void CountGrant(const Lease& lease, bool granted);
   bool TakesRuns() const;
+  void CountRun(uint64_t RunTotals::* counter);
+  void MeasureWaits();
   void GrantRuns(MonotonicClock::time_point now);
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
   // Why a worker no longer executes a run.
@@ -255,11 +259,25 @@ class Store {
     std::string usage_json = "{}";
     int64_t micros = 0;
   };
+  struct KeptRun {  // what decides whether a run's log is kept
+    std::string key;
+    bool has_ended = false;
+    int64_t finished_micros = 0;
+    uint64_t log_begin = 0;
+    uint64_t log_bytes = 0;
+  };
   // Writes the record of a run that ends. `previous_run`: the thread's run before it.
   Status StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
                      const RunEnd& end);
-  // Deletes records of old runs; call when the log was cut.
-  Status TrimRecords(const keys::ThreadKey& thread, int64_t micros);
+  // Cuts the thread's log, and deletes records of old runs, if enough runs have begun.
+  Status TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros);
+  void TrimRecords(const std::vector<KeptRun>& runs, int64_t micros);
+  Result<std::vector<KeptRun>> ReadKeptRuns(const keys::ThreadKey& thread) const;
+
+  // The index of metadata (store_metadata.cc).
+  Status LoadMetadataIndex();
+  void IndexThreads(MonotonicClock::time_point now);
+  void RecordIndex(MonotonicClock::time_point now);
 
   // Changes from outside (store_outside.cc): the end of a run in flight must not undo what others
   // have changed meanwhile. Call it as the last step of an operation: its effect in memory is not
@@ -292,6 +310,9 @@ class Store {
   Status SettlePause(const std::string& thread_id, const ThreadRow& thread, ThreadEditor& editor,
                      const AddedMessages* added = nullptr);
   bool IsQueued(const Lease& lease, const std::string& run_id) const;
+  void Enqueue(Lease& lease, Waiter waiter);
+  // Asks the run that holds the lease to stop. The lease may have ended when it returns.
+  void StopHolder(const std::string& thread_id, bool cancel);
   // Stages the ids of the waiting runs, for readers of the thread's state.
   void SaveQueue(Lease& lease);
   // Removes the lease; the next waiter is admitted when the operation is accepted.
@@ -341,6 +362,8 @@ class Store {
   Database& database_;
   const SyncLevel sync_;
   const std::chrono::seconds thread_ttl_;
+  const int64_t log_kept_micros_;
+  const uint64_t log_bytes_max_;
   Transaction transaction_;
   std::unordered_map<std::string, Lease> leases_;  // by thread id
   size_t waiters_ = 0;
@@ -351,10 +374,19 @@ class Store {
   Deadline next_ping_ = kNoDeadline;
   Deadline next_grant_ = kNoDeadline;
   Deadline next_key_expiry_ = kNoDeadline;
+  Deadline next_indexing_ = kNoDeadline;
+  struct Indexing {
+    bool active = false;
+    std::string from;          // key in the listing; empty: its beginning
+    int64_t until_micros = 0;  // older threads are indexed already
+    uint64_t recorded_commit = 0;
+  };
+  Indexing indexing_;
   std::string expired_until_;  // key of a listing; everything behind it has been examined
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
   // Threads whose run waits for a worker, and when it may be granted again.
   std::map<std::string, Deadline> ungranted_;
+  std::atomic<int64_t> longest_wait_micros_{0};
   std::vector<std::string> changed_runs_;
   ClientTable clients_;
   std::vector<StoreReply> replies_;

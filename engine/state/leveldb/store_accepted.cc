@@ -31,6 +31,7 @@ Store::Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   waiter.run = accept.begin;
   waiter.deadline = kNoDeadline;
   waiter.accepted = true;
+  waiter.micros = UnixMicros();
   if (accept.deadline_micros != 0) {
     waiter.deadline =
         MonotonicClock::now() + std::chrono::microseconds(accept.deadline_micros - UnixMicros());
@@ -73,6 +74,7 @@ Status Store::LoadAcceptedRuns() {
       lease->second.accepted = true;
       lease->second.suspect = row && row->suspect;
       CountGrant(lease->second, true);
+      lease->second.waiting_since_micros = UnixMicros();
       if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
       continue;
     }
@@ -80,9 +82,7 @@ Status Store::LoadAcceptedRuns() {
     if (lease == leases_.end()) {
       StartAccepted(waiter);
     } else {
-      lease->second.waiters.push_back(std::move(waiter));
-      ++waiters_;
-      SaveQueue(lease->second);
+      Enqueue(lease->second, std::move(waiter));
       transaction_.Accept(false);
     }
   }
@@ -164,13 +164,13 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
     AG_RETURN_IF_ERROR(Reserve(place, begin));
     leases_.at(begin.thread_id).row.created_thread = created;
     GrantReserved(begin.thread_id, from.client);
-  } else {
-    busy->second.waiters.push_back(WaiterOf(accept));
-    ++waiters_;
-    SaveQueue(busy->second);
   }
   AG_ASSIGN_OR_RETURN(const std::optional<RunRow> accepted,
                       transaction_.GetRow<RunRow>(record_key));
+  if (busy != leases_.end()) {
+    Enqueue(busy->second, WaiterOf(accept));
+    if (begin.interrupt_if_busy) StopHolder(begin.thread_id, /*cancel=*/true);
+  }
   return AnswerOf({AcceptRunReply::Outcome::kAccepted, accepted.value_or(row).record});
 }
 

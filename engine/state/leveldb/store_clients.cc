@@ -61,6 +61,7 @@ void Store::SetHeard(ClientEntry& entry) {
 
 void Store::PingHolders(MonotonicClock::time_point now) {
   next_ping_ = leases_.empty() ? kNoDeadline : now + kPingInterval;
+  MeasureWaits();
   std::unordered_map<std::string, size_t> holders;
   for (const auto& [thread_id, lease] : leases_) {
     ++holders[lease.row.client];

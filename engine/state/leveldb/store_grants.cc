@@ -39,6 +39,7 @@ Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run)
   lease.row.epoch = row->lease_epoch;  // each grant has an epoch of its own
   lease.row.current_node = kStartNode;
   lease.row.log_begin = log_begin;
+  lease.waiting_since_micros = UnixMicros();
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(thread), lease.row);
   leases_.emplace(run.thread_id, std::move(lease));
@@ -117,7 +118,7 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   ++lease.row.epoch;
   lease.row.deadline_micros = ToMonotonicMicros(request->accept.deadline_micros);
   RunRecord& record = run->record;
-  ++record.attempt;
+  if (++record.attempt > 1) CountRun(&RunTotals::continued);
   record.state = RunState::kRunning;
   if (record.started_micros == 0) {
     record.started_micros = UnixMicros();
@@ -159,6 +160,29 @@ void Store::ForgetAttempt(Lease& lease) {
   lease.row.entries_logged = 0;
   lease.row.state_changed = false;
   lease.row.in_user_code = false;
+}
+
+// A row that cannot be read counts from the beginning.
+void Store::CountRun(uint64_t RunTotals::* counter) {
+  const std::string key = keys::Meta(kRunTotalsName);
+  Result<std::optional<RunTotals>> row = transaction_.GetRow<RunTotals>(key);
+  RunTotals totals = row.ok() && *row ? **row : RunTotals();
+  ++(totals.*counter);
+  transaction_.PutRow(key, totals);
+}
+
+void Store::MeasureWaits() {
+  const int64_t now = UnixMicros();
+  int64_t since = now;
+  for (const auto& [thread_id, lease] : leases_) {
+    if (lease.accepted && lease.row.client.empty()) {
+      since = std::min(since, lease.waiting_since_micros);
+    }
+    for (const Waiter& waiter : lease.waiters) {
+      if (waiter.accepted) since = std::min(since, waiter.micros);
+    }
+  }
+  longest_wait_micros_.store(now - since, std::memory_order_relaxed);
 }
 
 bool Store::TakesRuns() const {
@@ -225,6 +249,7 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
   }
   ForgetAttempt(lease);
   lease.suspect = run->suspect;
+  lease.waiting_since_micros = now;
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   transaction_.PutRow(record_key, *run);
   return std::string();

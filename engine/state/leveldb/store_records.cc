@@ -5,17 +5,6 @@
 #include "state/leveldb/store.h"
 
 namespace agent_graph::state {
-namespace {
-
-// A record is kept longer than the entries of its run: as long as a client may repeat the request.
-constexpr size_t kRecordsKeptMax = 1000;
-
-struct EndedRun {
-  int64_t micros = 0;
-  std::string key;
-};
-
-}  // namespace
 
 Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
                           const RunEnd& end) {
@@ -46,12 +35,13 @@ Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::s
   record.current_node = lease.row.current_node;
   record.step = lease.row.step;
   AG_ASSIGN_OR_RETURN(row.log_end, editor.NextLogIndex());
+  row.log_bytes = lease.log_bytes;
   transaction_.PutRow(key, row);
   return Status::Ok();
 }
 
-Status Store::TrimRecords(const keys::ThreadKey& thread, int64_t micros) {
-  std::vector<EndedRun> ended;
+Result<std::vector<Store::KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) const {
+  std::vector<KeptRun> runs;
   Status damage;
   const std::string prefix = keys::ThreadPrefix(keys::Table::kRun, thread);
   AG_RETURN_IF_ERROR(database_.Scan(
@@ -61,19 +51,58 @@ Status Store::TrimRecords(const keys::ThreadKey& thread, int64_t micros) {
           damage = DamagedState();
           return false;
         }
-        if (HasEnded(row.record.state)) {
-          ended.push_back({row.record.finished_micros, std::string(key)});
-        }
+        if (row.record.state == RunState::kQueued) return true;  // it has no entries
+        runs.push_back({std::string(key), HasEnded(row.record.state), row.record.finished_micros,
+                        row.record.log_begin, row.log_bytes});
         return true;
       }));
   AG_RETURN_IF_ERROR(damage);
-  if (ended.size() <= kRunsKept) return Status::Ok();
-  std::ranges::sort(ended, std::greater(), &EndedRun::micros);
-  for (size_t i = kRunsKept; i < ended.size(); ++i) {
-    const bool kept = i < kRecordsKeptMax && ended[i].micros > micros - kRunKeyMicros;
-    if (!kept) transaction_.Delete(ended[i].key);
+  return runs;
+}
+
+// The runs that are never cut off are the latest ones: the run in flight, and the one that has
+// paused the thread.
+Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros) {
+  std::vector<uint64_t> marks = editor.CuttableMarks();
+  if (marks.empty()) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(const std::vector<KeptRun> runs, ReadKeptRuns(thread));
+  const auto must_stay = [&](uint64_t begin, uint64_t end) {
+    uint64_t bytes = 0;
+    bool is_young = false;
+    for (const KeptRun& run : runs) {
+      if (run.log_begin >= begin) bytes += run.log_bytes;
+      if (run.log_begin < begin || run.log_begin >= end) continue;
+      if (!run.has_ended) return true;
+      is_young = is_young || run.finished_micros > micros - log_kept_micros_;
+    }
+    return is_young && bytes <= log_bytes_max_;
+  };
+  bool has_cut = false;
+  while (marks.size() > 1 + kRunsKept / kRunsPerMark) {
+    const bool too_many = marks.size() > 1 + kRunsKeptMax / kRunsPerMark;
+    if (!too_many && must_stay(marks[0], marks[1])) break;
+    AG_RETURN_IF_ERROR(editor.CutLog());
+    marks.erase(marks.begin());
+    has_cut = true;
   }
+  if (!has_cut) return Status::Ok();
+  wants_sweep_ = true;
+  TrimRecords(runs, micros);
   return Status::Ok();
+}
+
+// A record is kept longer than the entries of its run: as long as a client may repeat the request.
+void Store::TrimRecords(const std::vector<KeptRun>& runs, int64_t micros) {
+  std::vector<const KeptRun*> ended;
+  for (const KeptRun& run : runs) {
+    if (run.has_ended) ended.push_back(&run);
+  }
+  if (ended.size() <= kRunsKept) return;
+  std::ranges::sort(ended, std::greater(), [](const KeptRun* run) { return run->finished_micros; });
+  for (size_t i = kRunsKept; i < ended.size(); ++i) {
+    const bool kept = i < kRunsKeptMax && ended[i]->finished_micros > micros - kRunKeyMicros;
+    if (!kept) transaction_.Delete(ended[i]->key);
+  }
 }
 
 }  // namespace agent_graph::state

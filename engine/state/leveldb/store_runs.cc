@@ -115,10 +115,12 @@ void Store::BeginRun(Waiter begin) {
       std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
   next_waiter_ = std::min(next_waiter_, begin.deadline);
   replies_.push_back({begin.from, Status::Ok(), {}, /*queued=*/true});
-  lease.waiters.push_back(std::move(begin));
-  ++waiters_;
-  SaveQueue(lease);
+  const bool interrupts = begin.run.interrupt_if_busy;
+  const std::string thread_id = begin.run.thread_id;
+  Enqueue(lease, std::move(begin));
+  if (interrupts) StopHolder(thread_id, /*cancel=*/true);
   transaction_.Accept(false);
+  AdmitWaiters();
 }
 
 void Store::Start(const Waiter& begin) {
@@ -190,10 +192,8 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunReq
   std::vector<LogEntry> entries = NewEntries(lease.row, append);
   NoteEffects(lease, entries);
   AG_RETURN_IF_ERROR(editor.AppendLog(std::move(entries), lease.row.epoch, micros));
-  if (editor.has_cut_log()) {
-    wants_sweep_ = true;
-    AG_RETURN_IF_ERROR(TrimRecords(lease.thread, micros));
-  }
+  lease.log_bytes += editor.logged_bytes();
+  AG_RETURN_IF_ERROR(TrimLog(lease.thread, editor, micros));
   changed_runs_.push_back(lease.row.thread_id);
   AG_RETURN_IF_ERROR(AddRunMessages(lease, editor, append.messages));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
@@ -279,36 +279,6 @@ Status Store::StageReleased(const Lease& lease) {
   return Status::Ok();
 }
 
-void Store::NoticeCancel(const LeaseRow& lease) {
-  auto client = clients_.find(lease.client);
-  if (client == clients_.end() || client->second.connection == 0) return;
-  Notify(client->second.connection, CancelRun{lease.thread_id, lease.run_id});
-}
-
-Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
-  StopReply answer;
-  auto found = leases_.find(stop.thread_id);
-  if (found != leases_.end() && InScope(stop.scope, found->second.thread.owner)) {
-    Lease& lease = found->second;
-    if (stop.run_id.empty() || stop.run_id == lease.row.run_id) {
-      lease.row.stop_requested = true;
-      lease.row.cancel_requested = lease.row.cancel_requested || stop.cancel;
-      if (stop.cancel) NoticeCancel(lease.row);
-      answer = {true, lease.row.run_id};
-    } else if (IsQueued(lease, stop.run_id)) {
-      answer = {true, stop.run_id};
-    }
-    // An empty run_id cancels every waiting run.
-    CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
-    SaveQueue(lease);
-    const bool without_worker = lease.row.stop_requested && lease.row.client.empty();
-    if (without_worker) EndReserved(stop.thread_id, RunState::kStopped, "stopped");
-  }
-  ReplyRow reply;
-  reply.body = pack::ToBytes(answer);
-  return reply;
-}
-
 void Store::EndLease(const std::string& thread_id) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;
@@ -378,6 +348,7 @@ void Store::LoseLease(const std::string& thread_id, Loss loss) {
   }
   // The thread must not stay locked if its rows cannot be read.
   if (!StageLostRun(lease, reason).ok()) transaction_.Reject();
+  if (reason == kPoisoned) CountRun(&RunTotals::poisoned);
   EndLease(thread_id);
   transaction_.Accept(sync);
 }

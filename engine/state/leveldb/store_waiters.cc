@@ -12,6 +12,16 @@ bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
                      [&](const Waiter& waiter) { return waiter.run.run_id == run_id; });
 }
 
+void Store::Enqueue(Lease& lease, Waiter waiter) {
+  if (waiter.run.interrupt_if_busy) {
+    lease.waiters.push_front(std::move(waiter));
+  } else {
+    lease.waiters.push_back(std::move(waiter));
+  }
+  ++waiters_;
+  SaveQueue(lease);
+}
+
 void Store::SaveQueue(Lease& lease) {
   lease.row.queued_runs.clear();
   for (const Waiter& waiter : lease.waiters) lease.row.queued_runs.push_back(waiter.run.run_id);

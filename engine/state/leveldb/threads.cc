@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/ids.h"
+#include "state/leveldb/metadata_index.h"
 #include "state/leveldb/rows/numbering.h"
 #include "state/limits.h"
 #include "state/rules/pause.h"
@@ -64,6 +65,7 @@ Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread
 
 void SaveThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
   transaction.PutRow(keys::Thread(thread_id), row);
+  IndexThread(transaction, thread_id, row);
   transaction.Note({thread_id, row.owner, row.updated_micros, row.Record(thread_id)});
 }
 
@@ -81,6 +83,7 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
     }
   }
   transaction.PutRow(keys::Thread(thread_id), row);
+  IndexThread(transaction, thread_id, row);
   transaction.Note({thread_id, row.owner, listed_micros, row.Record(thread_id)});
 }
 
@@ -95,6 +98,7 @@ void DeleteThreadRows(Transaction& transaction, const std::string& thread_id,
   }
   transaction.Delete(keys::Thread(thread_id));
   Unlist(transaction, thread_id, row);
+  UnindexThread(transaction, thread_id, row);
   transaction.Put(keys::Deleted(row.key()), {});
   transaction.Note({thread_id, row.owner, row.updated_micros, std::nullopt});
 }
@@ -178,11 +182,12 @@ Status ThreadEditor::AppendLog(std::vector<LogEntry> entries, uint64_t lease_epo
   LogRow row{std::move(entries), lease_epoch};
   for (LogEntry& entry : row.entries) {
     if (entry.micros == 0) entry.micros = micros;
-    if (entry.kind == kRunStarted) AG_RETURN_IF_ERROR(MarkRun(counters_->next_log_index));
+    if (entry.kind == kRunStarted) MarkRun(counters_->next_log_index);
   }
   counters_->next_log_index += row.entries.size();
-  transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1),
-                         pack::ToBytes(row));
+  std::string bytes = pack::ToBytes(row);
+  logged_bytes_ += bytes.size();
+  transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1), std::move(bytes));
   return Status::Ok();
 }
 
@@ -192,12 +197,21 @@ Result<uint64_t> ThreadEditor::NextLogIndex() {
 }
 
 // `index` is the log index of the row's first entry that starts a run.
-Status ThreadEditor::MarkRun(uint64_t index) {
+void ThreadEditor::MarkRun(uint64_t index) {
   std::vector<uint64_t>& marks = counters_->log_marks;
-  if (!marks.empty() && ++counters_->runs_since_mark < kRunsPerMark) return Status::Ok();
+  if (!marks.empty() && ++counters_->runs_since_mark < kRunsPerMark) return;
   counters_->runs_since_mark = 0;
   marks.push_back(index);
-  if (marks.size() <= 1 + kRunsKept / kRunsPerMark) return Status::Ok();
+  has_new_mark_ = true;
+}
+
+std::vector<uint64_t> ThreadEditor::CuttableMarks() const {
+  if (!has_new_mark_ || counters_->log_marks.size() <= 1 + kRunsKept / kRunsPerMark) return {};
+  return counters_->log_marks;
+}
+
+Status ThreadEditor::CutLog() {
+  std::vector<uint64_t>& marks = counters_->log_marks;
   const uint64_t oldest = marks.front();
   marks.erase(marks.begin());
   // Extends an earlier cut that has not been swept. The first cut also covers entries of older
@@ -208,7 +222,6 @@ Status ThreadEditor::MarkRun(uint64_t index) {
   cut->to = marks.front();
   counters_->log_is_cut = true;
   transaction_.PutRow(key, *cut);
-  has_cut_log_ = true;
   return Status::Ok();
 }
 

@@ -62,8 +62,13 @@ class ThreadEditor {
   Status AppendLog(std::vector<LogEntry> entries, uint64_t lease_epoch, int64_t micros);
   // Index that the next entry will have.
   Result<uint64_t> NextLogIndex();
-  // True if entries were left for SweepCutLog.
-  bool has_cut_log() const { return has_cut_log_; }
+  // Size of the entries that this editor has appended.
+  uint64_t logged_bytes() const { return logged_bytes_; }
+  // The log indexes at which it can be cut, oldest first, if there are enough runs behind the first
+  // ones and a mark was added now; empty: it need not be cut.
+  std::vector<uint64_t> CuttableMarks() const;
+  // Leaves the entries before the second mark for SweepCutLog.
+  Status CutLog();
   enum class Existing { kKeep, kReplace };
   // Appends to history and window. A message whose id exists keeps its position; it is left
   // unchanged (kKeep), or gets the new content and is put in the window (kReplace).
@@ -94,7 +99,7 @@ class ThreadEditor {
  private:
   Status LoadCounters();
   Status LoadWindow();
-  Status MarkRun(uint64_t index);
+  void MarkRun(uint64_t index);
   // Returns the sequence number; nullopt if the message already existed and was left unchanged.
   Result<std::optional<uint64_t>> StoreMessage(const StoredMessage& message, Existing existing);
   void PutInWindow(uint64_t sequence, bool from_user);
@@ -105,7 +110,8 @@ class ThreadEditor {
   std::optional<WindowRow> window_;
   bool window_changed_ = false;
   bool had_messages_ = false;  // before this editor's changes
-  bool has_cut_log_ = false;
+  bool has_new_mark_ = false;
+  uint64_t logged_bytes_ = 0;
 };
 
 }  // namespace agent_graph::state

@@ -44,8 +44,10 @@ class RowsBelow : public leveldb::WriteBatch::Handler {
 
 }  // namespace
 
-Transaction::Transaction(Database& database)
-    : database_(database), batch_(std::make_unique<Batch>()) {}
+Transaction::Transaction(Database& database, std::vector<std::string> indexed_metadata)
+    : database_(database),
+      indexed_metadata_(std::move(indexed_metadata)),
+      batch_(std::make_unique<Batch>()) {}
 Transaction::~Transaction() = default;
 
 Result<std::optional<std::string>> Transaction::Get(const std::string& key) const {

@@ -29,8 +29,11 @@ struct ThreadChange {
 // that a failed operation leaves nothing behind. Commit writes all accepted changes at once.
 class Transaction {
  public:
-  explicit Transaction(Database& database);
+  // `indexed_metadata`: see StateOptions.
+  explicit Transaction(Database& database, std::vector<std::string> indexed_metadata = {});
   ~Transaction();
+
+  const std::vector<std::string>& indexed_metadata() const { return indexed_metadata_; }
 
   // Returns the row with this batch's changes. Recently written rows come from a cache, because no
   // other thread writes them.
@@ -82,6 +85,7 @@ class Transaction {
   struct Batch;
 
   Database& database_;
+  const std::vector<std::string> indexed_metadata_;
   void ForgetOldRows();
   void NoteDeleted(const std::string& key);
 

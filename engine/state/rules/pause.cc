@@ -56,6 +56,7 @@ std::string NarrowPause(const std::string& execution, const std::vector<std::str
   }
   KeepOpen(*meta, "/interrupt_data/remote_tool_calls", "id", open);
   KeepOpen(*meta, "/interrupt_data/elicitations", "call_id", open);
+  KeepOpen(*meta, "/interrupt_data/undecided_tool_calls", "call_id", open);
   KeepOpen(*meta, "/inputs", "call_id", open);
   return DumpJson(*meta);
 }

@@ -120,6 +120,9 @@ constexpr std::array kErrors = {
              {.status = 500,
               .code = "GRAPH_RECURSION_ERROR",
               .message = "the recursion limit was reached"}},
+    ErrorRow{
+        ApiError::kBudgetExceeded,
+        {.status = 402, .code = "BUDGET_EXCEEDED", .message = "the run has used up its budget"}},
     ErrorRow{ApiError::kGraph,
              {.status = 500, .code = "GRAPH_ERROR", .message = "the graph failed"}},
     ErrorRow{ApiError::kModel,
@@ -214,6 +217,8 @@ ApiError ErrorOf(StatusCode code) {
       return ApiError::kModel;
     case StatusCode::kDataLoss:
       return ApiError::kStorage;
+    case StatusCode::kBudgetExceeded:
+      return ApiError::kBudgetExceeded;
     case StatusCode::kOk:
     case StatusCode::kInternal:
       return ApiError::kInternal;

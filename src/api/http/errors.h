@@ -44,6 +44,7 @@ enum class ApiError : uint8_t {
   kTimeout,        // a deadline of the server passed
   kCancelled,
   kRecursionLimit,
+  kBudgetExceeded,
   kGraph,
   kModel,
   kStorage,

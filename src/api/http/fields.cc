@@ -31,12 +31,14 @@ std::string JoinChoices(std::span<const std::string_view> choices) {
 }
 
 std::string RangeText(const Field& field) {
+  if (field.above_minimum) return "must be above " + std::to_string(field.minimum);
   if (field.maximum == kNoMaximum) return "must be at least " + std::to_string(field.minimum);
   if (field.minimum == kNoMinimum) return "must be at most " + std::to_string(field.maximum);
   return "must be from " + std::to_string(field.minimum) + " to " + std::to_string(field.maximum);
 }
 
 bool OutOfRange(double number, const Field& field) {
+  if (field.above_minimum && number <= static_cast<double>(field.minimum)) return true;
   return (field.minimum != kNoMinimum && number < static_cast<double>(field.minimum)) ||
          (field.maximum != kNoMaximum && number > static_cast<double>(field.maximum));
 }
@@ -224,7 +226,7 @@ void DescribeType(json& schema, const Field& field) {
     case FieldType::kInteger:
     case FieldType::kNumber:
       SetType(schema, {field.type == FieldType::kInteger ? "integer" : "number"}, nullable);
-      SetBounds(schema, field, "minimum", "maximum");
+      SetBounds(schema, field, field.above_minimum ? "exclusiveMinimum" : "minimum", "maximum");
       if (field.has_fallback) schema["default"] = field.fallback;
       return;
     case FieldType::kBoolean:
@@ -289,6 +291,14 @@ json SchemaOf(std::span<const Field> fields) {
   for (const Field& field : fields) {
     schema["properties"][std::string(field.name)] = SchemaOf(field);
     if (field.required) schema["required"].push_back(field.name);
+  }
+  return schema;
+}
+
+json SchemaOf(const FieldTable& table) {
+  json schema = SchemaOf(table.fields);
+  for (const std::string_view name : table.one_of) {
+    schema["anyOf"].push_back({{"required", json::array({name})}});
   }
   return schema;
 }

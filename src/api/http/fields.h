@@ -38,6 +38,7 @@ struct Field {
   bool not_null = false;  // if not required: null is still an error
   bool not_blank = false;
   int64_t minimum = std::numeric_limits<int64_t>::min();  // for an array: minimum of entries
+  bool above_minimum = false;                             // a number must not be the minimum itself
   // For a text: bytes; for an object: members.
   int64_t maximum = std::numeric_limits<int64_t>::max();
   int64_t fallback = 0;  // value of an absent integer or choice
@@ -52,6 +53,8 @@ struct Field {
 struct FieldTable {
   std::string_view name;
   std::span<const Field> fields;
+  // At least one of these fields must be there; the handler checks it. Empty: no such rule.
+  std::span<const std::string_view> one_of = {};
 };
 
 // Shape of a route's requests and responses, for the validator and the OpenAPI document.
@@ -77,5 +80,6 @@ size_t ChoiceOf(const json& object, const Field& field);
 // Returns the JSON Schema of a field, or of an object with these fields.
 json SchemaOf(const Field& field);
 json SchemaOf(std::span<const Field> fields);
+json SchemaOf(const FieldTable& table);
 
 }  // namespace agent_graph::api

@@ -20,6 +20,8 @@ class Query {
 
   // Returns the last value of `name`, decoded; nullopt if it is absent.
   std::optional<std::string_view> Find(std::string_view name) const;
+  // All parameters, decoded, in their order.
+  const std::vector<std::pair<std::string, std::string>>& values() const { return values_; }
 
  private:
   std::vector<std::pair<std::string, std::string>> values_;

@@ -241,7 +241,7 @@ json Schemas(const settings::FacadesSettings& facades) {
   json schemas = json::object();
   for (const Route& route : Routes()) {
     const FieldTable* body = PathOf(facades, route).empty() ? nullptr : route.shape.body;
-    if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
+    if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(*body);
   }
   for (std::string_view text : {kMessageSchemas, kEnvelopeSchemas, kGraphSchemas, kRunSchemas,
                                 kThreadSchemas, kMemorySchemas, kFileSchemas}) {

@@ -25,7 +25,7 @@ const std::string_view kRunSchemas = R"json({
       "created_at": {"type": ["string", "null"]},
       "started_at": {"type": ["string", "null"]},
       "finished_at": {"type": ["string", "null"]},
-      "usage": {"type": "object", "description": "Tokens and calls of all attempts"},
+      "usage": {"type": "object", "description": "Tokens and calls of all attempts; `cost_usd` if the models have prices"},
       "current_node": {"type": ["string", "null"]},
       "step": {"type": "integer"}
     },

@@ -36,7 +36,7 @@ state::BeginRunRequest BeginOf(const HandlerContext& context, const run::RunRequ
   begin.graph_name = context.api().graph->name();
   begin.graph_hash = context.api().graph->hash();
   begin.window_max = settings.window_max;
-  begin.enqueue_if_busy = settings.busy_thread.enqueue;
+  run::SetBusyPolicy(request, settings.busy_thread.enqueue, begin);
   begin.queue_max = settings.busy_thread.queue_max;
   begin.run_ms_max = request.cancelled_after.count();
   return begin;

@@ -8,6 +8,7 @@
 #include "api/resources/run_request.h"
 #include "api/resources/run_result.h"
 #include "api/resources/run_streaming.h"
+#include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
 
 namespace agent_graph::api {
@@ -62,6 +63,7 @@ void InvokeGraph(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
+  if (auto error = CheckToolDecisions(context, request.run)) return context.Fail(*error);
   if (terms.accepted) return InvokeAccepted(context, std::move(request), terms);
   InvokeSink sink(context.exchange(), request.granularity);
   Result<run::RunOutcome> outcome =

@@ -3,6 +3,7 @@
 #include "api/resources/handlers.h"
 #include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
+#include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
 
 namespace agent_graph::api {
@@ -15,6 +16,7 @@ void StartRun(HandlerContext& context) {
   terms.cancelled_on_leave = false;  // there is no connection that it could end with
   FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
+  if (auto error = CheckToolDecisions(context, request.run)) return context.Fail(*error);
   AcceptedRun accepted;
   if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
     return context.Fail(*error);

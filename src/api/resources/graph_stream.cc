@@ -9,6 +9,7 @@
 #include "api/resources/run_request.h"
 #include "api/resources/run_shapes.h"
 #include "api/resources/run_streaming.h"
+#include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
 #include "api/stream/sink.h"
 
@@ -100,6 +101,7 @@ void StreamGraph(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
+  if (auto error = CheckToolDecisions(context, request.run)) return context.Fail(*error);
   if (terms.accepted) return StreamAccepted(context, std::move(request), terms, form);
   HttpStream sink(context, request.granularity, form);
   bridge::Exchange& exchange = context.exchange();

@@ -12,6 +12,7 @@
 #include "api/resources/request_shapes.h"
 #include "api/resources/run_request.h"
 #include "api/resources/run_streaming.h"
+#include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
 #include "api/stream/sink.h"
 #include "base/clock.h"
@@ -188,6 +189,7 @@ void Run(HandlerContext& context) {
   const RunTerms terms = problems.empty() ? ReadRunTerms(context, problems) : RunTerms();
   if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
   if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
+  if (auto error = CheckToolDecisions(context, request.run)) return refusal.Answer(*error);
   if (terms.accepted) return FollowAccepted(context, std::move(request), terms, refusal);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =

@@ -24,6 +24,8 @@ constexpr std::array kRunConfigFields = {
           .description = "The conversation thread to continue; absent or blank: a new one"},
     Field{.name = "run_id", .description = "Id of the run in logs and traces"},
     kOnDisconnect,
+    kOnBusy,
+    kBudget,
 };
 
 constexpr Field kRunConfig{.name = "config",
@@ -37,14 +39,18 @@ constexpr Field kInitialState{
 constexpr std::array kRunFields = {
     Field{.name = "messages",
           .type = kMessages,
-          .description = "Appended to the thread in this order; the last one is the graph's input",
-          .required = true,
+          .description = "Appended to the thread in this order; the last one is the graph's input. "
+                         "Required without `tool_decisions`",
+          .not_null = true,
           .minimum = 1},
+    kToolDecisions,
     kRunConfig,
     kInitialState,
     kRecursionLimit,
     kResponseGranularity,
 };
+
+constexpr std::array<std::string_view, 2> kRunInputs = {"messages", "tool_decisions"};
 
 constexpr std::array kRunFrameFields = {
     kInvokeType,
@@ -60,6 +66,7 @@ constexpr std::array kRunFrameFields = {
           .type = kMessages,
           .description =
               "Tool results of a resume; at least one. A resume also needs `config.thread_id`"},
+    kToolDecisions,
     kRunConfig,
     kInitialState,
     kRecursionLimit,
@@ -165,7 +172,7 @@ constexpr std::array kTraceFields = {
 
 }  // namespace
 
-const FieldTable kRunBody{"RunRequest", kRunFields};
+const FieldTable kRunBody{"RunRequest", kRunFields, kRunInputs};
 const FieldTable kRunFrame{"RunFrame", kRunFrameFields};
 const FieldTable kStopBody{"StopRequest", kStopFields};
 const FieldTable kFixBody{"FixRequest", kFixFields};

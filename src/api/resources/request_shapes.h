@@ -35,6 +35,73 @@ inline constexpr Field kOnDisconnect{
         "continue: the run goes on without its connection, also after the loss of its "
         "worker. Default: cancel; continue with an Idempotency-Key",
     .choices = kDisconnects};
+// In the order of run::BusyPolicy.
+inline constexpr std::array<std::string_view, 3> kBusyPolicies = {"enqueue", "reject", "interrupt"};
+inline constexpr Field kOnBusy{
+    .name = "on_busy",
+    .type = FieldType::kChoice,
+    .description =
+        "If the thread has a run in flight. enqueue: wait for it; reject: 409; interrupt: stop it, "
+        "keep what it did, and run next. Default: the service's `busy_thread`",
+    .choices = kBusyPolicies};
+inline constexpr std::array kBudgetFields = {
+    Field{.name = "tokens",
+          .type = FieldType::kInteger,
+          .description = "Input and output tokens of all model calls",
+          .minimum = 1},
+    Field{.name = "cost_usd",
+          .type = FieldType::kNumber,
+          .description = "Cost of all model calls; each model of the graph needs a `price`",
+          .minimum = 0,
+          .above_minimum = true},
+    Field{.name = "seconds",
+          .type = FieldType::kInteger,
+          .description = "Time since the run began",
+          .minimum = 1},
+    Field{.name = "model_calls",
+          .type = FieldType::kInteger,
+          .description = "Calls of models",
+          .minimum = 1},
+    Field{.name = "tool_calls",
+          .type = FieldType::kInteger,
+          .description = "Calls of tools, also of those that the client executes",
+          .minimum = 1},
+};
+inline constexpr Field kBudget{
+    .name = "budget",
+    .type = FieldType::kObject,
+    .description = "What the run may use. Beyond that it ends as error with BUDGET_EXCEEDED",
+    .members = kBudgetFields};
+// In the order of run::ToolDecision::Action.
+inline constexpr std::array<std::string_view, 3> kToolActions = {"retry", "skip", "result"};
+inline constexpr Field kToolAction{
+    .name = "action",
+    .type = FieldType::kChoice,
+    .description =
+        "retry: call the tool again; skip: tell the model that the effect is unknown; "
+        "result: give the model `result`",
+    .required = true,
+    .choices = kToolActions};
+inline constexpr std::array kToolDecisionFields = {
+    Field{.name = "call_id",
+          .type = FieldType::kText,
+          .description = "A call of `interrupt.data.undecided_tool_calls`",
+          .required = true,
+          .not_blank = true},
+    kToolAction,
+    Field{.name = "result", .description = "The tool's output, for the action `result`"},
+};
+inline constexpr Field kToolDecision{
+    .type = FieldType::kObject, .required = true, .members = kToolDecisionFields};
+inline constexpr Field kToolDecisions{
+    .name = "tool_decisions",
+    .type = FieldType::kArray,
+    .description =
+        "Decisions about tool calls that may have taken effect, see "
+        "`recovery.unknown_effects`; needs `config.thread_id`, and no messages",
+    .not_null = true,
+    .minimum = 1,
+    .entry = &kToolDecision};
 inline constexpr Field kInvokeType{
     .name = "invoke_type",
     .type = FieldType::kChoice,

@@ -9,8 +9,10 @@
 #include "api/resources/file_references.h"
 #include "api/resources/message_input.h"
 #include "api/resources/request_shapes.h"
+#include "api/resources/tool_decisions.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "graph/compiled_graph.h"
 #include "run/loop/runner.h"
 
 namespace agent_graph::api {
@@ -42,6 +44,29 @@ std::string ReadRunId(const json& config) {
 
 std::vector<std::string> InitialContextPath() {
   return {"body", "initial_state", "context"};
+}
+
+// A misspelled limit must not mean that there is none.
+void CheckBudget(const HandlerContext& context, const json& config, Problems& problems) {
+  const json* budget = FindMember(config, std::string(kBudget.name));
+  if (budget == nullptr || !budget->is_object()) return;
+  std::vector<std::string> path = {"body", "config", std::string(kBudget.name), ""};
+  for (const auto& [name, value] : budget->items()) {
+    path.back() = name;
+    if (std::ranges::find(kBudgetFields, name, &Field::name) == kBudgetFields.end()) {
+      problems.Add(path, "is not a limit of a budget", ProblemType::kValue);
+    }
+  }
+  if (FindMember(*budget, "cost_usd") == nullptr) return;
+  path.back() = "cost_usd";
+  for (const graph::ModelUse& use : context.api().graph->ModelUses()) {
+    if (context.api().settings->PriceOf(use.model)) continue;
+    problems.Add(path,
+                 "needs models.<name>.price in service.json, and model \"" + use.model + "\" of " +
+                     use.asker + " has none",
+                 ProblemType::kValue);
+    return;
+  }
 }
 
 void ReadInitialState(const json& initial, const MessageLimits& limits, run::RunRequest& run,
@@ -82,6 +107,7 @@ run::RunRequest RunRequestOf(const HandlerContext& context) {
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
   run.user = context.caller().user;
+  run.action = auth::NameOf(context.route().permission.action);
   run.trace_parent = context.head().Header("traceparent");
   run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
   return run;
@@ -93,13 +119,26 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   GraphRequest request;
   run::RunRequest& run = request.run;
   run = RunRequestOf(context);
-  run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
+  run.tool_decisions = ReadToolDecisions(body, problems);
+  const bool needs_messages =
+      run.tool_decisions.empty() || FindMember(body, messages_key) != nullptr;
+  if (needs_messages) {
+    run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
+  }
   const json* config = FindMember(body, "config");
   if (config != nullptr) {
     run.thread_id = ThreadIdOf(*config);
     run.run_id = ReadRunId(*config);
+    if (FindMember(*config, std::string(kOnBusy.name)) != nullptr) {
+      run.on_busy = static_cast<run::BusyPolicy>(ChoiceOf(*config, kOnBusy));
+    }
+    CheckBudget(context, *config, problems);
   }
   run.config = GraphConfig(config, context.caller());
+  if (!run.tool_decisions.empty() && run.thread_id.empty()) {
+    problems.Add({"body", "config", "thread_id"}, "is required for tool_decisions",
+                 ProblemType::kMissing);
+  }
   if (const json* initial = FindMember(body, "initial_state")) {
     ReadInitialState(*initial, MessageLimitsOf(context), run, problems);
   }

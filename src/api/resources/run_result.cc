@@ -37,7 +37,7 @@ void AppendArray(std::string& out, const std::vector<std::string>& messages) {
 struct LoggedEnd {
   std::optional<Status> error;
   std::vector<std::string> message_ids;  // of the messages that the run added, in order
-  bool is_cut = false;                   // the log no longer has its beginning
+  bool is_cut = false;                   // a part of the log is no longer kept
 };
 
 void Take(const state::IndexedEntry& indexed, LoggedEnd& end) {
@@ -162,6 +162,10 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
   if (failed || has_moved_on) {
     const Result<LoggedEnd> end = ReadEnd(context, run);
     if (!end.ok()) return context.Fail(end.status());
+    if (end->is_cut) {
+      return context.Fail(
+          ErrorInfo{ApiError::kGone, "the result of the run is no longer kept", {}});
+    }
     if (failed) {
       const Status failure(StatusCode::kInternal, "the run failed: " + run.reason);
       return context.Fail(end->error.value_or(failure));

@@ -35,8 +35,9 @@ inline constexpr std::array kRunRoutes = {
         .hides_foreign_threads = true,
         .handler = ListRuns,
         .summary = "List a thread's runs, the newest first",
-        .description = "Runs of the last day, and always the latest 32. `status` selects runs in "
-                       "one state.",
+        .description =
+            "Runs of the last day, up to 1000, and always the latest 32. `status` selects runs in "
+            "one state.",
         .shape = {.query = &kRunListQuery, .data = "RunList"},
         .example = kRunListExample,
     },

@@ -20,7 +20,9 @@ inline constexpr std::array kThreadRoutes = {
         .handler = ListThreads,
         .summary = "List threads, the latest first",
         .description = "Only threads that the caller may see. Repeat the request with `cursor` = "
-                       "`next_cursor` until there is none.",
+                       "`next_cursor` until there is none. `metadata.<name>=<value>` selects the "
+                       "threads whose metadata has this value, for each name that "
+                       "`threads.indexed_metadata` of service.json declares.",
         .shape = {.query = &kPageQuery, .data = "ThreadList"},
         .example = kListThreadsExample,
     },

@@ -1,4 +1,6 @@
 // GET /v1/threads, GET and DELETE /v1/threads/{thread_id}.
+#include <algorithm>
+
 #include "api/http/context.h"
 #include "api/http/json_members.h"
 #include "api/http/query.h"
@@ -7,6 +9,16 @@
 
 namespace agent_graph::api {
 namespace {
+
+constexpr std::string_view kMetadataParameter = "metadata.";
+// A longer value is not indexed.
+constexpr size_t kMetadataValueBytesMax = 512;
+
+std::string JoinNames(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
 
 // Clients read `thread_name` and `updated_at`; the documented response also has `name` and
 // `created_at`.
@@ -30,11 +42,37 @@ void AppendRecord(std::string& out, const state::ThreadRecord& record, bool clos
   if (close) out += '}';
 }
 
+// Reads `metadata.<name>=<value>`, for names that the settings declare. A name that occurs twice
+// must have both values, which no thread has.
+void ReadMetadata(const HandlerContext& context, const Query& query, state::PageRequest& page,
+                  Problems& problems) {
+  const std::vector<std::string>& declared = context.api().settings->threads.indexed_metadata;
+  for (const auto& [parameter, text] : query.values()) {
+    if (!parameter.starts_with(kMetadataParameter)) continue;
+    const std::string name = parameter.substr(kMetadataParameter.size());
+    if (std::ranges::find(declared, name) == declared.end()) {
+      problems.Add({"query", parameter},
+                   declared.empty() ? "no metadata is in threads.indexed_metadata of service.json"
+                                    : "must be one of threads.indexed_metadata of service.json: " +
+                                          JoinNames(declared),
+                   ProblemType::kChoice);
+    } else if (text.size() > kMetadataValueBytesMax) {
+      problems.Add({"query", parameter},
+                   "must have at most " + std::to_string(kMetadataValueBytesMax) + " bytes",
+                   ProblemType::kTooLong);
+    } else {
+      page.metadata.push_back({name, text});
+    }
+  }
+}
+
 }  // namespace
 
 void ListThreads(HandlerContext& context) {
   Problems problems;
-  state::PageRequest page = ReadPage(Query(context.head().query), problems);
+  const Query query(context.head().query);
+  state::PageRequest page = ReadPage(query, problems);
+  ReadMetadata(context, query, page, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Result<state::ThreadPage> threads = context.state().ListThreads(context.caller().scope, page);
   if (!threads.ok()) return context.Fail(threads.status());

@@ -14,7 +14,8 @@ using keys::Table;
 bool IsIndex(Table table) {
   return table == Table::kListing || table == Table::kListingByOwner ||
          table == Table::kMemoryPlace || table == Table::kMemoryListing ||
-         table == Table::kWaitingCall;
+         table == Table::kWaitingCall || table == Table::kMetadata ||
+         table == Table::kMetadataByOwner;
 }
 
 void CheckCounter(Examination& examination, const std::string& key, uint64_t largest) {
@@ -66,6 +67,9 @@ class RecordFaults {
       case Table::kListingByOwner:
       case Table::kListing:
         return CheckListing(table, key, parser);
+      case Table::kMetadata:
+      case Table::kMetadataByOwner:
+        return CheckMetadata(table, key, parser);
       case Table::kWaitingCall:
         return CheckWaitingCall(key, value, parser);
       case Table::kReply:
@@ -149,6 +153,24 @@ class RecordFaults {
     const bool right = thread && thread->updated_micros == updated &&
                        (table == Table::kListing || thread->owner == owner) && !IsDeleted(*thread);
     if (!right) examination_.Wrong(key, "a listing names a thread that is not so");
+  }
+
+  // A row that no thread refers to can be left by a program without the index.
+  void CheckMetadata(Table table, std::string_view key, keys::Parser& parser) {
+    const std::string owner = table == Table::kMetadataByOwner ? parser.Text() : "";
+    MetadataValue value{parser.Text(), {}};
+    value.text = parser.Text();
+    const int64_t updated = parser.NewestFirst();
+    const std::string id = parser.Text();
+    if (!parser.ok() || !parser.at_end()) return examination_.Wrong(key, Examination::kBadKey);
+    const auto thread = examination_.Find<ThreadRow>(keys::Thread(id));
+    const auto indexed =
+        thread ? examination_.Find<IndexedThreadRow>(keys::IndexedThread(thread->key()))
+               : std::nullopt;
+    const bool right = indexed && indexed->updated_micros == updated &&
+                       std::ranges::find(indexed->values, value) != indexed->values.end() &&
+                       (table == Table::kMetadata || thread->owner == owner);
+    if (!right) examination_.Wrong(key, "a value of metadata names a thread that is not so");
   }
 
   // True if it points to a memory with that id.

@@ -20,10 +20,11 @@ using keys::Table;
 
 // The order of checks: the mark of a deleted thread first, and counters before the rows that depend
 // on them.
-constexpr std::array kTables = {
-    Table::kDeleted, Table::kCounters,      Table::kSnapshot,  Table::kWindow,    Table::kLease,
-    Table::kLogCut,  Table::kLog,           Table::kMessageId, Table::kMessage,   Table::kPause,
-    Table::kRunBase, Table::kOutsideChange, Table::kRun,       Table::kRunRequest};
+constexpr std::array kTables = {Table::kDeleted, Table::kCounters,   Table::kSnapshot,
+                                Table::kWindow,  Table::kLease,      Table::kLogCut,
+                                Table::kLog,     Table::kMessageId,  Table::kMessage,
+                                Table::kPause,   Table::kRunBase,    Table::kOutsideChange,
+                                Table::kRun,     Table::kRunRequest, Table::kIndexedThread};
 
 // Checks one thread that has a record, row by row.
 class ThreadFaults {
@@ -62,6 +63,9 @@ class ThreadFaults {
       case Table::kRunRequest:
         parser.Text();
         examination_.Read<RunRequestRow>(key, value, parser);
+        return;
+      case Table::kIndexedThread:
+        examination_.Read<IndexedThreadRow>(key, value, parser);
         return;
       case Table::kLogCut:
         log_cut_ = examination_.Read<LogCutRow>(key, value, parser);

@@ -125,6 +125,34 @@ std::string ListingByOwner(std::string_view owner, int64_t updated_micros,
 std::string Listing(int64_t updated_micros, std::string_view thread_id) {
   return Builder(Table::kListing).NewestFirst(updated_micros).Text(thread_id).Take();
 }
+std::string MetadataByOwnerPrefix(std::string_view owner, const MetadataValue& value) {
+  return Builder(Table::kMetadataByOwner).Text(owner).Text(value.name).Text(value.text).Take();
+}
+std::string MetadataByOwner(std::string_view owner, const MetadataValue& value,
+                            int64_t updated_micros, std::string_view thread_id) {
+  return Builder(Table::kMetadataByOwner)
+      .Text(owner)
+      .Text(value.name)
+      .Text(value.text)
+      .NewestFirst(updated_micros)
+      .Text(thread_id)
+      .Take();
+}
+std::string MetadataPrefix(const MetadataValue& value) {
+  return Builder(Table::kMetadata).Text(value.name).Text(value.text).Take();
+}
+std::string Metadata(const MetadataValue& value, int64_t updated_micros,
+                     std::string_view thread_id) {
+  return Builder(Table::kMetadata)
+      .Text(value.name)
+      .Text(value.text)
+      .NewestFirst(updated_micros)
+      .Text(thread_id)
+      .Take();
+}
+std::string IndexedThread(const ThreadKey& thread) {
+  return Builder(Table::kIndexedThread).Thread(thread).Take();
+}
 std::string ReplyPrefix(std::string_view client) {
   return Builder(Table::kReply).Text(client).Take();
 }

@@ -16,36 +16,40 @@
 #include <string_view>
 
 #include "state/search/memory_rows.h"
+#include "state/types.h"
 
 namespace agent_graph::state::keys {
 
 enum class Table : uint8_t {
-  kMeta = 0x01,            // name
-  kThread = 0x10,          // thread id → record
-  kCounters = 0x11,        // owner, number
-  kSnapshot = 0x12,        // owner, number
-  kWindow = 0x13,          // owner, number
-  kLog = 0x14,             // owner, number, index of the last entry in the row
-  kMessage = 0x15,         // owner, number, sequence
-  kMessageId = 0x16,       // owner, number, message id → sequence
-  kLease = 0x17,           // owner, number
-  kListingByOwner = 0x18,  // owner, newest first, thread id
-  kListing = 0x19,         // newest first, thread id
-  kDeleted = 0x1a,         // owner, number: rows to be swept
-  kReply = 0x1b,           // client, operation sequence number → reply
-  kLogCut = 0x1c,          // owner, number: log entries to be swept
-  kPause = 0x1d,           // owner, number: open calls of a paused thread
-  kWaitingCall = 0x1e,     // call id, owner, thread id → number
-  kOutsideChange = 0x1f,   // owner, number: changes by others during the run in flight
-  kRun = 0x20,             // owner, number, run id → record of a run
-  kRunRequest = 0x21,      // owner, number, run id → request of an accepted run, until its end
-  kRunKey = 0x22,          // user, route, Idempotency-Key → run
-  kRunKeyExpiry = 0x23,    // time of expiry, user, route, Idempotency-Key
-  kRunBase = 0x28,         // owner, number: custom fields as the run in flight has loaded them
-  kMemoryPlace = 0x30,     // memory id → MemoryKey
-  kMemory = 0x31,          // owner, number
-  kMemoryVector = 0x32,    // owner, number
-  kMemoryListing = 0x33,   // number → owner
+  kMeta = 0x01,             // name
+  kThread = 0x10,           // thread id → record
+  kCounters = 0x11,         // owner, number
+  kSnapshot = 0x12,         // owner, number
+  kWindow = 0x13,           // owner, number
+  kLog = 0x14,              // owner, number, index of the last entry in the row
+  kMessage = 0x15,          // owner, number, sequence
+  kMessageId = 0x16,        // owner, number, message id → sequence
+  kLease = 0x17,            // owner, number
+  kListingByOwner = 0x18,   // owner, newest first, thread id
+  kListing = 0x19,          // newest first, thread id
+  kDeleted = 0x1a,          // owner, number: rows to be swept
+  kReply = 0x1b,            // client, operation sequence number → reply
+  kLogCut = 0x1c,           // owner, number: log entries to be swept
+  kPause = 0x1d,            // owner, number: open calls of a paused thread
+  kWaitingCall = 0x1e,      // call id, owner, thread id → number
+  kOutsideChange = 0x1f,    // owner, number: changes by others during the run in flight
+  kRun = 0x20,              // owner, number, run id → record of a run
+  kRunRequest = 0x21,       // owner, number, run id → request of an accepted run, until its end
+  kRunKey = 0x22,           // user, route, Idempotency-Key → run
+  kRunKeyExpiry = 0x23,     // time of expiry, user, route, Idempotency-Key
+  kMetadataByOwner = 0x24,  // owner, name, value, newest first, thread id
+  kMetadata = 0x25,         // name, value, newest first, thread id
+  kIndexedThread = 0x26,    // owner, number → the rows of both tables above
+  kRunBase = 0x28,          // owner, number: custom fields as the run in flight has loaded them
+  kMemoryPlace = 0x30,      // memory id → MemoryKey
+  kMemory = 0x31,           // owner, number
+  kMemoryVector = 0x32,     // owner, number
+  kMemoryListing = 0x33,    // number → owner
 };
 
 // Owner and number of a conversation thread: the first fields of most keys.
@@ -86,6 +90,13 @@ std::string ListingByOwner(std::string_view owner, int64_t updated_micros,
                            std::string_view thread_id);
 std::string ListingByOwnerPrefix(std::string_view owner);
 std::string Listing(int64_t updated_micros, std::string_view thread_id);
+std::string MetadataByOwner(std::string_view owner, const MetadataValue& value,
+                            int64_t updated_micros, std::string_view thread_id);
+std::string MetadataByOwnerPrefix(std::string_view owner, const MetadataValue& value);
+std::string Metadata(const MetadataValue& value, int64_t updated_micros,
+                     std::string_view thread_id);
+std::string MetadataPrefix(const MetadataValue& value);
+std::string IndexedThread(const ThreadKey& thread);
 std::string Reply(std::string_view client, uint64_t sequence);
 std::string ReplyPrefix(std::string_view client);
 

@@ -33,6 +33,7 @@ uint64_t ThreadNumberOf(keys::Table table, std::string_view key, std::string_vie
     case Table::kOutsideChange:
     case Table::kRun:
     case Table::kRunRequest:
+    case Table::kIndexedThread:
     case Table::kRunBase: {
       keys::Parser parser(key, table);
       const keys::ThreadKey thread = parser.Thread();

@@ -55,10 +55,12 @@ auto Fields(T& row) {
                   row.runs_since_mark, row.log_is_cut);
 }
 
-// The log keeps this many of a thread's latest runs, and up to half as many more; older entries are
-// cut off at a mark.
+// The log keeps at least this many of a thread's latest runs, and up to half as many more; older
+// entries are cut off at a mark, unless StateOptions::log_kept keeps them.
 inline constexpr uint64_t kRunsKept = 32;
 inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
+// The most runs whose logs and records are kept.
+inline constexpr uint64_t kRunsKeptMax = 1000;
 
 // The log entries in [from, to) are to be deleted.
 struct LogCutRow {
@@ -135,10 +137,14 @@ struct RunRow {
   bool has_appended = false;   // an attempt has appended: the next one continues it
   uint32_t crashes_alone = 0;  // crashes of workers in which it was the only suspect
   bool suspect = false;        // a worker crashed while it executed user code of this run
+  // Size of its entries, for the bound of the log; too small if a state server died meanwhile. An
+  // older build writes none.
+  uint64_t log_bytes = 0;
 };
 template <pack::SameAs<RunRow> T>
 auto Fields(T& row) {
-  return std::tie(row.record, row.log_end, row.has_appended, row.crashes_alone, row.suspect);
+  return std::tie(row.record, row.log_end, row.has_appended, row.crashes_alone, row.suspect,
+                  row.log_bytes);
 }
 
 // An accepted run that has not ended.
@@ -165,8 +171,33 @@ auto Fields(T& row) {
                   row.expires_micros);
 }
 
+// Name of the Meta row with RunTotals, without the wait.
+inline constexpr char kRunTotalsName[] = "run_totals";
+
 // Name of the Meta row with the next RunRequestRow::order.
 inline constexpr char kNextRunOrderName[] = "next_run_order";
+
+// The rows of a thread in the index of metadata. No row: none.
+struct IndexedThreadRow {
+  int64_t updated_micros = 0;
+  std::vector<MetadataValue> values = {};
+};
+template <pack::SameAs<IndexedThreadRow> T>
+auto Fields(T& row) {
+  return std::tie(row.updated_micros, row.values);
+}
+
+// Meta row: the names of the index of metadata, which contains everything that was written before a
+// time. No row: the index is not complete.
+inline constexpr char kMetadataIndexName[] = "metadata_index";
+struct MetadataIndexRow {
+  std::vector<std::string> names;
+  int64_t complete_micros = 0;
+};
+template <pack::SameAs<MetadataIndexRow> T>
+auto Fields(T& row) {
+  return std::tie(row.names, row.complete_micros);
+}
 
 // The tool calls that a paused thread waits for. No row: none.
 struct PauseRow {

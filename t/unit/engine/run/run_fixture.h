@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ class ScriptedModel : public models::ModelProvider {
     Status failure = {};
     bool wait_for_cancel = false;
     bool throws = false;
+    std::optional<Usage> report = {};  // after the pieces, and before the reply
   };
 
   std::deque<Turn> script;
@@ -55,6 +57,7 @@ class ScriptedModel : public models::ModelProvider {
       text += piece;
       AG_RETURN_IF_ERROR(on_delta({piece, ""}));
     }
+    if (turn.report) AG_RETURN_IF_ERROR(on_delta({.usage = turn.report}));
     if (turn.wait_for_cancel) {
       if (on_wait) on_wait();
       runtime::Signal never;
@@ -129,7 +132,17 @@ inline std::string TextOf(const json& message) {
 
 class RunTest : public testing::Test {
  protected:
-  RunTest() : runtime_({.threads = 1, .name = "test"}) {}
+  RunTest() : runtime_({.threads = 1, .name = "test"}) {
+    ON_CALL(state_, FollowRun).WillByDefault([this](const state::FollowRunRequest& read, auto) {
+      constexpr size_t kEntriesOfPage = 2;
+      const std::vector<state::LogEntry>& log = state_.At(read.thread_id).log;
+      state::FollowRunReply reply;
+      for (uint64_t i = read.first; i < log.size() && reply.entries.size() < kEntriesOfPage; ++i) {
+        reply.entries.push_back({i, 1, log[i]});
+      }
+      return Result<state::FollowRunReply>(reply);
+    });
+  }
 
   void SetUp() override { ASSERT_TRUE(runtime_.Start().ok()); }
   void TearDown() override {

@@ -74,6 +74,7 @@ class FakeService : public Service {
     ON_CALL(*this, FollowRun).WillByDefault(Return(unexpected));
     ON_CALL(*this, WatchRun).WillByDefault(Return(unexpected));
     ON_CALL(*this, PublishPiece).WillByDefault(Return(unexpected));
+    ON_CALL(*this, GetRunTotals).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListThreads).WillByDefault(Return(unexpected));
     ON_CALL(*this, DeleteThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, GetState).WillByDefault([this](const Scope&, const std::string& thread_id) {
@@ -103,6 +104,7 @@ class FakeService : public Service {
   MOCK_METHOD(Result<WatchRunReply>, WatchRun,
               (const WatchRunRequest&, const runtime::Cancellation*), (override));
   MOCK_METHOD(Result<PublishPieceReply>, PublishPiece, (const PublishPieceRequest&), (override));
+  MOCK_METHOD(Result<RunTotals>, GetRunTotals, (), (override));
   MOCK_METHOD(Result<WaitingThread>, FindWaitingThread, (const WaitingThreadQuery&), (override));
   MOCK_METHOD(Result<ThreadRecord>, GetThread, (const Scope&, const std::string&), (override));
   MOCK_METHOD(Result<ThreadPage>, ListThreads, (const Scope&, const PageRequest&), (override));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "requests.h"
 #include "state/calls/caller.h"
@@ -17,8 +18,11 @@ namespace agent_graph::state {
 
 inline std::unique_ptr<StateServer> StartServer(const std::string& directory,
                                                 const std::string& type = "leveldb",
-                                                uint64_t generation = StateOptions::kNewest) {
+                                                uint64_t generation = StateOptions::kNewest,
+                                                std::vector<std::string> indexed_metadata = {}) {
   StateOptions options;
+  options.indexed_metadata = std::move(indexed_metadata);
+  options.log_kept = std::chrono::seconds(0);
   options.directory = directory;
   options.type = type;
   options.generation = generation;

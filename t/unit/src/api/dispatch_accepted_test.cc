@@ -156,6 +156,62 @@ TEST_F(AcceptedRunTest, ARefusedRequestIsNotAccepted) {
   EXPECT_TRUE(accepted_.empty());
 }
 
+TEST_F(AcceptedRunTest, TheClientChoosesWhatABusyThreadMeans) {
+  const auto send = [&](const char* policy) {
+    const std::string config = std::string(R"(,"config":{"on_busy":)") + policy + "}";
+    return Send("POST", "/v1/graph/runs", Invocation("x", config));
+  };
+  settings_.busy_thread.enqueue = false;
+  for (const char* policy : {"null", R"("enqueue")", R"("reject")", R"("interrupt")"}) {
+    EXPECT_EQ(send(policy).status, 202) << policy;
+  }
+  ASSERT_EQ(accepted_.size(), 4u);
+  const auto expect = [&](size_t index, bool enqueue, bool interrupt) {
+    EXPECT_EQ(accepted_[index].begin.enqueue_if_busy, enqueue) << index;
+    EXPECT_EQ(accepted_[index].begin.interrupt_if_busy, interrupt) << index;
+  };
+  expect(0, false, false);  // as the service is configured
+  expect(1, true, false);
+  expect(2, false, false);
+  expect(3, true, true);
+  ExpectInvalid(send(R"("wait")"), {"body", "config", "on_busy"});
+  ExpectInvalid(send("1"), {"body", "config", "on_busy"});
+}
+
+TEST_F(AcceptedRunTest, DecisionsAboutToolCallsAreChecked) {
+  const auto send = [&](const std::string& decisions, const char* config) {
+    return Send("POST", "/v1/graph/runs",
+                R"({"tool_decisions":)" + decisions + R"(,"config":)" + config + "}");
+  };
+  constexpr char kThread[] = R"({"thread_id":"t/1"})";
+  ExpectInvalid(send("[]", kThread), {"body", "tool_decisions"});
+  ExpectInvalid(send(R"([{"action":"retry"}])", kThread),
+                {"body", "tool_decisions", "0", "call_id"});
+  ExpectInvalid(send(R"([{"call_id":"c","action":"again"}])", kThread),
+                {"body", "tool_decisions", "0", "action"});
+  ExpectInvalid(send(R"([{"call_id":"c","action":"result"}])", kThread),
+                {"body", "tool_decisions", "0", "result"});
+  ExpectInvalid(send(R"([{"call_id":"c","action":"skip","result":1}])", kThread),
+                {"body", "tool_decisions", "0", "result"});
+  ExpectInvalid(
+      send(R"([{"call_id":"c","action":"skip"},{"call_id":"c","action":"retry"}])", kThread),
+      {"body", "tool_decisions", "1", "call_id"});
+  ExpectInvalid(send(R"([{"call_id":"c","action":"skip"}])", "{}"),
+                {"body", "config", "thread_id"});
+  // No call of this name waits, in a thread that exists and in one that does not.
+  state_.At("t/1").state.record.thread_id = "t/1";
+  const auto& execution = state_.At("t/1").state.snapshot.execution_json =
+      R"({"status":"interrupted_after","inputs":[{"call_id":"c","tool":"pay","undecided":true}]})";
+  for (const char* config : {kThread, R"({"thread_id":"gone"})"}) {
+    ExpectInvalid(send(R"([{"call_id":"x","action":"skip"}])", config),
+                  {"body", "tool_decisions", "0", "call_id"});
+  }
+  EXPECT_TRUE(accepted_.empty()) << execution;
+  EXPECT_EQ(send(R"([{"call_id":"c","action":"result","result":{"id":7}}])", kThread).status, 202);
+  ASSERT_EQ(accepted_.size(), 1u);
+  EXPECT_NE(accepted_[0].request.find("tool_decisions"), std::string::npos);
+}
+
 TEST_F(AcceptedRunTest, KeysThatCannotBeUsedAreErrors) {
   outcome_ = state::AcceptRunReply::Outcome::kOtherBody;
   Answer answer = Send("POST", "/v1/graph/runs", Invocation("x"));

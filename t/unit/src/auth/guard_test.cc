@@ -281,5 +281,43 @@ TEST_F(GuardTest, RolesIsolateByOwnerByDefault) {
   EXPECT_EQ((*outcome.caller.user)["authz"]["scopes"], json({"*"}));
 }
 
+// --- stored runs --------------------------------------------------------------------------------
+
+class StoredRunTest : public GuardTest {
+ protected:
+  Status Authorize(const json& user, const std::string& thread_id = "",
+                   Permission permission = {Resource::kGraph, Action::kInvoke}) {
+    if (guard_ == nullptr) Make();
+    const json config = json::object();
+    const std::string user_id = user.value("user_id", "");
+    return guard_->AuthorizeStored({user, user_id, permission, thread_id, config, cancellation_});
+  }
+  static json Stored(const json& scopes) {
+    return {{"user_id", "alice"}, {"authz", {{"user_id", "alice"}, {"scopes", scopes}}}};
+  }
+};
+
+TEST_F(StoredRunTest, TheGrantedScopesStillHold) {
+  settings_.authorization.policy = Policy::kOwnership;
+  EXPECT_TRUE(Authorize(Stored(nullptr)).ok());
+  EXPECT_TRUE(Authorize(Stored({"graph:invoke"})).ok());
+  EXPECT_EQ(Authorize(Stored({"graph:stream"})).code(), StatusCode::kPermissionDenied);
+  EXPECT_TRUE(Authorize(Stored({"graph:stream"}), "", {Resource::kGraph, Action::kStream}).ok());
+}
+
+TEST_F(StoredRunTest, RolesThatAreStoredAreLookedUpAgain) {
+  settings_.authorization.policy = Policy::kRoles;
+  settings_.authorization.roles = {{"reader", {"graph:read"}}};
+  json user = Stored({"graph:invoke"});
+  EXPECT_TRUE(Authorize(user).ok()) << "the roles are not stored: what was granted counts";
+  user["roles"] = {"reader"};
+  EXPECT_EQ(Authorize(user).code(), StatusCode::kPermissionDenied);
+}
+
+TEST_F(StoredRunTest, WithoutAuthenticationEverythingIsAllowed) {
+  settings_.authentication.method = AuthenticationSettings::Method::kNone;
+  EXPECT_TRUE(Authorize(json::object()).ok());
+}
+
 }  // namespace
 }  // namespace agent_graph::auth

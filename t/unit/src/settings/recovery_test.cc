@@ -28,11 +28,14 @@ TEST(RecoverySettings, ItsKeysAreRead) {
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
   EXPECT_EQ(settings->recovery.age_seconds_max, 60);
   EXPECT_EQ(settings->recovery.concurrency, 4u);
+  EXPECT_FALSE(settings->recovery.asks_about_unknown_effects);
+  const Result<Settings> asks = LoadMember(R"("recovery": {"unknown_effects": "interrupt"})");
+  ASSERT_TRUE(asks.ok()) << asks.status().ToString();
+  EXPECT_TRUE(asks->recovery.asks_about_unknown_effects);
 }
 
 TEST(RecoverySettings, ErrorsNameTheKey) {
   for (const char* member : {R"("recovery": {"max_age": 0})", R"("recovery": {"concurrency": 0})",
-                             R"("recovery": {"unknown_effects": "interrupt"})",
                              R"("recovery": {"unknown_effects": "repeat"})",
                              R"("recovery": {"age": 1})", R"("recovery": true)"}) {
     const Result<Settings> settings = LoadMember(member);

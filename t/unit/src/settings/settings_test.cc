@@ -157,7 +157,7 @@ TEST(Load, ReadsEveryKey) {
       "default": {"provider": "openai", "model": "gpt", "base_url": "http://127.0.0.1:9/v1/",
                   "api_key": "${KEY}", "headers": {"X-Team": "a"}, "connect_timeout_ms": 1,
                   "first_byte_timeout_ms": 2, "idle_timeout_ms": 3, "reply_bytes_max": 4096,
-                  "retries_max": 0, "parameters": {"temperature": 0.5}},
+                  "retries_max": 0, "price": {"input": 2.5, "output": 10}, "parameters": {"temperature": 0.5}},
       "spare": {"provider": "demo"}
     },
     "window_max": null,
@@ -182,6 +182,9 @@ TEST(Load, ReadsEveryKey) {
   EXPECT_EQ(model.connect_timeout, std::chrono::milliseconds(1));
   EXPECT_EQ(model.reply_bytes_max, 4096u);
   EXPECT_EQ(model.retries_max, 0);
+  ASSERT_TRUE(model.price);
+  EXPECT_EQ(model.price->input, 2.5);
+  EXPECT_EQ(model.price->output, 10);
   EXPECT_EQ(model.parameters_json, R"({"temperature":0.5})");
   EXPECT_FALSE(settings->window_max.has_value());
   EXPECT_FALSE(settings->busy_thread.enqueue);

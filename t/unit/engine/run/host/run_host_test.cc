@@ -15,12 +15,6 @@ namespace {
 class RunHostTest : public RunTest {
  protected:
   RunHostTest() {
-    ON_CALL(state_, ReadRuns).WillByDefault([this](const state::ReadRunsRequest& read) {
-      state::RunTraces traces;
-      traces.run_id = read.run_id;
-      traces.entries = state_.At(read.thread_id).log;
-      return traces;
-    });
     state_.before_finish = [this](const state::FinishRunRequest& finish) {
       finished_ = finish;
       return Status::Ok();
@@ -115,6 +109,33 @@ TEST_F(RunHostTest, FollowersSeeTheMessageInProgress) {
   host_->HandOverNow();
   Finish();
   EXPECT_TRUE(live->Read("", 0, 0).ended);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+}
+
+TEST_F(RunHostTest, ARunThatItsUserMayNoLongerExecuteEnds) {
+  std::atomic<int> executed = 0;
+  AddOneNode([&](const State&, RunContext&) -> NodeResult {
+    ++executed;
+    return Message::Assistant("ok");
+  });
+  host_options_.authorize = [](const RunRequest& request, const auto&) {
+    EXPECT_EQ(request.thread_id, "t1");
+    return Status(StatusCode::kPermissionDenied, "Not authorized to invoke graph");
+  };
+  MakeHost();
+  host_->Execute(Granted("t1", 2, "A"));
+  Finish();
+  EXPECT_EQ(executed, 0);
+  EXPECT_EQ(finished_.status, "error");
+  EXPECT_EQ(finished_.reason, "forbidden");
+}
+
+TEST_F(RunHostTest, ARunIsGivenBackIfNothingCanBeDecidedNow) {
+  AddOneNode(Say("ok"));
+  host_options_.authorize = [](const RunRequest&, const auto&) { return Unavailable("no answer"); };
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  Finish();
   EXPECT_EQ(state_.At("t1").last_status, "handed_over");
 }
 

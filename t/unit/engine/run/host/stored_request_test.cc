@@ -27,6 +27,9 @@ RunRequest Example() {
   request.recursion_limit = 7;
   request.cancelled_after = std::chrono::milliseconds(1500);
   request.trace_parent = "00-1-2-01";
+  request.action = "stream";
+  request.tool_decisions = {
+      {.call_id = "c2", .action = ToolDecision::Action::kResult, .result_json = "7"}};
   return request;
 }
 
@@ -59,6 +62,11 @@ TEST(StoredRequest, IsReadBack) {
   EXPECT_EQ(loaded->recursion_limit, 7);
   EXPECT_EQ(loaded->cancelled_after.count(), 1500);
   EXPECT_EQ(loaded->trace_parent, "00-1-2-01");
+  EXPECT_EQ(loaded->action, "stream");
+  ASSERT_EQ(loaded->tool_decisions.size(), 1u);
+  EXPECT_EQ(loaded->tool_decisions[0].call_id, "c2");
+  EXPECT_EQ(loaded->tool_decisions[0].action, ToolDecision::Action::kResult);
+  EXPECT_EQ(loaded->tool_decisions[0].result_json, "7");
 }
 
 TEST(StoredRequest, AbsentPartsStayAbsent) {

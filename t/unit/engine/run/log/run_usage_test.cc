@@ -33,6 +33,22 @@ TEST(RunUsage, AModelCallAndItsMessageCountOnce) {
             R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
 }
 
+TEST(RunUsage, CostsAndFailedCallsAreAdded) {
+  RunUsage usage;
+  entry::ModelFinished finished;
+  finished.reply.emplace();
+  finished.reply->input_tokens = 3;
+  finished.reply->cost_nano_usd = 1'500'000;
+  usage.Count(finished);
+  usage.Count(entry::ModelFailed{.input_tokens = 4, .output_tokens = 1, .cost_nano_usd = 500'000});
+  usage.Count(entry::ModelLost{.input_tokens = 7});
+  EXPECT_EQ(usage.tokens(), 15);
+  EXPECT_EQ(usage.failed_calls(), 2);
+  EXPECT_EQ(usage.ToJson(),
+            R"({"input_tokens":14,"output_tokens":1,"model_calls":1,"tool_calls":0,)"
+            R"("cost_usd":0.002})");
+}
+
 TEST(RunUsage, AFunctionsOwnModelCallCounts) {
   RunUsage usage;
   usage.Count(MessageWithUsage("m1", "A"));

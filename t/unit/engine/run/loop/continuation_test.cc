@@ -20,12 +20,6 @@ using testing::_;
 class ContinuationTest : public RunTest {
  protected:
   ContinuationTest() {
-    ON_CALL(state_, ReadRuns).WillByDefault([this](const state::ReadRunsRequest& read) {
-      state::RunTraces traces;
-      traces.run_id = read.run_id;
-      traces.entries = state_.At(read.thread_id).log;
-      return traces;
-    });
     state_.before_append = [this](const state::AppendRunRequest& append) {
       appends_.push_back(append);
       return Status::Ok();
@@ -291,7 +285,7 @@ TEST_F(ContinuationTest, ALogThatCannotBeReadGivesTheRunBack) {
   builder_.AddFunction("A", Say("ok"));
   builder_.AddEdge(START, "A");
   builder_.AddEdge("A", END);
-  EXPECT_CALL(state_, ReadRuns(_))
+  EXPECT_CALL(state_, FollowRun(_, _))
       .WillOnce(testing::Return(Status(StatusCode::kUnavailable, "no answer")));
   EXPECT_TRUE(RunOk(Attempt(2, "A", 0)).left);
   EXPECT_EQ(appends_.back().current_node, "A");

@@ -2,12 +2,10 @@
 // that client is lost, and followed through their log.
 #include <gmock/gmock.h>
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 
 #include "conformance.h"
+#include "grants.h"
 #include "runtime/cancellation.h"
 #include "state/runs.h"
 #include "state/service.h"
@@ -20,37 +18,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 using Outcome = AcceptRunReply::Outcome;
-
-// Receives the runs that are granted to one client.
-class Grants {
- public:
-  std::function<void(GrantedRun)> Receiver() {
-    return [this](GrantedRun run) {
-      const std::lock_guard lock(mutex_);
-      runs_.push_back(std::move(run));
-      arrived_.notify_all();
-    };
-  }
-  GrantedRun Next() {
-    std::unique_lock lock(mutex_);
-    if (!arrived_.wait_for(lock, kPatience, [this] { return !runs_.empty(); })) {
-      ADD_FAILURE() << "no run was granted";
-      return {};
-    }
-    GrantedRun run = std::move(runs_.front());
-    runs_.pop_front();
-    return run;
-  }
-  bool empty() {
-    const std::lock_guard lock(mutex_);
-    return runs_.empty();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<GrantedRun> runs_;
-};
 
 class AcceptedRunsTest : public ConformanceTest {
  protected:

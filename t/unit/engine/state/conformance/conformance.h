@@ -45,6 +45,7 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
     options_.type = GetParam().type;
     options_.directory = directory_.path();
     options_.operation_timeout = kPatience;
+    options_.indexed_metadata = {"tenant", "topic"};
     if (!GetParam().through_gateway) direct_ = std::make_unique<DirectHost>(options_);
     Open();
     client_ = Connect();
@@ -101,7 +102,8 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
       const Status opened = direct_->Open();
       ASSERT_TRUE(opened.ok()) << opened.ToString();
     } else {
-      server_ = StartServer(options_.directory, options_.type);
+      server_ = StartServer(options_.directory, options_.type, StateOptions::kNewest,
+                            options_.indexed_metadata);
     }
   }
 

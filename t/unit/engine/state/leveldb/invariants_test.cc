@@ -31,7 +31,7 @@ class LeaseDeathTest : public testing::Test {
   }
 
   std::unique_ptr<Database> database_;
-  Store store_{*database_, SyncLevel::kNone, std::chrono::seconds(0)};
+  Store store_{*database_, StateOptions{.sync = SyncLevel::kNone}};
 };
 
 TEST_F(LeaseDeathTest, AThreadHasOneLeaseAtATime) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "../requests.h"
+#include "state/leveldb/listing.h"
+#include "state/leveldb/maintenance/maintenance.h"
 #include "state/leveldb/memory_rows.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/thread_read.h"
@@ -24,7 +26,7 @@ class StoreTest : public testing::Test {
   }
   // Opens the store like a state server that takes over.
   void Open() {
-    store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, thread_ttl_);
+    store_ = std::make_unique<Store>(*database_, options_);
     ASSERT_TRUE(store_->Load().ok());
     ClientHello hello;
     hello.client = "client";
@@ -101,7 +103,7 @@ class StoreTest : public testing::Test {
   }
 
   int64_t now_micros_ = 1'000'000;  // time of applied operations: long ago
-  std::chrono::seconds thread_ttl_{0};
+  StateOptions options_ = {.sync = SyncLevel::kNone};
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;
 };
@@ -171,7 +173,7 @@ TEST_F(StoreTest, ARunIsNotGivenTheThreadOfSomebodyElse) {
   ListingHeads heads(*database_);
   const LevelDbMemoryRows memory_rows(*database_);
   MemoryIndex memories(memory_rows, "", 0);
-  const Reader reader(*database_, heads, memories, "");
+  const Reader reader(*database_, heads, memories, "", store_->longest_wait_micros());
   EXPECT_TRUE(reader.Load(begun).ok());
   EXPECT_TRUE(reader.Load(written).ok());
 
@@ -188,7 +190,7 @@ TEST_F(StoreTest, ARunIsNotGivenTheThreadOfSomebodyElse) {
 
 // Otherwise a portion of 100 would contain only threads that runs keep, again and again.
 TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
-  thread_ttl_ = std::chrono::seconds(1);
+  options_.thread_ttl = std::chrono::seconds(1);
   Open();
   constexpr int kHeld = 250;
   constexpr int kTurns = kHeld / 100 + 1 + 1;  // the last portion, and a ping to who holds them
@@ -299,6 +301,122 @@ TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
                          [&](std::string_view, std::string_view) { return ++left > 0; })
                   .ok());
   EXPECT_EQ(left, 0);
+}
+
+// --- how long logs are kept --------------------------------------------------------------------
+
+class LogRetentionTest : public StoreTest {
+ protected:
+  static constexpr int64_t kDayMicros = int64_t{24} * 3600 * 1'000'000;
+
+  // A run with three entries.
+  void RunOnce(size_t entry_bytes = 10) {
+    const BeginRunRequest run = RunOn("t", "", Numbered("r", ++runs_));
+    Apply(++sequence_, Operation::kBeginRun, run);
+    BeginRunReply begun;
+    begun.lease_epoch = static_cast<uint64_t>(runs_);
+    FinishRunRequest finish = FinishOf(run, begun);
+    finish.append.entries = {{"run_started", "{}", 0},
+                             {"step", std::string(entry_bytes, 'x'), 0},
+                             {"run_finished", "{}", 0}};
+    Apply(++sequence_, Operation::kFinishRun, finish);
+    for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
+    while (store_->wants_sweep()) {
+      store_->Sweep();
+      Commit();
+    }
+  }
+  void Run(int runs) {
+    for (int i = 0; i < runs; ++i) RunOnce();
+  }
+  // The number of runs whose entries are kept.
+  size_t RunsInLog() {
+    const DatabaseSnapshot snapshot(*database_);
+    const Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+    const auto log = ReadLogEntries(snapshot, thread->key(), 0, 100'000);
+    EXPECT_TRUE(log.ok());
+    return log->size() / 3;
+  }
+
+  int runs_ = 0;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(LogRetentionTest, YoungRunsAreKept) {
+  Run(200);
+  EXPECT_EQ(RunsInLog(), 200u);
+}
+
+TEST_F(LogRetentionTest, OldOnesAreCutOffAndTheLatestStay) {
+  Run(200);
+  now_micros_ += kDayMicros + 1;
+  Run(16);  // a mark
+  EXPECT_GE(RunsInLog(), 32u);
+  EXPECT_LE(RunsInLog(), 48u);
+}
+
+TEST_F(LogRetentionTest, BytesAreBounded) {
+  options_.log_bytes_max = 100'000;
+  Open();
+  for (int i = 0; i < 120; ++i) RunOnce(1000);
+  EXPECT_GE(RunsInLog(), 84u);
+  EXPECT_LE(RunsInLog(), 116u);
+}
+
+TEST_F(LogRetentionTest, RunsAreBounded) {
+  Run(1100);
+  EXPECT_GE(RunsInLog(), 980u);
+  EXPECT_LE(RunsInLog(), 1020u);
+}
+
+// --- the index of metadata --------------------------------------------------------------------
+
+class MetadataIndexTest : public StoreTest {
+ protected:
+  void Write(const std::string& thread_id, const std::string& metadata_json) {
+    AppendMessagesRequest append = MessagesOn(thread_id, "", {});
+    append.metadata_json = metadata_json;
+    Apply(++sequence_, Operation::kAppendMessages, append);
+    Commit();
+  }
+  std::vector<std::string> Find(const std::string& tenant) {
+    ListThreadsRequest list;
+    list.page.metadata = {{"tenant", tenant}};
+    const Result<ThreadPage> page = ReadThreadPage(DatabaseSnapshot(*database_), list);
+    EXPECT_TRUE(page.ok()) << page.status().ToString();
+    std::vector<std::string> ids;
+    for (const ThreadRecord& thread : page->threads) ids.push_back(thread.thread_id);
+    return ids;
+  }
+  // A state server with other settings takes over, and does what it does in the background.
+  void Reopen(std::vector<std::string> names) {
+    options_.indexed_metadata = std::move(names);
+    Open();
+    for (int i = 0; i < 20; ++i) TickNext();
+  }
+
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(MetadataIndexTest, ThreadsThatExistAlreadyAreIndexedInTheBackground) {
+  for (int i = 0; i < 250; ++i) Write(Numbered("t", i), R"({"tenant":"x"})");
+  EXPECT_TRUE(Find("x").empty());
+  Reopen({"tenant"});
+  EXPECT_EQ(Find("x").size(), 100u) << "a page";
+  EXPECT_EQ(Verify(*database_)->problem_count, 0u);
+}
+
+TEST_F(MetadataIndexTest, WhatIsWrittenWithoutTheIndexIsIndexedLater) {
+  Reopen({"tenant"});
+  Write("a", R"({"tenant":"x"})");
+  Write("b", R"({"tenant":"x"})");
+  Reopen({});
+  Write("a", R"({"tenant":"y"})");
+  EXPECT_EQ(Find("x"), std::vector<std::string>{"b"}) << "a row of the index is old";
+  Reopen({"tenant", "topic"});
+  EXPECT_EQ(Find("x"), std::vector<std::string>{"b"});
+  EXPECT_EQ(Find("y"), std::vector<std::string>{"a"});
+  EXPECT_EQ(Verify(*database_)->problem_count, 0u);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ TEST(Errors, MapEveryStatusCode) {
       {StatusCode::kCancelled, {503, "CANCELLED"}},
       {StatusCode::kDeadlineExceeded, {504, "TIMEOUT"}},
       {StatusCode::kRecursionLimit, {500, "GRAPH_RECURSION_ERROR"}},
+      {StatusCode::kBudgetExceeded, {402, "BUDGET_EXCEEDED"}},
       {StatusCode::kGraph, {500, "GRAPH_ERROR"}},
       {StatusCode::kModel, {500, "MODEL_ERROR"}},
       {StatusCode::kDataLoss, {500, "STORAGE_ERROR"}},

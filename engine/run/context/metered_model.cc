@@ -1,0 +1,118 @@
+#include "run/context/metered_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "run/context/context_window.h"
+#include "run/context/run_meter.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr size_t kBytesOfToken = 4;
+
+int64_t EstimateInput(const models::ModelRequest& request) {
+  size_t tokens = request.system_prompt.size() / kBytesOfToken;
+  for (const Message& message : request.messages) tokens += EstimateTokens(message);
+  return static_cast<int64_t>(tokens);
+}
+
+int64_t Tokens(const Usage& usage) {
+  return std::max<int64_t>(0, usage.prompt_tokens) + std::max<int64_t>(0, usage.completion_tokens);
+}
+
+// One call: tells the meter what the call has used since the last report.
+class CallInProgress {
+ public:
+  CallInProgress(const RunEnvironment& environment, const std::string& model)
+      : environment_(environment), model_(model) {}
+
+  Status Report(const Usage& usage) {
+    const int64_t tokens = Tokens(usage) - Tokens(usage_);
+    const int64_t cost = CostOf(environment_, model_, usage);
+    const int64_t more = cost - std::exchange(cost_, cost);
+    usage_ = usage;
+    reported_ = true;
+    if (environment_.meter == nullptr) return Status::Ok();
+    return environment_.meter->Use(tokens, more);
+  }
+  bool reported() const { return reported_; }
+  const Usage& usage() const { return usage_; }
+  int64_t cost() const { return cost_; }
+
+ private:
+  const RunEnvironment& environment_;
+  const std::string& model_;
+  Usage usage_;
+  int64_t cost_ = 0;
+  bool reported_ = false;
+};
+
+bool HasPrice(const RunEnvironment& environment, const std::string& model) {
+  const CostFunction& cost_of = environment.services->cost_of;
+  return cost_of && cost_of(model, 0, 0).has_value();
+}
+
+// Without a report of the provider.
+Usage EstimateUsage(const models::ModelRequest& request, size_t reply_bytes) {
+  Usage usage;
+  usage.prompt_tokens = EstimateInput(request);
+  usage.completion_tokens = static_cast<int64_t>(reply_bytes / kBytesOfToken);
+  usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  return usage;
+}
+
+}  // namespace
+
+int64_t CostOf(const RunEnvironment& environment, const std::string& model, const Usage& usage) {
+  const CostFunction& cost_of = environment.services->cost_of;
+  if (!cost_of) return 0;
+  return cost_of(model, usage.prompt_tokens, usage.completion_tokens).value_or(0);
+}
+
+MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
+                       models::ModelRequest request,
+                       const std::function<Status(const models::ModelDelta&)>& on_delta) {
+  models::ModelProvider* provider = environment.FindModel(model);
+  if (provider == nullptr) {
+    return {Status(StatusCode::kModel, "model \"" + model + "\" is not configured")};
+  }
+  const bool counts_user = static_cast<bool>(environment.services->check_tokens);
+  if (counts_user) {
+    Status may = environment.services->check_tokens(environment.user_id);
+    if (!may.ok()) return {std::move(may)};
+  }
+  RunMeter* const meter = environment.meter.get();
+  Deadline budget_end = kNoDeadline;
+  if (meter != nullptr) {
+    Status may = meter->BeginModelCall(model, HasPrice(environment, model));
+    if (!may.ok()) return {std::move(may)};
+    budget_end = meter->deadline();
+    request.deadline = std::min(request.deadline, budget_end);
+  }
+  CallInProgress call(environment, model);
+  size_t bytes = 0;
+  const auto deliver = [&](const models::ModelDelta& delta) {
+    bytes += delta.text.size() + delta.reasoning.size();
+    if (delta.usage) AG_RETURN_IF_ERROR(call.Report(*delta.usage));
+    if (delta.text.empty() && delta.reasoning.empty()) return Status::Ok();
+    return on_delta(delta);
+  };
+  Result<models::ModelReply> reply = provider->Generate(request, environment.cancellation, deliver);
+  // The meter keeps a failure: a reply that is complete is not lost for it.
+  if (reply.ok() && reply->message.usage) {
+    (void)call.Report(*reply->message.usage);
+  } else if ((meter != nullptr || counts_user) && !call.reported() && (reply.ok() || bytes > 0)) {
+    (void)call.Report(EstimateUsage(request, bytes));
+  }
+  if (counts_user) {
+    environment.services->charge_tokens(environment.user_id, Tokens(call.usage()));
+  }
+  const bool late = !reply.ok() && reply.status().code() == StatusCode::kDeadlineExceeded;
+  if (late && meter != nullptr && MonotonicClock::now() >= budget_end) reply = meter->EndOfTime();
+  return {std::move(reply), call.usage(), call.cost()};
+}
+
+}  // namespace agent_graph::run

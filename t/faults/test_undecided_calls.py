@@ -1,0 +1,114 @@
+"""kill -9 of a worker in the middle of a tool call that must not run twice: with
+`"unknown_effects": "interrupt"` the run pauses, and the client decides."""
+
+import json
+import threading
+
+import pytest
+
+from harness.http_service import HttpService
+from harness.messages import texts
+from harness.service import invocation
+from harness.tool_graph import asks, tool_graph
+from harness.waiting import wait_until
+
+_RUN = "/v1/threads/t/runs/lost"
+
+
+class Shop(HttpService):
+    """Takes orders; the first one is held until the test ends."""
+
+    def __init__(self):
+        self.orders = 0
+        self.held = threading.Event()
+        self.release = threading.Event()
+        super().__init__(self._answer)
+
+    def _answer(self, _, path, body):
+        self.orders += 1
+        if self.orders == 1:
+            self.held.set()
+            self.release.wait()
+        return 200, "application/json", json.dumps({"order": self.orders})
+
+
+@pytest.fixture
+def shop():
+    service = Shop()
+    yield service
+    service.release.set()
+    service.close()
+
+
+@pytest.fixture
+def undecided(make_service, start_mock_provider, shop):
+    """A service whose thread t waits for a decision about the call of a worker that died."""
+    mock = start_mock_provider(asks("order", ("order", {})))
+    model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+    tool = {"name": "order", "method": "POST", "url": f"{shop.url}/order", "parameters": {"type": "object"}}
+    service = make_service(
+        {
+            "agent": "graph.json:app",
+            "models": {"default": model},
+            "recovery": {"unknown_effects": "interrupt"},
+        },
+        files={"graph.json": json.dumps(tool_graph(tools=[tool]))},
+        workers=1,
+    ).start()
+    body = invocation("order", config={"thread_id": "t", "run_id": "lost"})
+    assert service.post("/v1/graph/runs", body).status == 202
+    wait_until(shop.held.is_set, "the call is held")
+    service.kill_worker()
+    wait_until(
+        lambda: service.get(_RUN).json()["data"]["status"] == "interrupted", "the run has paused", timeout=60
+    )
+    return service
+
+
+def _decide(service, *decisions, thread="t"):
+    body = {"tool_decisions": list(decisions), "config": {"thread_id": thread}}
+    return service.post("/v1/graph/invoke", body)
+
+
+def _result(reply):
+    assert reply.status == 200, reply.text
+    messages = reply.json()["data"]["messages"]
+    assert texts(messages)[-1] == "done"
+    [result] = [b for m in messages for b in m["content"] if b["type"] == "tool_result"]
+    return result
+
+
+def test_the_client_is_asked_and_nothing_is_repeated(undecided, shop):
+    waited = undecided.get(_RUN + "/wait").json()["data"]
+    [call] = waited["meta"]["interrupt"]["data"]["undecided_tool_calls"]
+    assert call == {"call_id": "call_0", "tool": "order", "arguments": {}}
+    assert shop.orders == 1
+
+
+def test_retry(undecided, shop):
+    result = _result(_decide(undecided, {"call_id": "call_0", "action": "retry"}))
+    assert result["output"] == {"order": 2} and shop.orders == 2
+
+
+def test_skip(undecided, shop):
+    result = _result(_decide(undecided, {"call_id": "call_0", "action": "skip"}))
+    assert result["is_error"] and "unknown" in result["output"]["error"] and shop.orders == 1
+
+
+def test_result(undecided, shop):
+    decision = {"call_id": "call_0", "action": "result", "result": {"order": 1}}
+    result = _result(_decide(undecided, decision))
+    assert result["output"] == {"order": 1} and not result["is_error"] and shop.orders == 1
+
+
+def test_bad_decisions_are_refused_with_their_path(undecided, shop):
+    for decision, place in (
+        ({"call_id": "call_9", "action": "skip"}, "call_id"),
+        ({"call_id": "call_0", "action": "perhaps"}, "action"),
+        ({"call_id": "call_0", "action": "result"}, "result"),
+    ):
+        reply = _decide(undecided, decision)
+        assert reply.status == 422, reply.text
+        assert reply.json()["error"]["details"][0]["loc"] == ["body", "tool_decisions", "0", place]
+    assert _decide(undecided, {"call_id": "call_0", "action": "skip"}, thread="other").status == 422
+    assert undecided.get(_RUN).json()["data"]["status"] == "interrupted" and shop.orders == 1

@@ -1,0 +1,43 @@
+"""Before each attempt of an accepted run its user is authorized again."""
+
+from harness.agents import DEMO
+from harness.service import invocation
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
+
+_FILES = {"secrets.env": JWT_ENVIRONMENT}
+_READER = ["checkpointer:read"]
+_WRITER = [*_READER, "graph:invoke"]
+
+
+def _settings(provider, scopes):
+    return DEMO | {
+        "models": {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}},
+        "env": "secrets.env",
+        "auth": {"method": "jwt", "persist_claims": ["roles"]},
+        "authorization": {"backend": "rbac", "roles": {"clerk": scopes}},
+    }
+
+
+def test_a_run_whose_user_lost_the_permission_is_not_executed(start_service, gated_provider):
+    service = start_service(_settings(gated_provider, _WRITER), files=_FILES, workers=1)
+    clerk = bearer("alice", roles=["clerk"])
+
+    def start(run_id):
+        body = invocation("go", config={"thread_id": "t", "run_id": run_id})
+        return service.post("/v1/graph/runs", body, headers=clerk)
+
+    def record(run_id):
+        return service.get(f"/v1/threads/t/runs/{run_id}", headers=clerk).json()["data"]
+
+    assert start("r1").status == 202
+    gated_provider.wait_for_waiting(1)
+    assert start("r2").status == 202  # waits for its thread, and begins in a new worker
+    service.write_settings(_settings(gated_provider, _READER))
+    service.reload()
+    gated_provider.open_gate()
+    wait_until(lambda: record("r2")["status"] == "error", "the second run has ended")
+    assert record("r2")["reason"] == "forbidden"
+    waited = service.get("/v1/threads/t/runs/r2/wait", headers=clerk)
+    assert (waited.status, waited.json()["error"]["code"]) == (403, "PERMISSION_ERROR")
+    assert start("r3").status == 403
