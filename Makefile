@@ -8,10 +8,12 @@ SHELL := /bin/bash
 PORT ?= 8000
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+KILLS ?= 1500
+SEED ?= 1
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs module install deb run test check bench conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs module install deb run test check prove bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -81,6 +83,12 @@ test: build
 # Every check of the project; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).
 check:
 	JOBS='$(JOBS)' cmake/check.sh $(STAGES)
+
+# Proves what docs/operations.md promises of runs ("What survives what"): KILLS kills of processes of
+# real nginx instances.
+prove: build
+	cmake/install-packages.sh test
+	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)'
 
 bench:
 	cmake/install-packages.sh bench

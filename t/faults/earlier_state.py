@@ -1,0 +1,86 @@
+"""Makes the kept samples of stored state that test_earlier_state.py opens.
+
+    python3 t/faults/earlier_state.py NAME     writes t/faults/earlier_state/NAME
+
+Run it before a release that changes rows of the state. A sample is never made again: it is what a
+version has written. It has a finished thread, a paused thread, a run that was in progress when all of
+nginx was killed, and an accepted run that waited for it. Nothing in it depends on the time of day."""
+
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http"))
+
+from harness import processes  # noqa: E402
+from harness.gated_provider import GatedProvider  # noqa: E402
+from harness.service import Service, invocation  # noqa: E402
+
+SAMPLES = pathlib.Path(__file__).resolve().parent / "earlier_state"
+GRAPH = {
+    "app": {
+        "nodes": [
+            {"name": "FIRST", "type": "reply", "text": "first", "set": {"visits": "FIRST"}},
+            {"name": "SECOND", "type": "reply", "text": "second", "set": {"visits": "SECOND"}},
+            {"name": "MODEL", "type": "agent"},
+        ],
+        "edges": [
+            {"from": "START", "to": "FIRST"},
+            {"from": "FIRST", "when": [{"field": "ask", "equals": True, "to": "SECOND"}],
+             "otherwise": "MODEL"},
+        ],
+        "fields": {"visits": {"reducer": "append"}, "ask": {"default": False}},
+        "interrupt_before": ["SECOND"],
+    }
+}
+
+
+def make_service(directory, provider):
+    """A service of the sample's graph, not started."""
+    models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
+    # Without a recovery the run in progress is not continued, however old the sample is.
+    settings = {"agent": "sample.json:app", "models": models, "recovery": None}
+    service = Service(directory, settings, workers=2, location="agent_graph_run_timeout 3650d;")
+    service.write("sample.json", json.dumps(GRAPH))
+    return service
+
+
+def _fill(service, provider):
+    provider.open_gate()
+    finished = invocation("hello", config={"thread_id": "finished", "run_id": "r1"})
+    assert service.post("/v1/graph/invoke", finished).status == 200
+    paused = invocation("please", config={"thread_id": "paused"}, initial_state={"ask": True})
+    assert service.post("/v1/graph/invoke", paused).status == 200
+    provider.close_gate()
+    begun = invocation("slowly", config={"thread_id": "begun", "run_id": "r2"})
+    assert service.post("/v1/graph/runs", begun).status == 202
+    provider.wait_for_waiting(1)
+    waiting = invocation("later", config={"thread_id": "begun", "run_id": "r3"})
+    assert service.post("/v1/graph/runs", waiting).status == 202
+
+
+def main():
+    processes.adopt_orphans()
+    target = SAMPLES / sys.argv[1]
+    provider = GatedProvider()
+    with tempfile.TemporaryDirectory(prefix="agent-graph-sample-") as directory:
+        path = pathlib.Path(directory)
+        path.chmod(0o755)
+        service = make_service(path / "nginx", provider)
+        service.start()
+        _fill(service, provider)
+        service.kill_all()
+        target.mkdir(parents=True)
+        for file in sorted((service.directory / "state" / "test" / "db").iterdir()):
+            if file.name.startswith(("CURRENT", "MANIFEST-", "SYNCED")) or file.suffix in (
+                ".log",
+                ".ldb",
+            ):
+                shutil.copyfile(file, target / file.name)
+    provider.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""The world outside of nginx: the model, and the services that tools and functions call. It counts
+effects, and it is what strikes nginx at precise moments: it knows when a model is asked, when an
+effect is about to happen, and when its result is under way."""
+
+import asyncio
+import collections
+import json
+import re
+
+from harness.ports import free_port
+
+WORDS = 8
+_TAG = re.compile(r"run=(\S+) kind=(\S+) pace=([0-9.]+)")
+
+
+def words(tag, model, wave=0, count=WORDS):
+    return [f"{tag}.{model}{wave}.{number} " for number in range(count)]
+
+
+def waves(kind):
+    """The tool calls that the model makes, wave by wave: names and items."""
+    if kind == "text":
+        return []
+    if kind == "remote":
+        return [[("charge", "a"), ("ask_client", "q")]]
+    return [[("charge", "a"), ("look", "b"), ("look", "c")], [("charge", "d")]]
+
+
+class Outside:
+    """`strike(instance, point, port)` is awaited at each point; `port` is the one from which the
+    call came."""
+
+    def __init__(self, strike):
+        self.port = free_port()
+        self._strike = strike
+        self._server = None
+        # By item, the idempotency keys of the calls that had an effect.
+        self.effects = collections.defaultdict(list)
+        self.keys = collections.defaultdict(set)
+        self.functions = collections.Counter()  # executions by run and node
+        self.in_functions = collections.Counter()  # runs inside of a function now, by run
+        self.models_asked = 0
+
+    async def start(self):
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, backlog=4096)
+
+    async def stop(self):
+        self._server.close()
+
+    # HTTP
+
+    async def _serve(self, reader, writer):
+        try:
+            while await self._answer(reader, writer):
+                pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.split("\r\n")
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        path = first.split(" ")[1]
+        port = writer.get_extra_info("peername")[1]
+        _, instance, kind, *rest = path.split("/")
+        if kind == "tool":
+            await self._tool(writer, instance, port, rest[0], headers, json.loads(body))
+        elif kind == "function":
+            await self._function(writer, instance, port, *rest)
+            return False
+        else:
+            await self._model(writer, instance, port, json.loads(body))
+        return True
+
+    @staticmethod
+    async def _reply(writer, value):
+        data = json.dumps(value).encode()
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
+        )
+        await writer.drain()
+
+    # Effects
+
+    async def _tool(self, writer, instance, port, tool, headers, arguments):
+        item = arguments["item"]
+        self.keys[item].add(headers.get("idempotency-key"))
+        # A request that has arrived takes effect, whatever happens to its sender.
+        await self._strike(instance, "before effect", port)
+        self.effects[item].append(headers.get("idempotency-key"))
+        await self._strike(instance, "after effect", port)
+        await self._reply(writer, {"done": item})
+        await self._strike(instance, "after result", port)
+
+    async def _function(self, writer, instance, port, run, node):
+        self.functions[run, node] += 1
+        self.in_functions[run] += 1
+        try:
+            await self._strike(instance, "in function", port)
+            await self._reply(writer, {})
+        finally:
+            self.in_functions[run] -= 1
+
+    # The model
+
+    async def _model(self, writer, instance, port, request):
+        self.models_asked += 1
+        await self._strike(instance, "model asked", port)
+        pieces, calls, pace = self._decide(request)
+        if not request.get("stream"):
+            message = {"role": "assistant", "content": "".join(pieces)}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            await self._reply(writer, {"id": "c", "object": "chat.completion", "created": 0,
+                                       "model": "m", "choices": [choice], "usage": usage})
+            return
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        for number, piece in enumerate(pieces):
+            await self._delta(writer, {"content": piece})
+            await asyncio.sleep(pace)
+            if number == len(pieces) // 2:
+                await self._strike(instance, "mid delta", port)
+        if calls:
+            await self._delta(writer, {"tool_calls": calls})
+        await self._strike(instance, "after deltas", port)
+        await self._delta(writer, {}, "tool_calls" if calls else "stop")
+        await self._chunk(writer, b"data: [DONE]\n\n")
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        await self._strike(instance, "model answered", port)
+
+    @staticmethod
+    def _decide(request):
+        """The answer follows from the conversation alone: asked again, the model says the same."""
+        model = request["model"]
+        messages = request["messages"]
+        asked = max(n for n, message in enumerate(messages)
+                    if message["role"] == "user" and _TAG.search(json.dumps(message["content"])))
+        tag, kind, pace = _TAG.search(json.dumps(messages[asked]["content"])).groups()
+        pace = float(pace)
+        if model != "main":
+            return words(tag, model), [], pace
+        wave = sum(1 for message in messages[asked:] if message.get("tool_calls"))
+        planned = waves(kind)
+        if wave >= len(planned):
+            return words(tag, model, wave), [], pace
+        calls = [
+            {
+                "index": number,
+                # Some models number the calls of each reply anew.
+                "id": f"call_{number}" if kind == "numbered" else f"call.{tag}.{item}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps({"item": f"{tag}.{item}"})},
+            }
+            for number, (name, item) in enumerate(planned[wave])
+        ]
+        return words(tag, model, wave), calls, pace
+
+    async def _delta(self, writer, delta, finish_reason=None):
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m",
+                 "choices": [choice]}
+        await self._chunk(writer, b"data: " + json.dumps(chunk).encode() + b"\n\n")
+
+    @staticmethod
+    async def _chunk(writer, data):
+        writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+        await writer.drain()
