@@ -12,7 +12,10 @@ from instance import Instance
 from wire import fetch_surely
 
 _ONE = "4 one attempt writes"
-_RUN_SECONDS = 4
+# No shorter than the time after which a worker counts as silent, so that the run is still under way
+# when its worker is stopped, on a slow machine, too.
+_RUN_SECONDS = 10
+_SHORT = "/short"  # where runs have this deadline
 _ANSWER_SECONDS = 2  # what the thawed worker gets for its late writes
 
 
@@ -21,7 +24,8 @@ class FrozenInstance(Instance):
 
     def __init__(self, directory, outside):
         super().__init__(directory, "frozen", outside, random.Random(0), 1)
-        self.service.reshape(location=f"agent_graph_run_timeout {_RUN_SECONDS}s;")
+        self.service.reshape(server=f"location {_SHORT}/ {{ agent_graph test; "
+                                    f"agent_graph_run_timeout {_RUN_SECONDS}s; }}")
         self.service.error_log.allow(r"does not answer")
         self._first_asked = asyncio.get_running_loop().create_future()
         self._second_speaks = asyncio.Event()
@@ -38,7 +42,7 @@ class FrozenInstance(Instance):
     async def scenario(self, book):
         await self.start()
         first = Run(self, 1, "text", "t", 0.5)
-        await self._accept(first)
+        await self._accept(first, _SHORT)
         workers = [child.pid for child in self._children() if child.is_worker]
         frozen = self._owner_of(await self._first_asked, workers)
         processes.freeze(frozen)
@@ -54,9 +58,10 @@ class FrozenInstance(Instance):
         await self._check(book, first, self._second)
         self.struck["a worker stands still", "model asked"] += 1
 
-    async def _accept(self, run):
+    async def _accept(self, run, prefix=""):
         message = {"role": "user", "content": [{"type": "text", "text": run.text}]}
-        await fetch_surely(self.port, "POST", "/v1/graph/runs", run.body([message]), accept=(202,))
+        await fetch_surely(self.port, "POST", prefix + "/v1/graph/runs", run.body([message]),
+                           accept=(202,))
 
     async def _check(self, book, first, second):
         reply = await fetch_surely(self.port, "GET", second.path + "/wait", accept=(200, 202, 504))
