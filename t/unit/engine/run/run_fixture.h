@@ -57,7 +57,11 @@ class ScriptedModel : public models::ModelProvider {
       text += piece;
       AG_RETURN_IF_ERROR(on_delta({piece, ""}));
     }
-    if (turn.report) AG_RETURN_IF_ERROR(on_delta({.usage = turn.report}));
+    if (turn.report) {
+      models::ModelDelta report;
+      report.usage = turn.report;
+      AG_RETURN_IF_ERROR(on_delta(report));
+    }
     if (turn.wait_for_cancel) {
       if (on_wait) on_wait();
       runtime::Signal never;

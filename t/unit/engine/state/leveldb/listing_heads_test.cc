@@ -26,7 +26,7 @@ class ListingHeadsTest : public testing::Test {
     ASSERT_TRUE(database.ok());
     database_ = *std::move(database);
     heads_ = std::make_unique<ListingHeads>(*database_);
-    store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, std::chrono::seconds(0));
+    store_ = std::make_unique<Store>(*database_, StateOptions{.sync = SyncLevel::kNone});
     ASSERT_TRUE(store_->Load().ok());
     ClientHello hello;
     hello.client = "client";

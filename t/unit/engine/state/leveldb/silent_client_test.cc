@@ -33,7 +33,7 @@ class SilentClientTest : public testing::Test {
     Open();
   }
   void Open() {
-    store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, seconds(0));
+    store_ = std::make_unique<Store>(*database_, StateOptions{.sync = SyncLevel::kNone});
     ASSERT_TRUE(store_->Load().ok());
   }
   void Connect(const std::string& client, uint64_t connection, bool answers_pings = true,
