@@ -1,6 +1,7 @@
 """kill -9 of the worker in the middle of a chat completion with an Idempotency-Key: the answer is
 produced all the same, and the client that repeats its request gets it, once."""
 
+import json
 import threading
 
 import pytest
@@ -68,3 +69,44 @@ def test_the_answer_survives_its_worker(service, provider, stream):
     lines = service.get(path, headers=[("Accept", "application/x-ndjson")]).lines()
     whole = [line["message"] for line in lines if line["message"] and not line["message"].get("delta")]
     assert texts(whole) == [provider.text] and is_done(lines[-1])
+
+
+def _read(connection, reply):
+    """The text of the deltas, and whether the stream came to its end."""
+    body = b""
+    try:
+        for piece in connection.body_pieces(reply):
+            body += piece
+    except ConnectionClosed:
+        pass
+    lines = [line for line in body.decode().split("\n\n") if line.startswith("data: {") and line.endswith("}")]
+    chunks = [json.loads(line.removeprefix("data: ")) for line in lines]
+    return content([c for c in chunks if "choices" in c]), body.endswith(b"data: [DONE]\n\n")
+
+
+def test_no_stream_mixes_two_attempts(make_service, provider):
+    """A reader in another worker has a part of the answer that dies with its worker: the part cannot be
+    taken back, so that the stream ends without [DONE], and the repeated request has the whole answer."""
+    models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
+    service = make_service(DEMO | {"models": models}, workers=2).start()
+    service.error_log.allow(r"exited on signal 9")
+    body = chat("go", stream=True)
+    keys = [[("Idempotency-Key", f"k{number}")] for number in range(8)]
+    connections = [service.connect() for _ in keys]
+    for connection, key in zip(connections, keys, strict=True):
+        connection.request("POST", PATH, key, body)
+    replies = [connection.read_head() for connection in connections]
+    provider.wait_for_waiting(len(keys))
+    service.kill_worker()
+    provider.open_gate()
+    for connection, reply in zip(connections, replies, strict=True):
+        text, whole = _read(connection, reply)
+        assert text == provider.text if whole else provider.text.startswith(text), text
+        connection.close()
+
+    def whole_answer(key):
+        reply = service.post(PATH, body, headers=key)
+        return reply.status == 200 and "[DONE]" in reply.text and content(events(reply))
+
+    for key in keys:
+        assert wait_until(lambda key=key: whole_answer(key), "the repeated request is answered") == provider.text

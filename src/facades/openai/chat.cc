@@ -35,7 +35,7 @@ class ChatSink : public run::RunSink {
   Status OnStart(const run::RunStart& start) override {
     const std::string thread_id = has_thread_ ? start.thread_id : std::string();
     context_.exchange().Annotate(thread_id, start.run_id);
-    writer_.Begin({start.run_id, thread_id});
+    writer_.Begin({start.run_id, thread_id, false});
     return Status::Ok();
   }
   Status OnDelta(const run::RunDelta& delta) override {
@@ -73,7 +73,7 @@ void AnswerAccepted(HandlerContext& context, api::GraphRequest request, api::Run
   if (auto error = api::AcceptGraphRun(context, std::move(request), terms, accepted)) {
     return context.Fail(*error);
   }
-  writer.Begin({accepted.run.run_id, accepted.run.thread_id});
+  writer.Begin({accepted.run.run_id, accepted.run.thread_id, true});
   api::RunStreamRequest stream;
   stream.thread_id = accepted.run.thread_id;
   stream.run_id = accepted.run.run_id;

@@ -55,6 +55,7 @@ ChatWriter::ChatWriter(api::HandlerContext& context, bool stream, bool include_u
 void ChatWriter::Begin(const AnsweredRun& run) {
   id_ = "chatcmpl-" + run.run_id;
   thread_id_ = run.thread_id;
+  repeatable_ = run.repeatable;
   created_ = static_cast<int64_t>(UnixSeconds());
 }
 
@@ -197,7 +198,8 @@ void ChatWriter::Fail(const api::ErrorInfo& error) {
   if (!head_sent_) {
     // The run may have had effects, which a library that repeats requests would bring about again.
     bridge::HeaderList headers;
-    if (begun() && !IsPermanent(error)) headers.emplace_back("x-should-retry", "false");
+    const bool begins_again = begun() && !repeatable_;
+    if (begins_again && !IsPermanent(error)) headers.emplace_back("x-should-retry", "false");
     return context_.Fail(error, headers);
   }
   context_.exchange().SendLast("data: " + ErrorJson(error) + "\n\n");

@@ -16,7 +16,8 @@ namespace agent_graph::openai {
 // The run behind a response.
 struct AnsweredRun {
   std::string run_id;
-  std::string thread_id;  // empty: none that a later request could name
+  std::string thread_id;    // empty: none that a later request could name
+  bool repeatable = false;  // the same request gets this run again, and no new one
 };
 
 // How a run that did not fail has ended.
@@ -59,6 +60,7 @@ class ChatWriter {
   const bool include_usage_;
   std::string id_;
   std::string thread_id_;
+  bool repeatable_ = false;
   int64_t created_ = 0;
   bool head_sent_ = false;
   Piece collected_;

@@ -68,6 +68,10 @@ Status FollowedChat::TakeReset(const json& data) {
 
 void FollowedChat::Finish(const Status& followed) {
   if (error_) return writer_.Fail(*error_);
+  // The run goes on when this worker leaves, and any other worker can answer.
+  if (followed.code() == StatusCode::kCancelled) {
+    return writer_.Fail(api::ErrorInfo{api::ApiError::kShuttingDown, "", {}});
+  }
   if (!followed.ok()) return writer_.Fail(followed);
   writer_.Finish(view_, end_);
 }
