@@ -4,7 +4,6 @@ import pytest
 
 from harness.agents import asking
 from harness.gated_provider import GatedProvider
-from harness.http1 import ConnectionClosed
 from harness.run_stream import Reader, RunStream, wait_for_result
 from harness.service import invocation
 from harness.waiting import wait_until
