@@ -35,7 +35,7 @@ struct ModelRequest {
 struct ModelDelta {
   std::string text;
   std::string reasoning;
-  // What the call has used so far, if the provider has just reported it. Then the texts may be
+  // Usage of the call so far, if the provider has just reported it. Then the texts may be
   // empty. The final counts are in the complete reply.
   std::optional<Usage> usage = {};
 };

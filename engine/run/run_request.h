@@ -18,14 +18,14 @@ namespace agent_graph::run {
 
 class HandOver;
 
-// What a run does on a thread that has a run in flight.
+// Behaviour of a run on a thread that has a run in flight.
 enum class BusyPolicy : uint8_t {
   kEnqueue,    // it waits for its turn
   kReject,     // it does not start
   kInterrupt,  // it stops the run in flight and is the next one
 };
 
-// What the client decides about a tool call that may have taken effect.
+// The client's decision about a tool call that may have taken effect.
 struct ToolDecision {
   enum class Action : uint8_t {
     kRetry,   // the tool is called again
@@ -70,7 +70,7 @@ struct RunRequest {
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
   // The tools of this run's client, in place of all remote tools of the service; nullopt: those.
   std::optional<std::vector<ClientTool>> client_tools;
-  // Nothing of the run is stored, as without a checkpointer; it has no thread and is not accepted.
+  // The run is not stored, as without a checkpointer; it has no thread and is not accepted.
   bool transient = false;
   int recursion_limit = 25;
   Deadline deadline = kNoDeadline;

@@ -47,7 +47,7 @@ struct WatchRunRequest {
   std::string thread_id;
   uint64_t thread_number = 0;
   std::string run_id;
-  // What the caller knows.
+  // The part that the caller knows.
   uint64_t lease_epoch = 0;
   uint64_t log_end = 0;
   std::string message_id;
@@ -65,7 +65,7 @@ struct WatchRunReply {
   uint64_t lease_epoch = 0;  // of the latest attempt; 0: the run has not started
   uint64_t log_end = 0;      // index after the newest entry of the thread's log; 0: not started
   bool ended = false;
-  // Of the message in progress, what is behind the caller's part of it. The texts are empty if the
+  // The message in progress, from the end of the caller's part on. The texts are empty if the
   // caller has everything. nullopt: no message is known.
   std::optional<MessagePiece> piece;
 };
@@ -74,7 +74,7 @@ auto Fields(T& s) {
   return std::tie(s.lease_epoch, s.log_end, s.ended, s.piece);
 }
 
-// Sent to the client that executes a run: others watch it. `watch` tells requests to publish apart.
+// Sent to the client that executes a run: others watch it. `watch` numbers the requests to publish.
 struct RunWatched {
   std::string thread_id;
   std::string run_id;

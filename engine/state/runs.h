@@ -194,7 +194,7 @@ auto Fields(T& s) {
   return std::tie(s.run, s.entries, s.complete, s.kept_from);
 }
 
-// What has happened to the accepted runs of this state, and how long one of them waits.
+// Totals of the accepted runs of this state, and the longest time that one of them waits.
 struct RunTotals {
   uint64_t continued = 0;  // attempts after the first one
   uint64_t poisoned = 0;   // runs that ended because their user code crashed workers

@@ -59,7 +59,7 @@ class Service {
                                          const runtime::Cancellation* cancellation) = 0;
   // For the client that executes the run.
   virtual Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) = 0;
-  // Of all threads. kInvalidArgument: a server of an older build.
+  // Totals of all threads. kInvalidArgument: a server of an older build.
   virtual Result<RunTotals> GetRunTotals() = 0;
 
   // Returns kNotFound unless exactly one thread of the scope waits for the results of all these

@@ -139,7 +139,7 @@ struct PageRequest {
   uint64_t offset = 0;
   uint64_t limit = 100;
   std::string cursor;  // from the previous page; offset counts from there
-  // Of threads: only those that have all these values. The names must be among
+  // Selects threads that have all these values. The names must be among
   // StateOptions::indexed_metadata.
   std::vector<MetadataValue> metadata = {};
 };

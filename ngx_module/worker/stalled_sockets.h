@@ -1,5 +1,5 @@
-// WebSockets that are not read in the middle of a large message, because messages and bodies that
-// nobody handles yet take as much of the worker's memory as they may.
+// WebSockets that are not read in the middle of a large message, because unhandled messages and
+// bodies take as much of the worker's memory as they may.
 #pragma once
 
 #include <list>

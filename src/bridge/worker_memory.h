@@ -62,8 +62,8 @@ class WorkerMemory {
   // half of the bound, because handling it takes several times as much.
   Status AwaitInputRoom(uint64_t bytes, const runtime::Cancellation& cancellation,
                         Deadline deadline);
-  // True if a large message of a WebSocket may be read on: input that nobody handles yet takes less
-  // than a quarter of the bound.
+  // True if a large message of a WebSocket may be read on: unhandled input takes less than a
+  // quarter of the bound.
   bool HasInputRoom() const;
 
  private:

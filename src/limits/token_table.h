@@ -13,7 +13,7 @@
 
 namespace agent_graph::limits {
 
-// What a user has used.
+// Usage of one user.
 struct TokensUsed {
   uint64_t tokens = 0;
   // Seconds until a part of them leaves the window.

@@ -62,7 +62,7 @@ class Service {
   // The calls of tools, by their names.
   const NamedDurations& tools() const;
   const Readiness& readiness() const;
-  // Of accepted runs.
+  // Totals of accepted runs.
   const RunTotalsWatch& run_totals() const;
   uint64_t unknown_effects() const;  // see RunServices
   size_t followers() const;          // requests of this worker that follow a run

@@ -65,7 +65,7 @@ struct RecoverySettings {
   bool enabled = true;             // false: they end as worker_lost
   int64_t age_seconds_max = 3600;  // since their acceptance; older ones end as worker_lost
   uint32_t concurrency = 16;       // runs per worker that are being continued at once
-  // Tool calls that may have taken effect: the client decides, or the model is told.
+  // Tool calls that may have taken effect. True: the client decides. False: the model is informed.
   bool asks_about_unknown_effects = false;
 };
 

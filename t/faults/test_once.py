@@ -52,7 +52,7 @@ def test_a_node_that_runs_once_ends_the_run_with_its_worker(killed, gated_provid
     record = service.get(_RUN).json()["data"]
     assert (record["status"], record["reason"]) == ("error", "worker_lost")
     assert gated_provider.finished == 0, "the model was not asked again"
-    # What the nodes before have done stays.
+    # The effects of the nodes before stay.
     assert service.get("/v1/threads/t/state").json()["data"]["state"]["greeted"] is True
     failed = service.get(_RUN + "/wait")
     assert failed.status == 500 and "MAIN" in failed.json()["error"]["message"]

@@ -27,7 +27,7 @@ def test_a_run_beyond_its_budget_ends_as_an_error(start_service):
     record = service.get("/v1/threads/t/runs/r1").json()["data"]
     assert (record["status"], record["reason"]) == ("error", "BUDGET_EXCEEDED")
     assert record["usage"]["model_calls"] == 1
-    # What the model has written stays.
+    # The text that the model has written stays.
     messages = service.get("/v1/threads/t/messages").json()["data"]["messages"]
     assert [text_of(m) for m in messages] == ["one two three", "You said: one two three"]
     assert service.invoke("again", config={"thread_id": "t"}).status == 200

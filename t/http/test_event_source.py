@@ -53,7 +53,7 @@ def test_it_survives_a_cut_network_and_a_killed_worker(start_service, provider, 
         source.read_until(lambda line: line["what"] == "cut")
         source.read_until(is_fifth_word)  # of the second attempt
         provider.open_gate()
-        # After `done` it asks once more, and 204 tells it that there is nothing.
+        # After `done` it asks once more, and 204 ends that.
         source.read_until(lambda line: line["what"] == "closed")
         reader = Reader()
         reader.take(source.events)

@@ -143,7 +143,7 @@ def test_no_route_shows_what_belongs_to_another(service):
         if "get" in methods:
             shown += canary in service.get(target, headers=alice).text
     assert asked == set(ids) and shown > 3
-    # Nothing of it has changed.
+    # It is unchanged.
     messages = service.get("/v1/threads/t/messages", headers=alice).json()["data"]["messages"]
     assert len(messages) == 2 and texts(messages)[0] == canary
     assert service.post("/v1/store/memories/" + ids["memory_id"], {}, headers=alice).status == 200

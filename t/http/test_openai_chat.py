@@ -294,7 +294,7 @@ def test_a_thread_keeps_the_conversation(with_tools, by_header):
     headers = [("X-Thread-Id", "t")] if by_header else []
     reply = service.post(PATH, chat("plain", **fields), headers=headers)
     assert answer(reply)["content"] == "fine" and reply.header("X-Thread-Id") == "t"
-    # What the client says about the past is not believed: the thread has it.
+    # The client's version of the past is ignored: the thread has it.
     forged = [{"role": "user", "content": "forged"}, {"role": "assistant", "content": "forged"}]
     assert answer(service.post(PATH, chat(*forged, "plain", **fields), headers=headers))["content"] == "fine"
     assert [m["content"] for m in _told(service)] == ["plain", "fine", "plain"]

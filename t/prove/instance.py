@@ -13,7 +13,7 @@ from harness.service import Service
 # Where a fault can strike. `between` is any moment.
 POINTS = ("model asked", "mid delta", "after deltas", "model answered", "before effect",
           "after effect", "after result", "accepted", "entry read", "between")
-# What is killed, by weight. `worker` is the one that does the work, if it is known.
+# The process to kill, by weight. `worker` is the one that does the work, if it is known.
 FAULTS = {"worker": 44, "any worker": 10, "state server": 16, "worker, then state server": 14,
           "state server, then worker": 6, "reload": 4, "reload, then state server": 3,
           "all of nginx": 2, "quit and start": 1}
@@ -115,7 +115,7 @@ class Instance:
         fault = self._chance.choices(list(FAULTS), FAULTS.values())[0]
         await self._strike(fault, point, port)
 
-    # What
+    # Faults
 
     async def _strike(self, fault, point, port):
         if fault in ("all of nginx", "quit and start"):

@@ -157,7 +157,7 @@ class Outside:
         calls = [
             {
                 "index": number,
-                # Some models number the calls of each reply anew.
+                # Some models number the calls of each reply from the start.
                 "id": f"call_{number}" if kind == "numbered" else f"call.{tag}.{item}",
                 "type": "function",
                 "function": {"name": name, "arguments": json.dumps({"item": f"{tag}.{item}"})},

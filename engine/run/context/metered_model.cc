@@ -23,7 +23,7 @@ int64_t Tokens(const Usage& usage) {
   return std::max<int64_t>(0, usage.prompt_tokens) + std::max<int64_t>(0, usage.completion_tokens);
 }
 
-// One call: tells the meter what the call has used since the last report.
+// One call: reports to the meter the call's usage since the last report.
 class CallInProgress {
  public:
   CallInProgress(const RunEnvironment& environment, const std::string& model)

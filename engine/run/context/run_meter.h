@@ -31,7 +31,7 @@ inline constexpr double kNanosPerUsd = 1e9;
 // Reads the member `budget` of a checked config. Values that are no limits are ignored.
 RunBudget ReadBudget(const json& config);
 
-// What a run has used.
+// Usage of a run.
 struct RunConsumption {
   int64_t tokens = 0;
   int64_t model_calls = 0;

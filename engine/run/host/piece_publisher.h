@@ -23,8 +23,8 @@ class PiecePublisher {
   PiecePublisher(state::Service& state, std::shared_ptr<const LiveRun> live, std::string thread_id,
                  std::string run_id);
 
-  // Publishes until the run leaves this worker, or the state says that nobody watches and `stops`
-  // agrees. `stops` gets the number of the watch before that answer was asked for.
+  // Publishes until the run leaves this worker, or the state says that no client watches and
+  // `stops` agrees. `stops` gets the number of the watch before that answer was asked for.
   void Publish(const std::function<uint64_t()>& watch,
                const std::function<bool(uint64_t watch)>& stops);
 
@@ -38,7 +38,7 @@ class PiecePublisher {
   const std::string thread_id_;
   const std::string run_id_;
   const runtime::Cancellation never_;
-  // What the state has.
+  // The part that the state has.
   std::string message_id_;
   uint64_t reasoning_bytes_ = 0;
   uint64_t text_bytes_ = 0;

@@ -32,7 +32,7 @@ class RemoteRun {
   RemoteRun(const RemoteRun&) = delete;
   RemoteRun& operator=(const RemoteRun&) = delete;
 
-  // What is known of the run.
+  // The known part of the run.
   const LiveRun& live() const { return live_; }
   // Suspends until more may be known than at `version`; asks the state, with the follower's scope,
   // unless another follower does. kUnavailable, kResourceExhausted: the state cannot tell.

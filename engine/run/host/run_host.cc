@@ -190,7 +190,7 @@ void RunHost::Publish(const state::RunWatched& watched) {
       MutexLock lock(mutex_);
       return hosted->watch;
     };
-    // Unless somebody has begun to watch meanwhile.
+    // Unless a client has begun to watch meanwhile.
     const auto stops = [&](uint64_t before) {
       MutexLock lock(mutex_);
       if (hosted->watch != before) return false;

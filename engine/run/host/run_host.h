@@ -80,7 +80,7 @@ class RunHost {
     std::shared_ptr<LiveRun> live = std::make_shared<LiveRun>();
     runtime::Cancellation cancellation;
     std::shared_ptr<run::HandOver> hand_over = std::make_shared<run::HandOver>(cancellation);
-    // Number of the latest watch; 0: nobody in another worker watches. Guarded by the host's mutex.
+    // Number of the latest watch; 0: no other worker watches. Guarded by the host's mutex.
     uint64_t watch = 0;
   };
   using Key = std::pair<std::string, std::string>;  // thread and run

@@ -143,7 +143,7 @@ struct ModelFailed {
   int64_t duration_micros = 0;
   std::string code;
   std::string reason;
-  // What the call had used, if that is known.
+  // Usage of the call, if it is known.
   int64_t input_tokens = 0;
   int64_t output_tokens = 0;
   int64_t cost_nano_usd = 0;

@@ -103,7 +103,7 @@ bool Streams(const Agent& agent) {
   return agent.stream && agent.output_field.empty();
 }
 
-// What a model had written when the run's budget ended its call.
+// The text that a model had written when the run's budget ended its call.
 models::ModelReply PartialReply(std::string text, const Usage& usage) {
   models::ModelReply reply;
   reply.message = Message::Assistant(std::move(text));

@@ -98,7 +98,7 @@ class LevelDbExecutor : public Executor {
   std::optional<Result<std::string>> ExecuteWaiting(ReadItem& item);
   struct Waiting;
   std::optional<Result<std::string>> AnswerOrPark(ReadItem& item, const Waiting& waiting);
-  // What the watching client does not have; nullopt: nothing.
+  // The part that the watching client does not have; nullopt: it has everything.
   Result<std::optional<std::string>> ReadNews(const WatchRunRequest& watch, Deadline until,
                                               bool is_last);
   Result<std::string> ExecutePublish(const Request& request);

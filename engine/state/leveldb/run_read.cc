@@ -64,7 +64,7 @@ class RunTable {
     return runs;
   }
 
-  // Of the attempt that executes the thread's run, or was the last to do so.
+  // Belongs to the attempt that executes the thread's run, or was the last to do so.
   uint64_t lease_epoch() const { return lease_ ? lease_->epoch : 0; }
 
   static std::tuple<int64_t, std::string_view> Place(const RunRecord& run) {

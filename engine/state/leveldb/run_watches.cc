@@ -47,7 +47,7 @@ void RunWatches::Drop(Watch& watch) {
 PublishPieceReply RunWatches::Publish(const PublishPieceRequest& request) {
   MutexLock lock(mutex_);
   const auto found = watches_.find({request.thread_id, request.run_id});
-  // An attempt that was fenced stops as if nobody watched.
+  // A fenced attempt stops as if no client watched.
   if (found == watches_.end() || request.lease_epoch < found->second.lease_epoch) return {};
   Watch& watch = found->second;
   if (watch.lease_epoch < request.lease_epoch) {

@@ -38,7 +38,7 @@ class RunWatches {
   // Returns what is kept of the run's message behind the caller's part; nullopt: no message.
   std::optional<Kept> Find(const WatchRunRequest& watch) const;
 
-  // Forgets runs that nobody has watched since then.
+  // Forgets runs that no client has watched since then.
   void Expire(MonotonicClock::time_point now);
   bool empty() const { return count_ == 0; }
   size_t bytes() const;

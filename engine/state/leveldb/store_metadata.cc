@@ -27,7 +27,7 @@ Status Store::LoadMetadataIndex() {
   AG_ASSIGN_OR_RETURN(const std::optional<MetadataIndexRow> known,
                       transaction_.GetRow<MetadataIndexRow>(key));
   if (names.empty()) {
-    // What is written from now on is not indexed.
+    // Later writes are not indexed.
     if (known) transaction_.Delete(key);
     transaction_.Accept(false);
     return Status::Ok();

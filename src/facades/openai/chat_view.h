@@ -13,7 +13,7 @@
 
 namespace agent_graph::openai {
 
-// What the client gets next. Either may be empty.
+// The next piece for the client. Either text may be empty.
 struct Piece {
   std::string content;
   std::string reasoning;

@@ -1,4 +1,4 @@
-// Which calls are sent again, how often, and after which pause.
+// Retries of calls: their reasons, their number, their pauses.
 #include <gmock/gmock.h>
 
 #include <atomic>

@@ -271,7 +271,7 @@ TEST_F(AcceptedRunTest, AResultThatHasLeftTheWindowIsReadFromTheThread) {
   Answer answer = Send("GET", "/v1/threads/t%2F1/runs/r1/wait");
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.Data()["messages"], json::parse(R"([{"message_id":"m1"},{"message_id":"m2"}])"));
-  // What is left of its log may not name all of its messages.
+  // The rest of its log may not name all of its messages.
   log.kept_from = 6;
   answer = Send("GET", "/v1/threads/t%2F1/runs/r1/wait");
   EXPECT_EQ(answer.status, 410) << answer.body;
