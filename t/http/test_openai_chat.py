@@ -4,11 +4,9 @@ import json
 
 import pytest
 
-from harness import http1
 from harness.agents import DEMO, behaviour
 from harness.messages import texts
 from harness.openai_chat import PATH, answer, chat, content, error, events, tool
-from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import asks, tool_graph
 from harness.waiting import wait_until
 
@@ -377,98 +375,3 @@ def test_a_repeated_request_has_the_tools_of_the_client(with_tools):
     for _ in range(2):
         reply = service.post(PATH, chat("weather", tools=[_WEATHER]), headers=[("Idempotency-Key", "k")])
         assert [call["id"] for call in answer(reply)["tool_calls"]] == ["call_0"]
-
-
-# Users
-
-
-@pytest.fixture
-def guarded(start_service):
-    settings = DEMO | {"auth": "jwt", "env": "secrets.env", "authorization": "ownership"}
-    return start_service(settings, files={"secrets.env": JWT_ENVIRONMENT})
-
-
-def test_keys_are_tokens_of_the_service(guarded):
-    for headers in ([], [("Authorization", "Bearer sk-nonsense")]):
-        for reply in (guarded.get("/openai/v1/models", headers=headers),
-                      guarded.post(PATH, chat("hello"), headers=headers)):
-            assert reply.status == 401 and error(reply)["code"] == "invalid_api_key"
-    assert answer(guarded.post(PATH, chat("hello", user="bob"), headers=bearer()))["content"]
-    allowed = bearer(scopes=["graph:read"])
-    assert guarded.get("/openai/v1/models", headers=allowed).status == 200
-    refused = guarded.post(PATH, chat("hello"), headers=allowed)
-    assert refused.status == 403 and error(refused)["type"] == "permission_error"
-
-
-def test_users_see_their_own_threads_only(guarded):
-    mine = chat("hello", metadata={"thread_id": "t"})
-    assert guarded.post(PATH, mine, headers=bearer("alice")).status == 200
-    reply = guarded.post(PATH, mine, headers=bearer("bob"))
-    assert reply.status == 403 and error(reply)["type"] == "permission_error"
-    messages = guarded.get("/v1/threads/t/messages", headers=bearer("alice")).json()["data"]["messages"]
-    assert texts(messages) == ["hello", "You said: hello"]
-    key = ("Idempotency-Key", "k")
-    ids = {
-        guarded.post(PATH, chat("hello"), headers=[*bearer(user), key]).json()["id"]
-        for user in ("alice", "bob")
-    }
-    assert len(ids) == 2
-
-
-# Where it is served
-
-
-def test_it_can_be_moved_and_switched_off(start_service):
-    moved = start_service(DEMO | {"facades": {"openai": {"path": "/v1"}}}, prefix="/support/")
-    assert answer(moved.post("/v1/chat/completions", chat("hello")))["content"] == "You said: hello"
-    assert moved.get("/v1/graph").status == 200 and moved.get("/openai/v1/models").status == 404
-    paths = moved.get("/openapi.json").json()["paths"]
-    assert "/v1/chat/completions" in paths and "/openai/v1/chat/completions" not in paths
-    for settings in (DEMO | {"facades": {"openai": False}}, DEMO | {"env": "secrets.env"}):
-        off = start_service(settings, files={"secrets.env": "MODE=production\n"})
-        off.error_log.allow(r"MODE is production")
-        assert off.post(PATH, chat("hello")).status == 404
-        assert not [path for path in off.get("/openapi.json").json()["paths"] if "openai" in path]
-
-
-def test_a_path_that_leads_elsewhere_is_a_configuration_error(make_service):
-    service = make_service(DEMO | {"facades": {"openai": {"path": "/v1/threads"}}})
-    assert 'facades.openai.path: "/v1/threads" leads GET' in service.refusal()
-
-
-def test_errors_of_nginx_have_the_form_of_the_protocol(start_service):
-    service = start_service(
-        DEMO,
-        http="limit_req_zone $remote_addr zone=slow:1m rate=1r/m;\n",
-        server="""
-        location /small/ { agent_graph test; client_max_body_size 10; }
-        location /closed/ { agent_graph test; deny all; }
-        location /limited/ { agent_graph test; limit_req zone=slow; limit_req_status 429; }
-        location /busy/ { agent_graph test; limit_req zone=slow; }
-        """,
-    )
-
-    def ask(prefix, method="POST", path=PATH):
-        return http1.fetch(service.port, method, prefix + path, body=chat("hello"))
-
-    assert ask("/limited").status == 200
-    for reply, status, kind in (
-        (ask("/small"), 413, "invalid_request_error"),
-        (ask("/closed"), 403, "permission_error"),
-        (ask("/limited"), 429, "rate_limit_error"),
-        (ask("/busy"), 503, "rate_limit_error"),
-        (ask("", "DELETE"), 405, "invalid_request_error"),
-        (ask("", path="/openai/v1/embeddings"), 404, "invalid_request_error"),
-    ):
-        assert reply.status == status, reply.text
-        assert error(reply)["type"] in (kind, "server_error"), reply.text
-    assert ask("", "DELETE").header("Allow") == "POST, OPTIONS"
-    native = http1.fetch(service.port, "POST", "/closed/v1/graph/invoke", body={})
-    assert "detail" in native.json(), "the service's own routes keep their form"
-
-
-def test_requests_are_counted_by_their_route(start_service):
-    service = start_service(DEMO, server="location = /metrics { agent_graph_status format=prometheus; }")
-    service.post(PATH, chat("hello"))
-    metrics = http1.fetch(service.port, "GET", "/metrics").text
-    assert 'route="openai"' in metrics
