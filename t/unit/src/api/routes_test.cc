@@ -7,6 +7,8 @@ namespace {
 
 using Kind = RouteMatch::Kind;
 
+constexpr ErrorRenderer kOwnErrors = ErrorReply;  // one of the overloads
+
 struct Found {
   const char* method;
   const char* path;
@@ -188,16 +190,16 @@ TEST(MatchRoute, FindsNoRouteOfADisabledFacade) {
   settings::FacadesSettings off;
   off.openai.facade.enabled = false;
   EXPECT_EQ(MatchRoute(off, "GET", "/openai/v1/models").kind, Kind::kNotFound);
-  EXPECT_EQ(RendererOf(off, "/openai/v1/models"), ErrorReply);
+  EXPECT_EQ(RendererOf(off, "/openai/v1/models"), kOwnErrors);
 }
 
 TEST(RendererOf, IsThatOfTheFacadeBelowItsPathOnly) {
-  EXPECT_NE(RendererOf({}, "/openai/v1/unknown"), ErrorReply);
-  EXPECT_EQ(RendererOf({}, "/openai"), ErrorReply);
-  EXPECT_EQ(RendererOf({}, "/v1/unknown"), ErrorReply);
+  EXPECT_NE(RendererOf({}, "/openai/v1/unknown"), kOwnErrors);
+  EXPECT_EQ(RendererOf({}, "/openai"), kOwnErrors);
+  EXPECT_EQ(RendererOf({}, "/v1/unknown"), kOwnErrors);
   const settings::FacadesSettings moved = OpenAiAt("/v1");
-  EXPECT_NE(RendererOf(moved, "/v1/unknown"), ErrorReply);
-  EXPECT_EQ(RendererOf(moved, "/v1/threads/a/state"), ErrorReply);
+  EXPECT_NE(RendererOf(moved, "/v1/unknown"), kOwnErrors);
+  EXPECT_EQ(RendererOf(moved, "/v1/threads/a/state"), kOwnErrors);
 }
 
 TEST(CheckFacadePaths, RefusesAPathThatLeadsElsewhere) {
