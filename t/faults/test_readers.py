@@ -1,5 +1,6 @@
 """Readers of runs that lose their connections at random, come back to whichever worker answers, while
-workers are killed now and then: each ends with the same text and the same messages, each once."""
+workers and the state server are killed now and then: each ends with the same text and the same
+messages, each once."""
 
 import concurrent.futures
 import os
@@ -91,6 +92,16 @@ def _read(service, number, seed, events):
     return reader
 
 
+def _kill_one(service, chance):
+    """Kills a worker or, sometimes, the state server."""
+    if chance.random() < 0.25:
+        before = service.state_terms()
+        service.kill(service.cache_manager().pid)
+        service.wait_for_state(before)
+    else:
+        service.kill_worker(chance.choice(sorted(worker.pid for worker in service.workers())))
+
+
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("kills", [0, 3])
 def test_readers_that_come_back_have_everything_once(service, provider, seed, kills):
@@ -113,7 +124,7 @@ def test_readers_that_come_back_have_everything_once(service, provider, seed, ki
                 lambda: events.count >= later or all(one.done() for one in reading),
                 "readers have read on",
             )
-            service.kill_worker(chance.choice(sorted(worker.pid for worker in service.workers())))
+            _kill_one(service, chance)
         readers = [one.result() for one in reading]
     for index, reader in enumerate(readers):
         reader.check(provider.text, provider.text, thoughts="".join(_THOUGHTS))
