@@ -70,9 +70,9 @@ TEST_F(DispatchTest, RendersErrorsAsTheRouteDemands) {
   std::vector<Route> routes(Routes().begin(), Routes().end());
   for (Route& route : routes) route.render_error = RenderAsText;
   api_.routes = routes;
-  const Answer invalid = Send("POST", "/v1/graph/invoke", R"({"recursion_limit":0})");
+  const Answer invalid = Send("POST", "/v1/graph/invoke", R"({"messages":1,"recursion_limit":0})");
   EXPECT_EQ(invalid.status, 422);
-  EXPECT_EQ(invalid.body, "r-1 VALIDATION_ERROR messages=missing recursion_limit=out_of_range");
+  EXPECT_EQ(invalid.body, "r-1 VALIDATION_ERROR messages=list_type recursion_limit=out_of_range");
   EXPECT_CALL(state_, GetThread(_, _)).WillOnce([](auto&&...) -> Result<state::ThreadRecord> {
     throw std::runtime_error("secret inside");
   });
