@@ -32,7 +32,7 @@ read_options() {
 }
 
 module() {
-  local result=$1 modules=/usr/lib/nginx/modules
+  local result=$1 modules=/usr/lib/nginx/modules programs=(agent-graph agent-graph-admin)
   if has_own_nginx; then
     local version options
     version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
@@ -42,13 +42,14 @@ module() {
     cmake/build-with-nginx.sh "build/nginx-$version" dynamic "${options[@]}"
     install -D -t "$result$modules" \
       "build/nginx-nginx-$version-dynamic/objs/"{ngx_http_agent_graph_module.so,agent-extract}
-    ninja -C "build/nginx-nginx-$version-dynamic/objs/agent_graph" agent-graph-admin
-    install -D -t "$result/usr/local/bin" "build/nginx-nginx-$version-dynamic/objs/agent_graph/agent-graph-admin"
+    local objects="build/nginx-nginx-$version-dynamic/objs/agent_graph"
+    ninja -C "$objects" "${programs[@]}"
+    install -D -t "$result/usr/local/bin" "${programs[@]/#/$objects/}"
   else
     cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_TESTS=OFF
-    ninja -C build/release -j "${JOBS:-$(nproc)}" ngx_http_agent_graph_module agent_extract agent-graph-admin
+    ninja -C build/release -j "${JOBS:-$(nproc)}" ngx_http_agent_graph_module agent_extract "${programs[@]}"
     install -D -t "$result$modules" build/release/{ngx_http_agent_graph_module.so,agent-extract}
-    install -D -t "$result/usr/local/bin" build/release/agent-graph-admin
+    install -D -t "$result/usr/local/bin" "${programs[@]/#/build/release/}"
   fi
   strip --strip-unneeded "$result$modules"/* "$result/usr/local/bin"/*
   install -D -m 644 -t "$result/etc/agent-graph" docker/nginx.conf conf/service.json

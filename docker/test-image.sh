@@ -109,6 +109,9 @@ inside "${check[@]:1}"
 answer=$(inside curl -fs http://127.0.0.1:8000/v1/graph/invoke -H 'Content-Type: application/json' \
   -d '{"messages":[{"role":"user","content":"hello"}]}')
 expect 'the answer' "$(grep -o '^{"success":true' <<<"$answer")" '{"success":true'
+expect 'the answer to agent-graph chat' "$(inside agent-graph chat <<<'How are you')" 'You said: How are you'
+inside agent-graph check /etc/agent-graph | grep -q 'are fine'
+inside agent-graph-admin --version >/dev/null
 inside curl -fs http://127.0.0.1:9100/metrics | grep -q '^agent_graph_requests_total'
 expect 'the user of the state' "$(stat -c %u "$root/var/lib/agent-graph/state")" 10001
 kill -QUIT "$(cat "$root/tmp/nginx/nginx.pid")"
