@@ -13,8 +13,10 @@ _API = "docs/api.md"
 _CLIENTS = "docs/clients.md"
 _OTHERS = [
     "docs/install.md", "docs/quickstart.md", "docs/nginx-recipes.md", "docs/providers.md",
-    "docs/security.md",
+    "docs/security.md", "docs/configuration.md", "docs/sdk.md",
 ]  # fmt: skip
+_README = "README.md"
+_OPERATIONS = "docs/operations.md"
 
 
 @pytest.fixture
@@ -45,6 +47,18 @@ def test_examples_of_the_api_request_every_route(runner):
     assert routes - runner.requested_routes() == set()
 
 
+def test_examples_of_the_readme(runner):
+    (runner.folder / _README).symlink_to(environment.ROOT / _README)
+    runner.run(examples_of(_README))
+    assert '"success":true' in runner.output and '"success":false' not in runner.output
+
+
+def test_examples_of_operations(runner):
+    """The page is about an nginx with a service `support`."""
+    runner.serve("server { listen 8000; location / { agent_graph support; } }")
+    runner.run(examples_of(_OPERATIONS))
+
+
 def test_the_api_has_every_error():
     source = (environment.ROOT / "src" / "api" / "http" / "errors.cc").read_text()
     errors = set(re.findall(r'\.status = (\d+),\s+\.code = "(\w+)"', source))
@@ -53,7 +67,7 @@ def test_the_api_has_every_error():
     assert {(status, code) for status, codes in rows for code in re.findall(r"\w+", codes)} == errors
 
 
-@pytest.mark.parametrize("document", [_API, _CLIENTS, *_OTHERS])
+@pytest.mark.parametrize("document", [_API, _CLIENTS, *_OTHERS, _README, _OPERATIONS, "docs/architecture.md"])
 def test_programs_without_a_mark(document):
     """A program without a mark would never be run."""
     assert [example.line for example in examples_of(document) if example.is_program and not example.kind] == []

@@ -2,6 +2,7 @@
 test."""
 
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -10,8 +11,9 @@ import sys
 from . import environment, http1
 from .certificate import self_signed
 from .clients import INSTALLED
-from .command import RunningAgent
+from .command import RunningAgent, command
 from .configuration import load_module, nginx_configuration, service_configuration
+from .example_checks import accepted_configuration, accepted_graph, accepted_tools, masked
 from .examples import output_differences
 from .nginx import Nginx
 from .ports import free_port
@@ -46,6 +48,8 @@ class ExampleRunner:
         if clients:
             self._variables["PYTHONPATH"] = str(INSTALLED / "python")
             (self.folder / "node_modules").symlink_to(INSTALLED / "node_modules")
+        self._programs = directory / "bin"
+        self._programs.mkdir(exist_ok=True)
         self._routes = set()
         self._directory = directory
         self._instances = instances
@@ -69,6 +73,10 @@ class ExampleRunner:
             "serve": self._serve,
             "folder": self._run_folder,
             "check": self._check_service,
+            "configuration": self._check_configuration,
+            "graph": lambda example: accepted_graph(self.folder, example.text),
+            "tools": lambda example: accepted_tools(self.folder, example.text),
+            "chat": self._chat,
             "not": lambda _: None,
         }
         for example in examples:
@@ -77,6 +85,11 @@ class ExampleRunner:
                     actions[example.kind](example)
                 except AssertionError as error:
                     raise AssertionError(f"line {example.line}: {error}") from error
+
+    @property
+    def output(self):
+        """The output of the program that was run last."""
+        return self._output
 
     def get(self, target):
         """Requests something from the nginx that was started last."""
@@ -116,11 +129,14 @@ class ExampleRunner:
         self._begin(service, {"AGENT": agent})
 
     def _serve(self, example):
+        self.serve(example.text)
+
+    def serve(self, shown):
         """Starts an nginx with this part of its http block, and with the files that were shown since
         the last one."""
         self._stop()
         directory = self._next_directory()
-        text = self._local(example.text, directory)
+        text = self._local(shown, directory)
         service = "" if "agent_graph_service" in text else _SERVICE
         whole = nginx_configuration(0, main=load_module(), http=service + _ROUTES + text)
         # The recipe has servers of its own.
@@ -132,7 +148,7 @@ class ExampleRunner:
             nginx.write(name, self._local(content, directory))
         self._files.clear()
         # Files that a program of the document has made for this nginx.
-        for name in re.findall(r"/etc/nginx/([\w.-]+)", example.text):
+        for name in re.findall(r"/etc/nginx/([\w.-]+)", shown):
             if (self.folder / name).exists():
                 nginx.write(name, (self.folder / name).read_bytes())
         self._begin(nginx, {})
@@ -152,9 +168,17 @@ class ExampleRunner:
         accepted, printed = service.test_configuration(dict.fromkeys(names, "key"))
         assert accepted, printed
 
+    def _check_configuration(self, example):
+        directory = self._next_directory()
+        self._instances.append(accepted_configuration(directory, self._local(example.text, directory)))
+
     def _begin(self, nginx, variables):
         self._instances.append(nginx)
         self._nginx = nginx.start(extra_environment=variables)
+        # Programs of the document call this nginx.
+        program = self._programs / "nginx"
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(nginx.command_line())} "$@"\n')
+        program.chmod(0o755)
 
     def _stop(self):
         if self._running:
@@ -183,9 +207,12 @@ class ExampleRunner:
         path.write_text(self._local(example.text, self._directory))
 
     def _build(self, example):
-        """Compiles without optimisation, which takes a third of the time."""
-        command = example.text.replace("build/release/sdk/include", str(environment.BUILD / "sdk" / "include"))
-        self._output = self._program("sh", command.replace("-O2", "-O0"), timeout=_COMPILE_SECONDS)
+        """Compiles without optimisation, which takes a third of the time. The headers of the build
+        take the place of installed ones."""
+        text = example.text.replace("$PWD/build/release", str(environment.BUILD))
+        text = re.sub(r"(?<=-[IL])build/release", str(environment.BUILD), text)
+        text = f"export CPLUS_INCLUDE_PATH={environment.BUILD}/sdk/include\n" + text
+        self._output = self._program("sh", text.replace("-O2", "-O0"), timeout=_COMPILE_SECONDS)
         assert (self.folder / example.argument).exists()
 
     def _background(self, example):
@@ -200,6 +227,16 @@ class ExampleRunner:
     def _run(self, example):
         directory = self._nginx.directory if self._nginx else self._directory
         self._output = self._program(example.language, self._local(example.text, directory))
+
+    def _chat(self, example):
+        """Lines after the prompt are those of the user."""
+        _, *lines = example.text.splitlines()
+        typed = [line.removeprefix("> ") for line in lines if line.startswith("> ")]
+        shown = [line for line in lines if not line.startswith("> ")]
+        url = self._local("http://127.0.0.1:8000", self._directory)
+        printed = command("chat", "--url", url, text="".join(line + "\n" for line in typed))
+        # The conversation may end with a line of the user.
+        assert masked(printed).startswith(masked("".join(line + "\n" for line in shown))), printed
 
     def _await(self, example):
         """Shows what nginx does a moment after an answer, so it is repeated."""
@@ -216,8 +253,10 @@ class ExampleRunner:
         assert not found, "\n".join([*found, self._output])
 
     def _program(self, language, text, timeout=environment.PATIENCE):
+        shell = re.sub(r"^\$ ", "", text, flags=re.M) if language == "console" else text
         programs = {
-            "sh": ["bash", "-euo", "pipefail", "-c", text],
+            "sh": ["bash", "-euo", "pipefail", "-c", shell],
+            "console": ["bash", "-euo", "pipefail", "-c", shell],
             "python": [sys.executable, "-c", text],
             "js": [_node(), "--input-type=module", "-e", text],
         }
@@ -225,7 +264,7 @@ class ExampleRunner:
         done = subprocess.run(
             programs[language],
             cwd=self.folder,
-            env={"PATH": f"{environment.BUILD}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder), "PYTHONUNBUFFERED": "1"} | self._variables,
+            env={"PATH": f"{self._programs}:{environment.BUILD}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder), "PYTHONUNBUFFERED": "1"} | self._variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

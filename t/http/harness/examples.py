@@ -2,7 +2,7 @@
 
 A mark is an HTML comment on the line before a block, so it does not show in the rendered page:
 
-    <!-- example: run -->             runs the block: sh, js or python; it must succeed
+    <!-- example: run -->             runs the block: sh, console, js or python; it must succeed
     <!-- example: await -->           the same, repeated until it prints the output that follows
     <!-- example: output -->          the output of the run before it (see `differences`)
     <!-- example: file NAME -->       the content of a file
@@ -12,6 +12,10 @@ A mark is an HTML comment on the line before a block, so it does not show in the
     <!-- example: folder NAME -->     the command that serves this folder of `agent-graph init`
     <!-- example: serve -->           a part of an nginx.conf; starts an nginx with it
     <!-- example: check -->           a service.json that `nginx -t` accepts
+    <!-- example: configuration -->   an nginx.conf, or a part of it, that `nginx -t` accepts
+    <!-- example: graph -->           a graph that `agent-graph check` accepts
+    <!-- example: tools -->           a tool node, or an MCP server, that it accepts
+    <!-- example: chat -->            a conversation with `agent-graph chat`, of which digits may differ
     <!-- example: not run, REASON -->
 """
 

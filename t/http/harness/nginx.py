@@ -50,16 +50,20 @@ class Nginx:
             path.write_text(content)
         return path
 
-    def run(self, *arguments, extra_environment=None):
-        """Runs the nginx binary with this configuration; returns (exit code, output)."""
+    def command_line(self):
+        """The nginx binary with this configuration."""
         command = [environment.NGINX_BINARY, "-p", f"{self.directory}/", "-c", "conf/nginx.conf"]
         if os.getuid() == 0:
             command += ["-g", f"user {WORKER_USER} nogroup;"]
+        return command
+
+    def run(self, *arguments, extra_environment=None):
+        """Runs the nginx binary with this configuration; returns (exit code, output)."""
         # A file, not a pipe: the daemon inherits it and would keep a pipe open.
         printed = self.directory / "logs" / "printed"
         with open(printed, "wb") as output:
             done = subprocess.run(
-                [*command, *arguments],
+                [*self.command_line(), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
