@@ -1,6 +1,6 @@
 #!/bin/bash
-# test-deb.sh [SUITE]   Tries the packages of build/deb in a clean Debian: install, serve, upgrade
-# while a stream runs, remove, install again, purge. It needs root, and Debian's mirror for the
+# test-deb.sh [SUITE]   Tries the packages of build/deb in a clean Debian: install, make agents as the
+# quickstart says, serve, upgrade while a stream runs, remove, install again, purge. It needs root, and Debian's mirror for the
 # packages that ours depend on. Run `make deb` before.
 #
 # The steps run in a chroot, in name spaces of their own: nothing of this machine is changed, its
@@ -60,13 +60,13 @@ prepare() {
   cp "$work"/{libnginx-mod-http-agent-graph,agent-graph-common,agent-graph-tools,libagent-graph-dev}_*.deb \
     "$root/packages/now/"
   next_version
-  # No compiler: the recommended packages that matter here are named.
+  # The recommended packages that matter here are named.
   printf 'Dpkg::Use-Pty "false";\nAPT::Install-Recommends "false";\n' >"$root/etc/apt/apt.conf.d/90test"
   # A chroot has no init system; invoke-rc.d then runs init scripts only if there is a policy.
   printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"
   in_chroot apt-get -q update
-  in_chroot sh -c 'apt-get -q install -y --download-only nginx poppler-utils /packages/now/*.deb'
+  in_chroot sh -c 'apt-get -q install -y --download-only nginx poppler-utils g++ /packages/now/*.deb'
 }
 
 case "${STAGE:-}" in
@@ -102,13 +102,16 @@ mount -t proc proc /proc
 ip link set lo up
 
 step install
-apt_install 'nginx poppler-utils /packages/now/*.deb'
+apt_install 'nginx poppler-utils g++ /packages/now/*.deb'
 expect 'nginx accepts the module' in_chroot nginx -t -q
 expect 'the module is enabled' test -L "$root$link"
 expect 'the state folder belongs to www-data' test "$(in_chroot stat -c '%U:%G %a' $state)" = 'www-data:www-data 700'
 expect 'the programs start' in_chroot agent-graph-admin --version
 expect 'agent-extract starts' in_chroot /usr/lib/nginx/modules/agent-extract --version
 expect 'all packages are installed' installed libagent-graph-dev ii
+
+step 'first hour'
+/usr/bin/python3 packaging/first_hour.py "$root"
 
 step serve
 in_chroot cp -r /usr/share/doc/agent-graph-common/conf /etc/nginx/agent
@@ -155,7 +158,7 @@ expect 'purge says that data is kept' grep -q 'data is kept' "$work/purge.log"
 expect 'the data is there' test -d "$root$state/support/db"
 expect 'no link is left' refuse test -e "$root$link"
 expect 'no link is left aside' refuse test -L "$root$link.removed"
-rm -r "$root$state/support"
+rm -r "$root$state"/{orders,support}
 apt_install '/packages/next/libnginx-mod-http-agent-graph_*.deb'
 in_chroot apt-get -q purge -y libnginx-mod-http-agent-graph agent-graph-common agent-graph-tools libagent-graph-dev
 expect 'an empty state folder is removed' refuse test -e "$root$state"
