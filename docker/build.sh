@@ -4,7 +4,7 @@
 #                               image needs into DIRECTORY.
 #
 # The build stage of the Dockerfile runs this as root. An image without nginx gets Debian's. For any
-# other nginx, its source is fetched from nginx.org, and configured as that nginx was.
+# other nginx, its source is fetched from NGINX_DOWNLOADS, and configured as that nginx was.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
@@ -38,7 +38,7 @@ module() {
     version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
     read_options
     mkdir -p "build/nginx-$version"
-    curl -fsSL "https://nginx.org/download/nginx-$version.tar.gz" | tar -xz -C "build/nginx-$version" --strip-components=1
+    curl -fsSL "${NGINX_DOWNLOADS:-https://nginx.org/download}/nginx-$version.tar.gz" | tar -xz -C "build/nginx-$version" --strip-components=1
     cmake/build-with-nginx.sh "build/nginx-$version" dynamic "${options[@]}"
     install -D -t "$result$modules" \
       "build/nginx-nginx-$version-dynamic/objs/"{ngx_http_agent_graph_module.so,agent-extract}

@@ -6,6 +6,9 @@
 #
 # RESULT is a folder that `docker/build.sh module RESULT` has made on a Debian 12. Then the stage of the
 # Dockerfile that compiles is left out, which takes minutes.
+#
+# NGINX_SOURCE=DIR, a source tree of nginx, takes the place of an official image: the base image has an
+# nginx that was built from it in the same way, and the build gets the source from this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$PWD/build/image
@@ -29,6 +32,37 @@ make_base() {
   buildah rm "$container" >/dev/null
 }
 
+# A base image like nginx:*-bookworm, with the nginx of NGINX_SOURCE.
+make_official_base() {
+  local version container
+  version=$(sed -n 's/^#define NGINX_VERSION *"\(.*\)"/\1/p' "$NGINX_SOURCE/src/core/nginx.h")
+  mkdir -p "$work/downloads"
+  tar -C "$NGINX_SOURCE" --transform "s|^\.|nginx-$version|" -czf "$work/downloads/nginx-$version.tar.gz" .
+  container=$(buildah from "$base")
+  buildah add -q "$container" "$work/downloads/nginx-$version.tar.gz" /tmp/
+  buildah run --isolation chroot --network host "$container" -- bash -euc "
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update
+    apt-get -q install -y --no-install-recommends ca-certificates curl gcc libc6-dev libpcre2-dev libssl-dev make zlib1g-dev
+    cd /tmp/nginx-$version
+    ./configure --prefix=/etc/nginx --sbin-path=/usr/sbin/nginx --modules-path=/usr/lib/nginx/modules \
+      --conf-path=/etc/nginx/nginx.conf --error-log-path=/var/log/nginx/error.log \
+      --http-log-path=/var/log/nginx/access.log --pid-path=/run/nginx.pid --lock-path=/run/nginx.lock \
+      --with-compat --with-file-aio --with-threads --with-http_auth_request_module --with-http_realip_module \
+      --with-http_ssl_module --with-http_v2_module --with-http_stub_status_module --with-stream \
+      --with-cc-opt='-g -O2 -fstack-protector-strong -Wformat -Werror=format-security -Wp,-D_FORTIFY_SOURCE=2 -fPIC' \
+      --with-ld-opt='-Wl,-z,relro -Wl,-z,now -Wl,--as-needed -pie' >/dev/null
+    make -s -j 2
+    make -s install
+    rm -r /tmp/nginx-$version"
+  base=localhost/nginx:$version-bookworm
+  buildah commit -q "$container" "$base"
+  buildah rm "$container" >/dev/null
+  downloads_port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  /usr/bin/python3 -m http.server --bind 127.0.0.1 --directory "$work/downloads" "$downloads_port" >/dev/null 2>&1 &
+  downloads_server=$!
+}
+
 build() {
   if [[ -n $1 ]]; then
     rm -rf "$work/result"
@@ -38,12 +72,15 @@ build() {
       --network host --tag agent-graph --file "$work/Dockerfile" .
     return
   fi
-  local cache=()
+  local more=()
   if command -v ccache >/dev/null; then
-    cache=(--build-arg BUILD_PACKAGES=ccache --volume "$(ccache -k cache_dir):/root/.cache/ccache")
+    more=(--build-arg BUILD_PACKAGES=ccache --volume "$(ccache -k cache_dir):/root/.cache/ccache")
+  fi
+  if [[ -n ${NGINX_SOURCE:-} ]]; then
+    more+=(--build-arg "NGINX_DOWNLOADS=http://127.0.0.1:$downloads_port")
   fi
   buildah build --isolation chroot --format docker --layers --ignorefile docker/Dockerfile.dockerignore \
-    --build-arg "NGINX=$base" "${cache[@]}" --network host --tag agent-graph --file docker/Dockerfile .
+    --build-arg "NGINX=$base" "${more[@]}" --network host --tag agent-graph --file docker/Dockerfile .
 }
 
 expect() {
@@ -58,13 +95,20 @@ property() { buildah inspect --type image --format "{{.Docker.Config.$1}}" agent
 if [[ ${STEPS:-} != yes ]]; then
   mkdir -p "$work"
   if ! buildah images -q "$base" >/dev/null 2>&1; then make_base; fi
+  downloads_server=
+  container=
+  finish() {
+    if [[ -n $downloads_server ]]; then kill "$downloads_server"; fi
+    if [[ -n $container ]]; then buildah rm "$container" >/dev/null; fi
+  }
+  trap finish EXIT
+  if [[ -n ${NGINX_SOURCE:-} ]]; then make_official_base; fi
   build "${1:-}"
   expect user "$(property User)" 10001:10001
   expect 'stop signal' "$(property StopSignal)" SIGQUIT
   expect volumes "$(property Volumes)" 'map[/var/lib/agent-graph:{}]'
   expect 'health check' "$(property Healthcheck.Test | grep -o 'curl')" curl
   container=$(buildah from agent-graph)
-  trap 'buildah rm "$container" >/dev/null' EXIT
   STEPS=yes ROOT=$(buildah mount "$container") unshare --mount --pid --net --ipc --fork --kill-child "$0"
   exit
 fi
