@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 namespace {
 
 ModelPrompt PromptOf(const models::ModelRequest& request) {
@@ -104,4 +104,4 @@ size_t FakeModel::replies_left() const {
   return implementation_->script.size();
 }
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

@@ -1,4 +1,4 @@
-// The model provider behind testing::FakeModel.
+// The model provider behind graph_test::FakeModel.
 #pragma once
 
 #include <deque>
@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "models/model.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 
 struct FakeModel::Implementation : models::ModelProvider {
   struct Reply {
@@ -29,4 +29,4 @@ struct FakeModel::Implementation : models::ModelProvider {
   size_t calls_made AG_GUARDED_BY(mutex) = 0;
 };
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

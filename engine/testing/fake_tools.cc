@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 namespace {
 
 using NodeVisitor = std::function<void(const std::string& path, graph::ToolNode& node)>;
@@ -77,4 +77,4 @@ std::vector<json> ToolCallRecord::Of(const std::string& tool) const {
   return found != calls_.end() ? found->second : std::vector<json>();
 }
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

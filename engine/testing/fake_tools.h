@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "graph/definition.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 
 // Makes local tools of all HTTP tools, which fail when they are called, and removes MCP servers.
 // Returns the paths of the tool nodes that had one.
@@ -34,4 +34,4 @@ class ToolCallRecord {
   std::map<std::string, std::vector<json>> calls_ AG_GUARDED_BY(mutex_);
 };
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

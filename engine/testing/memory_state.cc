@@ -8,7 +8,7 @@
 
 #include "state/factory/factory.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 namespace {
 
 std::string MakeTemporaryFolder() {
@@ -39,4 +39,4 @@ MemoryState::~MemoryState() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

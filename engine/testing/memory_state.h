@@ -7,7 +7,7 @@
 #include "state/backend.h"
 #include "state/state_server.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 
 // Only its socket is in a temporary folder. Throws std::runtime_error if it cannot be started.
 class MemoryState {
@@ -25,4 +25,4 @@ class MemoryState {
   std::unique_ptr<state::Backend> backend_;
 };
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

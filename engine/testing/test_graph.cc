@@ -24,7 +24,7 @@
 #include "testing/fake_tools.h"
 #include "testing/memory_state.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 namespace {
 
 void ThrowIfFailed(const Status& status) {
@@ -244,4 +244,4 @@ std::vector<json> RunResult::ToolOutputs() const {
   return outputs;
 }
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

@@ -3,21 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-using agent_graph::json;
-using agent_graph::Message;
-using agent_graph::testing::RunResult;
-using agent_graph::testing::TestGraph;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace agent_graph;
+using namespace agent_graph::graph_test;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 namespace {
 
-class Support : public ::testing::TestWithParam<const char*> {
+class Support : public testing::TestWithParam<const char*> {
  protected:
   TestGraph graph_ = TestGraph::Load(std::string(SAMPLE_GRAPHS) + GetParam());
 };
-INSTANTIATE_TEST_SUITE_P(BothForms, Support,
-                         ::testing::Values("support.json:app", "support.so:app"));
+INSTANTIATE_TEST_SUITE_P(BothForms, Support, testing::Values("support.json:app", "support.so:app"));
 
 TEST_P(Support, TellsTheTime) {
   const json noon = {{"time", "2026-06-16T12:00:00"}, {"utc_offset_minutes", 540}};

@@ -2,11 +2,11 @@
 // and everything else is what the server runs. Works with any test framework. Link with
 // -lagent_graph_testing.
 //
-//   testing::TestGraph graph = testing::TestGraph::Load("weather.so:app");
+//   graph_test::TestGraph graph = graph_test::TestGraph::Load("weather.so:app");
 //   graph.FakeTool("get_weather", "sunny");
 //   graph.model().Calls("get_weather", {{"city", "Rome"}}).Says("It is sunny in Rome.");
 //
-//   testing::RunResult run = graph.Run("How is the weather in Rome?");
+//   graph_test::RunResult run = graph.Run("How is the weather in Rome?");
 //
 //   EXPECT_EQ(run.Text(), "It is sunny in Rome.");
 //   EXPECT_EQ(graph.ToolCalls("get_weather")[0], json({{"city", "Rome"}}));
@@ -26,7 +26,7 @@
 #include "agent_graph/message.h"
 #include "agent_graph/tool.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 
 // One call of a model, as the model receives it.
 struct ModelPrompt {
@@ -125,4 +125,4 @@ class AGENT_GRAPH_API TestGraph {
   std::unique_ptr<Implementation> implementation_;
 };
 
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test

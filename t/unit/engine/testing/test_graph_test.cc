@@ -5,7 +5,7 @@
 
 #include "agent_graph/testing.h"
 
-namespace agent_graph::testing {
+namespace agent_graph::graph_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST(TestGraphTest, NamesMistakes) {
 }
 
 }  // namespace
-}  // namespace agent_graph::testing
+}  // namespace agent_graph::graph_test
