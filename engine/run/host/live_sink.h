@@ -14,10 +14,15 @@ namespace agent_graph::run {
 
 class LiveSink final : public RunSink {
  public:
-  // `start` is released when the run has been loaded.
+  // `start` is released when the run has been loaded. `held_bytes` are counted already, and now
+  // belong to the sink.
   LiveSink(LiveRun& live, const runtime::Cancellation& cancellation, const RunHostOptions& options,
-           std::shared_ptr<void> start)
-      : live_(live), cancellation_(cancellation), options_(options), start_(std::move(start)) {}
+           std::shared_ptr<void> start, uint64_t held_bytes)
+      : live_(live),
+        cancellation_(cancellation),
+        options_(options),
+        start_(std::move(start)),
+        held_(held_bytes) {}
   ~LiveSink() { Hold(0); }
   LiveSink(const LiveSink&) = delete;
   LiveSink& operator=(const LiveSink&) = delete;
@@ -40,7 +45,7 @@ class LiveSink final : public RunSink {
   const runtime::Cancellation& cancellation_;
   const RunHostOptions& options_;
   std::shared_ptr<void> start_;
-  uint64_t held_ = 0;
+  uint64_t held_;
 };
 
 }  // namespace agent_graph::run

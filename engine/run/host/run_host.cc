@@ -130,13 +130,13 @@ void RunHost::Run(Start& start) {
 Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   state::GrantedRun& granted = start.granted;
   const std::shared_ptr<Hosted>& hosted = start.hosted;
-  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading));
-  const uint64_t weight = JsonWeight(granted.request).bytes();
-  const Status room = sink.AwaitMemory(weight);
-  Result<RunRequest> loaded = room.ok() ? LoadRequest(granted.request) : room;
+  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading), start.bytes);
+  const Status room = sink.AwaitMemory(JsonWeight(granted.request).bytes());
+  // A run that was cancelled meanwhile is ended below.
+  const bool is_full = room.code() == StatusCode::kResourceExhausted;
+  Result<RunRequest> loaded = is_full ? room : LoadRequest(granted.request);
   granted.request = {};
-  CountBytes(-static_cast<int64_t>(start.bytes));
-  if (!room.ok()) return room;
+  if (is_full) return room;
   const Status readable = loaded.status();
   RunRequest request = loaded.ok() ? *std::move(loaded) : RunRequest{};
   request.thread_id = granted.thread_id;
