@@ -1,0 +1,165 @@
+"""Usual mistakes of people who set up a service: each gives one line that says what is wrong, where, and
+what to do."""
+
+import json
+import re
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from harness import environment
+from harness.agents import DEMO
+from harness.ports import free_port
+
+
+
+def _openai(**other):
+    return DEMO | {"models": {"default": {"provider": "openai", "model": "m"} | other}}
+
+
+def _graph(*tools, **agent):
+    """A graph with a tool node, as text."""
+    nodes = [
+        {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"} | agent,
+        {"name": "TOOLS", "type": "tools", "tools": list(tools)},
+    ]
+    edges = [
+        {"from": "START", "to": "MAIN"},
+        {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
+        {"from": "TOOLS", "to": "MAIN"},
+    ]
+    return json.dumps({"app": {"nodes": nodes, "edges": edges}})
+
+
+def _order(url):
+    parameters = {"type": "object", "properties": {"number": {"type": "string"}}}
+    return {"name": "get_order", "description": "d", "url": url, "parameters": parameters}
+
+
+def _line(printed):
+    """The only line about an error."""
+    lines = [line for line in printed.splitlines() if "[emerg]" in line]
+    assert len(lines) == 1, printed
+    return lines[0]
+
+
+@pytest.mark.parametrize("settings, words", [
+    (DEMO | {"modles": {}}, ["service.json: modles: unknown key; did you mean models?"]),
+    (_openai(base_ulr="http://x"), ["models.default.base_ulr: unknown key; did you mean base_url?"]),
+    (_openai(), ["models.default: needs an api_key, or OPENAI_API_KEY in the environment"]),
+    (_openai(api_key="${OPENAI_KEY}"), ["models.default.api_key: environment variable OPENAI_KEY is not set"]),
+    (_openai(provider="opnai"), ['models.default.provider: "opnai" is not one of demo, openai']),
+    (_openai(base_url="api.openai.com/v1"), ["models.default.base_url: must start with http:// or https://"]),
+    (DEMO | {"agent": "graphs/support.json"}, ["agent: must be <module>:<attribute>, such as"]),
+    (DEMO | {"agent": "graphs/support.json:main"}, ['there is no graph "main"; the document has: app']),
+    (DEMO | {"agent": f"{environment.BUILD}/t/graphs/unresolved.so:app"},
+     ["unresolved.so: cannot be loaded: undefined symbol", "compile it again"]),
+    (DEMO | {"agent": "role.json:app"},
+     ['role.json: app: node "MAIN" asks the model "large"', "`models` of service.json has default, demo"]),
+    (DEMO | {"agent": "tool.json:app"},
+     ['app.nodes.1.tools.0: there is no tool "calculater"; valid names: calculator']),
+    (DEMO | {"agent": "scheme.json:app"}, ['tool "get_order": url: must begin with http:// or https://']),
+    (DEMO | {"agent": "argument.json:app"},
+     ["app.nodes.1.tools.0.url: the argument {id} is not among the parameters' properties"]),
+    (DEMO | {"env": "mode.env"}, ['MODE: "prod" is not one of production, development']),
+    (DEMO | {"env": "secrets.env"}, ["env: cannot read", "secrets.env: No such file or directory"]),
+    (DEMO | {"auth": "jwt"}, ['auth: "jwt" needs JWT_SECRET_KEY in the environment']),
+    (DEMO | {"auth": "jwt", "env": "jwt.env"}, ["auth: JWT_ALGORITHM is not one of HS256"]),
+    (DEMO | {"cors": {"origins": ["https://app.example.com/"]}}, ["cors.origins: each origin is", "without a path"]),
+    (_openai(api_key="k", first_byte_timeout_ms="10s"),
+     ["models.default.first_byte_timeout_ms: must be an integer from 1 to"]),
+])  # fmt: skip
+def test_in_service_json(make_service, settings, words):
+    service = make_service(settings, files={
+        "mode.env": "MODE=prod\n",
+        "jwt.env": f"JWT_ALGORITHM=HS265\nJWT_SECRET_KEY={'x' * 32}\n",
+        "role.json": _graph(model="large"),
+        "tool.json": _graph("calculater"),
+        "scheme.json": _graph(_order("127.0.0.1:9000/orders/{number}")),
+        "argument.json": _graph(_order("http://127.0.0.1:9000/orders/{id}")),
+    })  # fmt: skip
+    line = _line(service.refusal())
+    assert "service.json" in line
+    for word in words:
+        assert word in line
+
+
+@pytest.mark.parametrize("before, after, words", [
+    ("agent_graph test;", "agent_graph tset;", ['unknown service "tset", declare it before with "agent_graph_service"']),
+    ("state=state/test", "state=conf/service.json", ["state directory", "is not a directory"]),
+    ("location / {", "location ~ ^/a {", ['which is no plain prefix, needs "agent_graph_base_path"']),
+])  # fmt: skip
+def test_in_nginx_conf(make_service, before, after, words):
+    service = make_service(DEMO)
+    assert before in service.configuration
+    service.configure(service.configuration.replace(before, after, 1))
+    line = _line(service.refusal())
+    for word in words:
+        assert word in line
+
+
+def test_a_state_folder_that_others_may_read(make_service):
+    service = make_service(DEMO)
+    (service.directory / "state" / "test").mkdir(parents=True)
+    (service.directory / "state" / "test").chmod(0o755)
+    assert "is open to group or others (chmod 700)" in _line(service.refusal())
+
+
+def test_a_secret_that_can_be_guessed(make_service):
+    variables = {"JWT_SECRET_KEY": "secret", "JWT_ALGORITHM": "HS256"}
+    accepted, printed = make_service(DEMO | {"auth": "jwt"}).test_configuration(extra_environment=variables)
+    assert accepted and "service.json: JWT_SECRET_KEY: has less than 32 bytes and can be guessed" in printed
+
+
+# Messages of nginx itself: docs/install.md explains them.
+
+
+def _is_explained(printed):
+    text = (environment.ROOT / "docs" / "install.md").read_text().split("## When nginx refuses to start")[1]
+    rows = re.findall(r"^\| `(.+?)` \| .", text.split("\n## ")[0], re.M)
+    assert rows
+    return any(re.search(re.escape(row).replace("…", ".*"), printed) for row in rows)
+
+
+def _of_another_version(module, path):
+    """Writes a module whose version of nginx is the next one."""
+    printed = subprocess.run([environment.NGINX_BINARY, "-v"], capture_output=True, text=True, check=True).stderr
+    major, minor, patch = map(int, re.search(r"nginx/(\d+)\.(\d+)\.(\d+)", printed).groups())
+    version = major * 1000000 + minor * 1000 + patch
+    content = module.read_bytes()
+    assert struct.pack("<Q", version) in content
+    path.write_bytes(content.replace(struct.pack("<Q", version), struct.pack("<Q", version + 1)))
+
+
+@pytest.mark.skipif(environment.MODULE is None, reason="nginx contains the module")
+@pytest.mark.parametrize("mistake", ["not loaded", "loaded twice", "another version", "no such file", "in server"])
+def test_messages_of_nginx_are_explained(make_service, mistake):
+    service = make_service(DEMO)
+    load = re.search(r"load_module [^;]*;", service.configuration)[0]
+    other = service.directory / "other.so"
+    if mistake == "another version":
+        _of_another_version(environment.MODULE, other)
+    changed = {
+        "not loaded": (load, ""),
+        "loaded twice": (load, load + load),
+        "another version": (load, f"load_module {other};"),
+        "no such file": (load, f"load_module {other};"),
+        "in server": ("agent_graph test;", "agent_graph test; } agent_graph_service x service.json; location /x {"),
+    }
+    service.configure(service.configuration.replace(*changed[mistake], 1))
+    assert _is_explained(_line(service.refusal()))
+
+
+def test_a_port_that_is_in_use(make_service):
+    service = make_service(DEMO)
+    with socket.socket() as taken:
+        port = free_port()
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        service.configure(service.configuration.replace(f"127.0.0.1:{service.port}", f"127.0.0.1:{port}"))
+        service.error_log.allow(r"\[emerg\]")
+        code, printed = service.run()
+    assert code != 0 and _is_explained(printed)
