@@ -9,6 +9,7 @@ PORT ?= 8000
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 KILLS ?= 1500
+SCHEDULES ?= 1000000
 SEED ?= 1
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
@@ -84,10 +85,12 @@ test: build
 check:
 	JOBS='$(JOBS)' cmake/check.sh $(STAGES)
 
-# Proves what docs/operations.md promises of runs ("What survives what"): KILLS kills of processes of
-# real nginx instances.
+# Proves what docs/operations.md promises of runs ("What survives what"): the simulation with SCHEDULES
+# schedules from SEED on, then KILLS kills of processes of real nginx instances.
 prove: build
 	cmake/install-packages.sh test
+	ninja -C $(BUILD) -j $(JOBS) prove_simulation t/graphs/proving.so
+	$(BUILD)/prove_simulation --schedules '$(SCHEDULES)' --seed '$(SEED)' --jobs '$(JOBS)'
 	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)'
 
 bench:

@@ -8,11 +8,12 @@ import pathlib
 import signal
 import time
 
+from harness import environment
 from harness.service import Service
 
 # Where a fault can strike. `between` is any moment.
 POINTS = ("model asked", "mid delta", "after deltas", "model answered", "before effect",
-          "after effect", "after result", "accepted", "entry read", "between")
+          "after effect", "after result", "in function", "accepted", "entry read", "between")
 # The process to kill, by weight. `worker` is the one that does the work, if it is known.
 FAULTS = {"worker": 44, "any worker": 10, "state server": 16, "worker, then state server": 14,
           "state server, then worker": 6, "reload": 4, "reload, then state server": 3,
@@ -22,7 +23,9 @@ FAULTS = {"worker": 44, "any worker": 10, "state server": 16, "worker, then stat
 _PROGRESS_SECONDS = 2
 _POINT_SECONDS = 0.4
 
-_GRAPH = pathlib.Path(__file__).resolve().parent / "graph.json"
+# Two forms of one graph. Functions are only in the compiled one.
+_COMPILED = environment.BUILD / "t" / "graphs" / "proving.so"
+_DECLARED = pathlib.Path(__file__).resolve().parent / "graph.json"
 
 
 class Process:
@@ -36,7 +39,7 @@ class Process:
 
 
 class Instance:
-    def __init__(self, directory, name, outside, chance, gap):
+    def __init__(self, directory, name, outside, chance, gap, compiled=False):
         self.name = name
         self._outside = outside
         self._chance = chance
@@ -57,7 +60,7 @@ class Instance:
             for role, model in (("default", "main"), ("main", "main"), ("check", "check"),
                                 ("report", "report"))
         }
-        settings = {"agent": f"{_GRAPH}:app", "models": models, "env": "prove.env"}
+        settings = {"agent": f"{_COMPILED if compiled else _DECLARED}:app", "models": models, "env": "prove.env"}
         self.service = Service(
             directory / name, settings, workers=3, shutdown_timeout="2s", log_level="notice",
             main=f"\nenv PROVE_PORT={outside.port};\nenv PROVE_INSTANCE={name};\n",

@@ -52,8 +52,8 @@ class Proof:
         self.book = laws.Book(self.world)
         self.instances = {
             name: Instance(directory, name, self.world,
-                           random.Random(f"{options.seed} {name}"), options.gap)
-            for name in (f"i{number}" for number in range(options.instances))
+                           random.Random(f"{options.seed} {name}"), options.gap, compiled=number % 2 == 1)
+            for number, name in enumerate(f"i{n}" for n in range(options.instances))
         }
 
     async def _point(self, name, point, port):

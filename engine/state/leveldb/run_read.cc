@@ -140,7 +140,7 @@ class EntryCollector {
  public:
   EntryCollector(const FollowRunRequest& follow, const RunRow& run)
       : first_(std::max(follow.first, run.record.log_begin)),
-        end_(run.log_end == 0 ? UINT64_MAX : run.log_end),
+        end_(HasEnded(run.record.state) ? run.log_end : UINT64_MAX),
         entries_max_(std::clamp<size_t>(follow.entries_max, 1, kPageItemsMax)) {}
 
   uint64_t first() const { return first_; }

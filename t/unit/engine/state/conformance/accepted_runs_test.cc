@@ -300,6 +300,20 @@ TEST_P(AcceptedRunsTest, ARunWithoutAWorkerCanBeStopped) {
   EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok());
 }
 
+TEST_P(AcceptedRunsTest, ARunThatWasStoppedInTheQueueHasNoEntries) {
+  Accept(RequestOn("t", "r1"));
+  Accept(RequestOn("t", "r2"));
+  ASSERT_TRUE(service().RequestStop({Scope::All(), "t", true, "r2"}).ok());
+  Grants grants;
+  Client* worker = Connect(grants.Receiver());
+  const GrantedRun granted = grants.Next();
+  Finish(*worker, granted, Begin(*worker, granted));
+  const Result<FollowRunReply> log = Follow("t", "r2");
+  ASSERT_TRUE(log.ok());
+  EXPECT_THAT(Kinds(*log), IsEmpty()) << "those of r1";
+  EXPECT_TRUE(log->complete);
+}
+
 TEST_P(AcceptedRunsTest, OtherUsersFindNoRun) {
   Accept(RequestOn("t", "r1", "ada"));
   const Scope bob = Scope::Owner("bob");

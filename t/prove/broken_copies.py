@@ -1,0 +1,180 @@
+"""Shows that the proofs can fail: breaks a copy of the code in one place at a time, builds it, and
+expects that the simulation and the harness each find it.
+
+    python3 t/prove/broken_copies.py [NAME...]
+
+The copy is build/broken. Each break recompiles one batch of files and links two programs."""
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_COPY = _ROOT / "build" / "broken"
+_BUILD = _COPY / "build" / "release"
+_LEVELDB = "engine/state/leveldb/"
+_SCHEDULES = 20_000
+_KILLS = 400
+
+
+@dataclasses.dataclass
+class Break:
+    """Replaces texts, each of which must be there once. `simulation` and `harness`: who sees it."""
+
+    name: str
+    edits: list
+    simulation: bool = True
+    harness: bool = True
+
+
+BREAKS = [
+    Break("fence removed", [
+        (_LEVELDB + "store_runs.cc",
+         "if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||\n"
+         "      found->second.row.epoch != append.lease_epoch) {",
+         "(void)from;\n  if (found == leases_.end()) {"),
+    ]),
+    Break("fold skipped", [
+        (_LEVELDB + "store_grants.cc",
+         "AG_ASSIGN_OR_RETURN(const Snapshot folded, FoldRun(lease, editor));",
+         "AG_ASSIGN_OR_RETURN(const Snapshot folded, editor.ReadSnapshot());"),
+    ]),
+    # A power cut shows it, and kill -9 does not.
+    Break("acknowledgement before sync", [
+        (_LEVELDB + "store.cc",
+         "AG_ASSIGN_OR_RETURN(AcceptRunRequest accept, Decode<AcceptRunRequest>(unpacker));",
+         "AG_ASSIGN_OR_RETURN(AcceptRunRequest accept, Decode<AcceptRunRequest>(unpacker));\n"
+         "      sync = false;"),
+    ], harness=False),
+    # In the executor's order of commit and replies, which the simulation has instead of it.
+    Break("acknowledgement before commit", [
+        (_LEVELDB + "store.h",
+         "  std::vector<Notice> TakeNotices()",
+         "  std::vector<StoreReply> TakeReplies() { return std::exchange(replies_, {}); }\n"
+         "  std::vector<Notice> TakeNotices()"),
+        (_LEVELDB + "executor.cc",
+         "  heads_.CommitBegins();\n",
+         "  heads_.CommitBegins();\n"
+         "  SendReplies(store_.TakeReplies());\n"
+         "  std::this_thread::sleep_for(std::chrono::milliseconds(30));\n"),
+    ], simulation=False),
+    Break("grant without a new epoch", [
+        (_LEVELDB + "store_grants.cc", "  ++lease.row.epoch;\n", ""),
+    ]),
+    Break("key not in the commit of its run", [
+        (_LEVELDB + "store.h",
+         "  uint64_t remote_tools_version_ = 0;\n",
+         "  uint64_t remote_tools_version_ = 0;\n"
+         "  std::vector<std::pair<Deadline, std::function<void()>>> late_keys_;\n"),
+        (_LEVELDB + "store.h", "#include <deque>\n", "#include <deque>\n#include <functional>\n"),
+        (_LEVELDB + "store_accepted.cc",
+         "if (accept.key) StageKey(accept, thread, micros);",
+         "if (accept.key) {\n"
+         "    late_keys_.emplace_back(MonotonicClock::now() + std::chrono::milliseconds(50),\n"
+         "                            [this, accept, thread, micros] {\n"
+         "                              StageKey(accept, thread, micros);\n"
+         "                              transaction_.Accept(false);\n"
+         "                            });\n"
+         "  }"),
+        (_LEVELDB + "store.cc",
+         "  if (now >= next_waiter_) ExpireWaiters(now);\n",
+         "  for (auto& [due, store_key] : std::exchange(late_keys_, {})) {\n"
+         "    if (due <= now) {\n"
+         "      store_key();\n"
+         "    } else {\n"
+         "      late_keys_.emplace_back(due, store_key);\n"
+         "    }\n"
+         "  }\n"
+         "  if (now >= next_waiter_) ExpireWaiters(now);\n"),
+    ]),
+    Break("reader not woken", [
+        (_LEVELDB + "executor.cc",
+         "if (!followers_.empty()) ResumeFollowers(followers_.TakeChanged(changed_runs));",
+         "(void)changed_runs;"),
+        (_LEVELDB + "followers.cc",
+         "  if (thread.version != version) return Outcome::kChanged;\n", "  (void)version;\n"),
+    ], harness=False),
+    Break("unknown effect repeated", [
+        ("engine/run/context/lost_calls.cc",
+         "  if (fate.repeatable) return std::nullopt;\n", "  return std::nullopt;\n"),
+    ], simulation=False),
+]
+
+
+def _copy_sources():
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=_ROOT, check=True, capture_output=True)
+    for name in files.stdout.decode().split("\0"):
+        source, target = _ROOT / name, _COPY / name
+        if not name or not source.is_file():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, target)
+            target.chmod(source.stat().st_mode)
+
+
+def _edit(edits):
+    for name, old, new in edits:
+        path = _COPY / name
+        text = path.read_text()
+        if text.count(old) != 1:
+            raise SystemExit(f"{name} has changed: the break is to be written again: {old!r}")
+        path.write_text(text.replace(old, new))
+
+
+def _build(broken):
+    # Laid out like the checkout, so that ccache knows everything but the break.
+    environment = os.environ | {"CCACHE_BASEDIR": str(_COPY), "CCACHE_NOHASHDIR": "1"}
+    quiet = {"check": True, "stdout": subprocess.DEVNULL, "env": environment}
+    subprocess.run(["cmake", "-S", _COPY, "-B", _BUILD, "-G", "Ninja",
+                    "-DCMAKE_BUILD_TYPE=Release"], **quiet)
+    targets = ["prove_simulation"] if broken.simulation else []
+    targets += ["ngx_http_agent_graph_module", "t/graphs/proving.so", "agent-extract"]
+    subprocess.run(["ninja", "-C", _BUILD, *targets], **quiet)
+
+
+def _run(command):
+    """Returns what was found; empty: nothing."""
+    environment = os.environ | {"AGENT_GRAPH_BUILD": str(_BUILD)}
+    environment.pop("AGENT_GRAPH_MODULE", None)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    lines = [line for line in done.stdout.splitlines()
+             if line.startswith(("seed ", "VIOLATED")) and ":" in line]
+    return lines[0] if lines else f"exit code {done.returncode}"
+
+
+def _try(broken):
+    """Returns true if whoever should see the break has seen it."""
+    began = time.monotonic()
+    _copy_sources()
+    _edit(broken.edits)
+    _build(broken)
+    print(f"{broken.name} (built in {time.monotonic() - began:.0f} s)", flush=True)
+    seen = True
+    if broken.simulation:
+        found = _run([_BUILD / "prove_simulation", "--schedules", str(_SCHEDULES)])
+        print(f"  simulation: {found or 'NOT FOUND'}", flush=True)
+        seen = bool(found)
+    if broken.harness:
+        found = _run(["/usr/bin/python3", _ROOT / "t" / "prove" / "prove.py", str(_KILLS), "1"])
+        print(f"  harness: {found or 'NOT FOUND'}", flush=True)
+        seen = bool(found) and seen
+    return seen
+
+
+def main():
+    wanted = sys.argv[1:]
+    chosen = [broken for broken in BREAKS if not wanted or broken.name in wanted]
+    missed = [broken.name for broken in chosen if not _try(broken)]
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} broken copies were found")
+    return 1 if missed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
