@@ -126,6 +126,8 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
 
   const std::string& error() const { return error_; }
   size_t error_offset() const { return error_offset_; }
+  // The library's own words about text that is not JSON.
+  const std::string& cause() const { return cause_; }
 
   bool null() override { return Count() && tree_.null(); }
   bool boolean(bool value) override { return Count() && tree_.boolean(value); }
@@ -165,8 +167,8 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
       // `position` counts the bytes that were read. An error inside a token is at its last byte; an
       // unexpected token starts before that.
       error_offset_ = position - 1;
-      const bool within =
-          std::string_view(cause.what()).find("; last read: '") != std::string::npos;
+      cause_ = cause.what();
+      const bool within = cause_.find("; last read: '") != std::string::npos;
       if (!within) error_offset_ = progress_->TokenStart(error_offset_);
     }
     // nlohmann reports a number that cannot be represented as out_of_range, id 4xx.
@@ -206,6 +208,7 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   KeyLedger ledger_;
   std::string error_;
   size_t error_offset_ = 0;
+  std::string cause_;
 };
 
 // Length of the valid UTF-8 sequence at `position`; 0 if there is none.
@@ -231,6 +234,38 @@ size_t Utf8SequenceLength(std::string_view text, size_t position) {
   return length;
 }
 
+bool IsLetter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+
+bool IsLetterOrDigit(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+// The usual mistakes of people who write JSON. The parser has stopped at `offset` because of
+// `cause`. Empty: none of them.
+std::string_view UsualMistake(std::string_view text, size_t offset, std::string_view cause) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto because = [&](const char* words) { return cause.find(words) != cause.npos; };
+  if (offset >= text.size()) return "it ends too early";
+  const char found = text[offset];
+  const std::string_view before = text.substr(0, offset);
+  const size_t at = before.find_last_not_of(kBlanks);
+  const char last = at == before.npos ? '\0' : before[at];
+  if (because("invalid string")) return found == '\n' ? "a text must end on its line" : "";
+  if (because("expected end of input")) return "nothing may follow the end";
+  if (found == '/' || found == '#') return "JSON has no comments";
+  if (found == '\'') return "texts need double quotes";
+  if (because("object separator")) return "a colon is missing before it";
+  if (found == '}' || found == ']') return last == ',' ? "the comma before it must go" : "";
+  if (found == ':' || found == ',' || last == '\0') return "";
+  if (std::string_view(",:{[").find(last) != std::string_view::npos) {
+    return IsLetter(found) ? "texts need double quotes" : "";
+  }
+  const bool is_one_word = at + 1 == offset && IsLetterOrDigit(last) && IsLetterOrDigit(found);
+  return is_one_word ? "" : "a comma is missing before it";
+}
+
 }  // namespace
 
 Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
@@ -251,7 +286,12 @@ Result<json> ParseConfigurationJson(std::string_view text) {
   Progress progress(text);
   BoundedTreeBuilder builder(root, {.unique_keys = true}, &progress);
   if (!json::sax_parse(progress.begin(), progress.end(), &builder)) {
-    return InvalidArgument(builder.error()).WithDetail(LineAndColumn(text, builder.error_offset()));
+    std::string message = builder.error();
+    if (message == kNotValid) {
+      const std::string_view mistake = UsualMistake(text, builder.error_offset(), builder.cause());
+      if (!mistake.empty()) message.append(": ").append(mistake);
+    }
+    return InvalidArgument(message).WithDetail(LineAndColumn(text, builder.error_offset()));
   }
   return root;
 }

@@ -81,10 +81,15 @@ std::string FindBeside(const std::string& name, const ElfLibraries& needed,
 
 }  // namespace
 
+std::string OpenProblem(const std::string& path, int error) {
+  const bool is_not_built = error == ENOENT && path.ends_with(".so");
+  return "cannot be opened: " + ErrnoText(error) + (is_not_built ? " (compile it first)" : "");
+}
+
 Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) {
   // O_NONBLOCK: a FIFO or a terminal is refused below instead of blocking here.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file) return InvalidArgument(path + ": cannot be opened: " + ErrnoText(errno));
+  if (!file) return InvalidArgument(path + ": " + OpenProblem(path, errno));
   auto version = [&]() -> Version {
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return {};

@@ -37,6 +37,9 @@ struct SealedFile {
   std::vector<SealedLibrary> libraries = {};
 };
 
+// The reason why open() has failed for a file that would be copied.
+std::string OpenProblem(const std::string& path, int error);
+
 // The descriptor of the copy; -1 if there is none.
 inline int DescriptorOf(const SealedCopy& copy) {
   return copy == nullptr ? -1 : copy->content.get();

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 
-#include "base/errno_text.h"
 #include "base/file_content.h"
 #include "base/file_descriptor.h"
 #include "base/text_position.h"
@@ -25,7 +24,7 @@ Result<std::string> Read(const std::string& module, const SealedCopy& copy) {
     opened = FileDescriptor(open(module.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     fd = opened.get();
   }
-  if (fd < 0) return GraphFailure("cannot be opened: " + ErrnoText(errno));
+  if (fd < 0) return GraphFailure(OpenProblem(module, errno));
   Result<std::string> content = ReadFileContent(fd, ModuleBytesMax(module));
   return content.ok() ? content : GraphFailure(content.status().message());
 }

@@ -135,7 +135,9 @@ Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
                                const std::string& symbol) {
   Libraries libraries;
   if (copy != nullptr) AG_RETURN_IF_ERROR(libraries.Load(*copy));
-  const std::string name = copy == nullptr ? path : DescriptorPath(DescriptorOf(copy));
+  // dlopen searches for a name without a slash in the folders of the system.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  const std::string name = copy == nullptr ? file : DescriptorPath(DescriptorOf(copy));
   // Never closed: threads, static objects and exceptions of the graph may exist longer than we can
   // know.
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,6 @@
 #include "models/model_call.h"
 
+#include <optional>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -10,6 +11,7 @@
 #include "models/retry.h"
 #include "net/retry_after.h"
 #include "net/sse.h"
+#include "net/url.h"
 
 namespace agent_graph::models {
 namespace {
@@ -40,6 +42,14 @@ std::string ErrorText(const std::string& body) {
   return text->is_string() ? text->get<std::string>() : std::string();
 }
 
+// The address of a call for the log: without a query and a password.
+std::string LoggedAddress(const std::string& url) {
+  const std::optional<net::Url> parts = net::ParseUrl(url);
+  if (!parts) return "no address";
+  return parts->scheme + "://" + net::HostHeader(*parts) +
+         parts->path.substr(0, parts->path.find('?'));
+}
+
 }  // namespace
 
 ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
@@ -53,6 +63,7 @@ ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation&
 
 Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
   event_bytes_max_ = request.reply_bytes_max;
+  address_ = LoggedAddress(request.url);
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   Result<ModelReply> reply = ReadReply(**call);
@@ -68,7 +79,8 @@ Result<ModelReply> ModelCall::ReadReply(net::HttpCall& call) {
   const std::string_view type = (*head)->Header("content-type");
   if (type.find("json") != std::string_view::npos) return ReadWhole(call);
   if (type.find("html") != std::string_view::npos) {
-    return Status(StatusCode::kModel, "the model provider answered with HTML");
+    return WithAdvice(Status(StatusCode::kModel, "the model provider answered with HTML"),
+                      "base_url");
   }
   return ReadStream(call);
 }
@@ -143,9 +155,10 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
       body.ok() ? OneLine(ErrorText(*body), kRefusalTextBytesMax) : std::string();
   // Texts about a credential are only for the operator.
   if (head.status == 401 || head.status == 403) {
-    return Status(StatusCode::kModel, text).WithDetail(reason);
+    return WithAdvice(Status(StatusCode::kModel, text).WithDetail(reason), "api_key");
   }
-  return Status(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
+  const Status refusal(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
+  return head.status == 404 ? WithAdvice(refusal, "model and base_url") : refusal;
 }
 
 Status ModelCall::LostReply(const Status& status) {
@@ -158,8 +171,16 @@ Status ModelCall::TransportStatus(const Status& status) const {
       status.code() == StatusCode::kInternal) {
     return status;
   }
-  return Status(StatusCode::kModel, "the model provider failed: " + status.message())
-      .WithDetail(status.detail());
+  return WithAdvice(Status(StatusCode::kModel, "the model provider failed: " + status.message())
+                        .WithDetail(status.detail()),
+                    "base_url, and that its server runs");
+}
+
+Status ModelCall::WithAdvice(Status status, std::string_view what) const {
+  std::string detail = status.detail();
+  if (!detail.empty()) detail += "; ";
+  detail.append("asked ").append(address_).append("; check ").append(what);
+  return status.WithDetail(std::move(detail));
 }
 
 Status ModelCall::WithoutSecret(const Status& status) const {

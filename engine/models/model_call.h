@@ -40,6 +40,8 @@ class ModelCall {
   // The connection failed before the end of the reply.
   Status LostReply(const Status& status);
   Status TransportStatus(const Status& status) const;
+  // Adds for the log where the request went, and which settings of the model to check.
+  Status WithAdvice(Status status, std::string_view what) const;
   Status WithoutSecret(const Status& status) const;
 
   const net::HttpClient& client_;
@@ -47,6 +49,7 @@ class ModelCall {
   const std::function<Status(const ModelDelta&)>& on_delta_;
   const std::string& secret_;
   ReplyBuilder& builder_;
+  std::string address_;
   size_t event_bytes_max_ = 0;  // one event may contain the whole reply
   bool delivered_ = false;      // a piece was passed to on_delta
   bool may_repeat_ = false;

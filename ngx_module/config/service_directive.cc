@@ -144,7 +144,13 @@ void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
 // it names.
 char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies) {
   Result<std::string> text = ReadWholeFile(service.file);
-  if (!text.ok()) return RefuseFile(cf, service, text.status());
+  if (!text.ok()) {
+    const bool is_relative = !View(static_cast<ngx_str_t*>(cf->args->elts)[2]).starts_with('/');
+    return RefuseFile(cf, service,
+                      is_relative ? InvalidArgument(text.status().message() +
+                                                    "; the path starts at the folder of nginx.conf")
+                                  : text.status());
+  }
   Result<settings::Settings> loaded = settings::Load(service.file, *text, StartEnvironment());
   if (!loaded.ok()) return RefuseFile(cf, service, loaded.status());
   if (Status copied = service::CopyFiles(*loaded, copies); !copied.ok()) {
@@ -162,7 +168,7 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies)
 void CreateParents(const std::string& directory) {
   for (size_t slash = directory.find('/', 1); slash != std::string::npos;
        slash = directory.find('/', slash + 1)) {
-    // Ignored: if it matters, nginx fails to create the directory and reports that.
+    // Ignored: if it matters, CheckStateDirectories reports it.
     (void)mkdir(directory.substr(0, slash).c_str(), kStateParentMode);
   }
 }
@@ -230,6 +236,16 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
   while (state.size() > 1 && state.ends_with('/')) state.pop_back();
   if (!FullName(cf, View(arguments[2]), true, service->file)) return kFailed;
   if (!FullName(cf, state, false, service->state_directory)) return kFailed;
+
+  for (const auto& other : *main.services) {
+    if (other->state_directory != service->state_directory) continue;
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "agent_graph_service \"%s\": has the state directory %s of service \"%s\"; "
+                       "give each its own with state=",
+                       service->name.c_str(), service->state_directory.c_str(),
+                       other->name.c_str());
+    return kFailed;
+  }
 
   // "nginx -s" needs only the pid file: a broken service must not prevent stopping nginx.
   if (ngx_process != NGX_PROCESS_SIGNALLER) {

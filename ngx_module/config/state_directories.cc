@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -13,6 +14,8 @@
 
 namespace agent_graph::nginx {
 namespace {
+
+constexpr char kOtherUser[] = "belongs to another user than nginx's workers (chown -R)";
 
 bool OwnedByWorkers(const struct stat& status, const ngx_core_conf_t* core) {
   if (geteuid() != 0) return status.st_uid == geteuid();
@@ -39,7 +42,7 @@ std::string StateFault(const std::string& path, const struct stat& status,
                        const ngx_core_conf_t* core) {
   if (!S_ISDIR(status.st_mode)) return "is not a directory";
   // nginx changes the owner of a directory of root to the workers' user.
-  if (status.st_uid != geteuid() && !OwnedByWorkers(status, core)) return "belongs to another user";
+  if (status.st_uid != geteuid() && !OwnedByWorkers(status, core)) return kOtherUser;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return "is open to group or others (chmod 700)";
   }
@@ -53,12 +56,20 @@ std::string EntryFault(const std::string& path, const ngx_core_conf_t* core) {
     struct stat status;
     const std::string entry = path + name;
     if (stat(entry.c_str(), &status) != 0) continue;
-    std::string fault = OwnedByWorkers(status, core) ? std::string() : "belongs to another user";
+    std::string fault = OwnedByWorkers(status, core) ? std::string() : kOtherUser;
     if (fault.empty() && S_ISDIR(status.st_mode)) fault = FolderFault(entry, status);
     if (fault.empty()) fault = WriteFault(entry, status, S_IRUSR | S_IWUSR);
     if (!fault.empty()) return "cannot be used: " + entry + " " + fault;
   }
   return {};
+}
+
+// The reason why nginx cannot create a directory that does not exist; empty if it can.
+std::string CreationFault(const std::string& path) {
+  const std::string parent = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+  const int needed = W_OK | X_OK;
+  if (faccessat(AT_FDCWD, parent.c_str(), needed, AT_EACCESS) == 0) return {};
+  return "cannot be created in " + parent + ": " + ErrnoText(errno);
 }
 
 }  // namespace
@@ -72,10 +83,15 @@ ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
   return Guarded<ngx_int_t>(cf->log, NGX_ERROR, [&]() -> ngx_int_t {
     for (const auto& service : *main->services) {
       struct stat status;
-      // nginx creates a missing directory with mode 0700.
-      if (stat(service->state_directory.c_str(), &status) != 0) continue;
-      std::string fault = StateFault(service->state_directory, status, core);
-      if (fault.empty()) fault = EntryFault(service->state_directory, core);
+      const std::string& directory = service->state_directory;
+      std::string fault;
+      if (stat(directory.c_str(), &status) == 0) {
+        fault = StateFault(directory, status, core);
+        if (fault.empty()) fault = EntryFault(directory, core);
+      } else if (errno == ENOENT) {
+        // nginx creates it with mode 0700.
+        fault = CreationFault(directory);
+      }
       if (fault.empty()) continue;
       ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "agent_graph_service \"%s\": state directory %s %s",
                     service->name.c_str(), service->state_directory.c_str(), fault.c_str());

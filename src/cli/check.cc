@@ -5,6 +5,7 @@
 #include "cli/agent_file.h"
 #include "cli/command.h"
 #include "cli/json_place.h"
+#include "cli/user_code.h"
 #include "graph/load.h"
 #include "service/validation.h"
 #include "settings/load_file.h"
@@ -29,23 +30,30 @@ Status CheckService(const std::string& file, const Streams& streams) {
   for (const std::string& warning : settings->warnings) {
     std::fprintf(streams.out, "%s: warning: %s\n", file.c_str(), warning.c_str());
   }
-  const Status valid = service::Validate(*settings);
+  const std::string& graph = settings->agent.module;
+  const Result<std::string> valid = WithUserCode(graph, [&]() -> Result<std::string> {
+    AG_RETURN_IF_ERROR(service::Validate(*settings));
+    return std::string();
+  });
   if (!valid.ok()) {
-    const std::string& text = valid.message();
-    const bool has_file = text.starts_with(settings->agent.module) || text.starts_with("/");
+    const std::string text = valid.status().message();
+    const bool has_file = text.starts_with(graph) || text.starts_with("/");
     return Problem(WithPlaceInEither(has_file ? text : file + ": " + text, file, *settings));
   }
   std::fprintf(streams.out, "%s: the service and its graph %s are fine\n", file.c_str(),
-               settings->agent.module.c_str());
+               graph.c_str());
   return Status::Ok();
 }
 
 Status CheckGraphs(const AgentFile& agent, const Streams& streams) {
   for (const std::string& attribute : agent.attributes) {
-    const auto graph = graph::LoadGraph(agent.path, attribute);
-    if (!graph.ok()) return Problem(WithPlace(graph.status().message(), agent.path));
-    std::fprintf(streams.out, "%s: the graph %s is fine: %zu nodes\n", agent.path.c_str(),
-                 attribute.c_str(), (*graph)->nodes().size());
+    const Result<std::string> nodes = WithUserCode(agent.path, [&]() -> Result<std::string> {
+      AG_ASSIGN_OR_RETURN(const auto graph, graph::LoadGraph(agent.path, attribute));
+      return std::to_string(graph->nodes().size());
+    });
+    if (!nodes.ok()) return Problem(WithPlace(nodes.status().message(), agent.path));
+    std::fprintf(streams.out, "%s: the graph %s is fine: %s nodes\n", agent.path.c_str(),
+                 attribute.c_str(), nodes->c_str());
   }
   return Status::Ok();
 }

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/drawing.h"
 #include "cli/json_place.h"
+#include "cli/user_code.h"
 #include "graph/load.h"
 #include "settings/load_file.h"
 
@@ -44,12 +45,14 @@ Status RunDraw(const Arguments& arguments, const Streams& streams) {
     file = {.path = settings->agent.module, .attributes = {settings->agent.attribute}};
   }
   for (const std::string& attribute : file.attributes) {
-    const auto graph = graph::LoadGraph(file.path, attribute);
-    if (!graph.ok()) {
-      return Status(StatusCode::kGraph, WithPlace(graph.status().message(), file.path));
+    const Result<std::string> drawn = WithUserCode(file.path, [&]() -> Result<std::string> {
+      AG_ASSIGN_OR_RETURN(const auto graph, graph::LoadGraph(file.path, attribute));
+      return format->draw(PlaceNodes(*graph));
+    });
+    if (!drawn.ok()) {
+      return Status(StatusCode::kGraph, WithPlace(drawn.status().message(), file.path));
     }
-    const std::string drawn = format->draw(PlaceNodes(**graph));
-    std::fputs(drawn.c_str(), streams.out);
+    std::fputs(drawn->c_str(), streams.out);
   }
   return Status::Ok();
 }

@@ -1,4 +1,7 @@
 // agent-graph run: becomes an nginx that serves the agent of a folder.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "base/errno_text.h"
+#include "base/file_descriptor.h"
 #include "cli/command.h"
 #include "cli/installation.h"
 
@@ -68,6 +72,27 @@ Result<fs::path> WithPort(const fs::path& configuration, int64_t port) {
   return changed;
 }
 
+// nginx itself would say it five times, and try for seconds. Only for the address that `init` has
+// written: another one is the user's own.
+Status CheckPort(const fs::path& configuration, int64_t port) {
+  std::ifstream in(configuration, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  if (text.find("listen " + address) == std::string::npos) return Status::Ok();
+  const FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int reuse = 1;
+  setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<uint16_t>(port));
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(probe.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ||
+      errno != EADDRINUSE) {
+    return Status::Ok();
+  }
+  return Failure(address + " is in use by another program: stop it, or choose a port with --port");
+}
+
 Status Execute(std::vector<std::string> words) {
   std::vector<char*> vector;
   for (std::string& word : words) vector.push_back(word.data());
@@ -92,6 +117,7 @@ Status RunRun(const Arguments& arguments, const Streams& streams) {
   if (arguments.Has("port")) {
     AG_ASSIGN_OR_RETURN(configuration, WithPort(configuration, port));
   }
+  AG_RETURN_IF_ERROR(CheckPort(configuration, port));
   std::fprintf(streams.out, "Serving %s on http://127.0.0.1:%lld (Ctrl-C ends it)\n",
                directory.c_str(), static_cast<long long>(port));
   std::fflush(streams.out);

@@ -175,6 +175,9 @@ Status ReadExport(const Value& value, const std::string& directory, bool documen
   }
   bool file = module.ends_with(".so") || (documents_too && module.ends_with(".json"));
   if (!file) {
+    if (module.ends_with(".cc") || module.ends_with(".cpp")) {
+      return value.Error(module + " is source code: compile it, and name the .so file");
+    }
     if (module.find('/') != std::string::npos) {
       return value.Error(
           documents_too
@@ -285,7 +288,13 @@ void WarnAboutAccess(Settings& settings) {
   const AuthorizationSettings& authorization = settings.authorization;
   bool by_owner = authorization.policy == Policy::kOwnership ||
                   (authorization.policy == Policy::kRoles && authorization.isolate_by_owner);
-  if (settings.authentication.method == AuthenticationSettings::Method::kNone || !by_owner) return;
+  const bool anonymous = settings.authentication.method == AuthenticationSettings::Method::kNone;
+  if (anonymous && authorization.chosen && authorization.policy == Policy::kOwnership) {
+    settings.warnings.emplace_back(
+        "authorization: without auth all callers are the same user, so \"ownership\" keeps nobody "
+        "apart; set auth");
+  }
+  if (anonymous || !by_owner) return;
   if (settings.checkpointer.type == CheckpointerSettings::Type::kNone) {
     settings.warnings.emplace_back(
         "authorization: without a checkpointer threads have no owners, so callers may "

@@ -82,6 +82,17 @@ Status CheckParameter(const Value& model, const models::IntegerParameter& checke
       .ReadInteger(checked.minimum, checked.maximum, number);
 }
 
+// The provider's documents often show the whole address of a call.
+Status CheckBaseUrl(const Value& value, const std::string& base_url) {
+  for (const char* added : {"/chat/completions", "/messages"}) {
+    if (base_url.ends_with(added)) {
+      return value.Member("base_url")
+          .Error(std::string("must end before ") + added + ", which the service adds");
+    }
+  }
+  return Status::Ok();
+}
+
 Status CompleteModel(const Value& value, ProviderOptions& model) {
   const models::ProviderKind* provider = models::FindProviderKind(model.provider);
   if (provider == nullptr) {
@@ -92,7 +103,7 @@ Status CompleteModel(const Value& value, ProviderOptions& model) {
   }
   if (provider->base_url.empty()) return Status::Ok();
   if (model.model.empty()) return value.Error("needs the name of a model in \"model\"");
-  if (!model.base_url.empty()) return Status::Ok();
+  if (!model.base_url.empty()) return CheckBaseUrl(value, model.base_url);
   model.base_url = provider->base_url;
   // The key in the variable belongs to the provider's public address and is never sent to another
   // address unless the configuration says so.

@@ -1,6 +1,9 @@
 // Exports that must be rejected, each for a different reason.
 #include <agent_graph/agent_graph.h>
 
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 using namespace agent_graph;
@@ -12,6 +15,14 @@ void Throws(GraphBuilder&) {
 }
 void ThrowsNumber(GraphBuilder&) {
   throw 42;
+}
+void Crashes(GraphBuilder&) {
+  std::puts("before the crash");
+  std::fflush(stdout);
+  std::raise(SIGSEGV);
+}
+void Leaves(GraphBuilder&) {
+  std::_Exit(0);
 }
 void Empty(GraphBuilder&) {}
 
@@ -25,6 +36,8 @@ constexpr AbiRecord Changed(void (*change)(AbiRecord& abi)) {
 
 AGENT_GRAPH_EXPORT(throwing, Throws)
 AGENT_GRAPH_EXPORT(throwing_number, ThrowsNumber)
+AGENT_GRAPH_EXPORT(crashing, Crashes)
+AGENT_GRAPH_EXPORT(leaving, Leaves)
 AGENT_GRAPH_EXPORT(empty, Empty)
 
 #define EXPORT_WITH(attribute, magic, change)                                      \

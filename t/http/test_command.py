@@ -172,3 +172,18 @@ def test_check_agrees_with_nginx(make_service):
     assert reason in service.refusal()
     path = service.directory / "conf" / "service.json"
     assert re.match(rf"agent-graph: {path}:\d+:\d+: {reason}", command("check", path, code=1))
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("crashing", r"loading the graph crashed \(Segmentation fault\)"),
+    ("leaving", "loading the graph ended the process"),
+])  # fmt: skip
+def test_a_graph_that_crashes_ends_only_its_own_process(make_service, name, reason):
+    """The same line from nginx -t, check and draw; it names the file."""
+    module = environment.BUILD / "t" / "graphs" / "broken.so"
+    line = f"{module}: {reason}"
+    for printed in (command("check", f"{module}:{name}", code=1), command("draw", f"{module}:{name}", code=1)):
+        assert re.search(f"^agent-graph: {line}$", printed, re.M), printed
+    service = make_service({"agent": f"{module}:{name}"})
+    assert re.search(f"service.json: {line}", service.refusal())
+    assert re.search(line, command("check", service.directory / "conf" / "service.json", code=1))

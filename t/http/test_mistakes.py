@@ -11,8 +11,11 @@ import pytest
 
 from harness import environment
 from harness.agents import DEMO
+from harness.command import command
+from harness.http_service import HttpService
 from harness.ports import free_port
 
+_SERVICE = "agent_graph_service test service.json"
 
 
 def _openai(**other):
@@ -46,14 +49,24 @@ def _line(printed):
 
 
 @pytest.mark.parametrize("settings, words", [
+    ('{\n  "agent": "graphs/support.json:app",\n}', ["service.json:3:1: not valid JSON: the comma before it must go"]),
+    ('{\n  "agent": "graphs/support.json:app"\n  "store": "none"\n}',
+     ["service.json:3:3: not valid JSON: a comma is missing before it"]),
+    ('{\n  // my agent\n  "agent": "graphs/support.json:app"\n}',
+     ["service.json:2:3: not valid JSON: JSON has no comments"]),
+    ("{'agent': 'graphs/support.json:app'}", ["service.json:1:2: not valid JSON: texts need double quotes"]),
     (DEMO | {"modles": {}}, ["service.json: modles: unknown key; did you mean models?"]),
     (_openai(base_ulr="http://x"), ["models.default.base_ulr: unknown key; did you mean base_url?"]),
     (_openai(), ["models.default: needs an api_key, or OPENAI_API_KEY in the environment"]),
     (_openai(api_key="${OPENAI_KEY}"), ["models.default.api_key: environment variable OPENAI_KEY is not set"]),
     (_openai(provider="opnai"), ['models.default.provider: "opnai" is not one of demo, openai']),
     (_openai(base_url="api.openai.com/v1"), ["models.default.base_url: must start with http:// or https://"]),
+    (_openai(base_url="https://api.openai.com/v1/chat/completions", api_key="k"),
+     ["models.default.base_url: must end before /chat/completions, which the service adds"]),
     (DEMO | {"agent": "graphs/support.json"}, ["agent: must be <module>:<attribute>, such as"]),
     (DEMO | {"agent": "graphs/support.json:main"}, ['there is no graph "main"; the document has: app']),
+    (DEMO | {"agent": "graphs/mine.cc:app"}, ["agent: graphs/mine.cc is source code: compile it, and name the .so"]),
+    (DEMO | {"agent": "graphs/mine.so:app"}, ["graphs/mine.so: cannot be opened", "(compile it first)"]),
     (DEMO | {"agent": f"{environment.BUILD}/t/graphs/unresolved.so:app"},
      ["unresolved.so: cannot be loaded: undefined symbol", "compile it again"]),
     (DEMO | {"agent": "role.json:app"},
@@ -87,7 +100,12 @@ def test_in_service_json(make_service, settings, words):
 
 
 @pytest.mark.parametrize("before, after, words", [
+    (_SERVICE, "agent_graph_service test servise.json",
+     ["conf/servise.json: No such file or directory; the path starts at the folder of nginx.conf", "nginx.conf:"]),
     ("agent_graph test;", "agent_graph tset;", ['unknown service "tset", declare it before with "agent_graph_service"']),
+    (_SERVICE, "agent_graph_service other service.json state=state/test; " + _SERVICE,
+     ['agent_graph_service "test": has the state directory', 'of service "other"; give each its own with state=']),
+    ("state=state/test", "state=/proc/a/b", ["state directory /proc/a/b cannot be created in /proc/a: No such file"]),
     ("state=state/test", "state=conf/service.json", ["state directory", "is not a directory"]),
     ("location / {", "location ~ ^/a {", ['which is no plain prefix, needs "agent_graph_base_path"']),
 ])  # fmt: skip
@@ -107,10 +125,15 @@ def test_a_state_folder_that_others_may_read(make_service):
     assert "is open to group or others (chmod 700)" in _line(service.refusal())
 
 
-def test_a_secret_that_can_be_guessed(make_service):
-    variables = {"JWT_SECRET_KEY": "secret", "JWT_ALGORITHM": "HS256"}
-    accepted, printed = make_service(DEMO | {"auth": "jwt"}).test_configuration(extra_environment=variables)
-    assert accepted and "service.json: JWT_SECRET_KEY: has less than 32 bytes and can be guessed" in printed
+@pytest.mark.parametrize("settings, variables, warning", [
+    (DEMO | {"auth": "jwt"}, {"JWT_SECRET_KEY": "secret", "JWT_ALGORITHM": "HS256"},
+     "JWT_SECRET_KEY: has less than 32 bytes and can be guessed"),
+    (DEMO | {"authorization": "ownership"}, {},
+     'authorization: without auth all callers are the same user, so "ownership" keeps nobody apart; set auth'),
+])  # fmt: skip
+def test_warnings(make_service, settings, variables, warning):
+    accepted, printed = make_service(settings).test_configuration(extra_environment=variables)
+    assert accepted and f"service.json: {warning}" in printed
 
 
 # Messages of nginx itself: docs/install.md explains them.
@@ -152,14 +175,54 @@ def test_messages_of_nginx_are_explained(make_service, mistake):
     assert _is_explained(_line(service.refusal()))
 
 
-def test_a_port_that_is_in_use(make_service):
-    service = make_service(DEMO)
+@pytest.mark.skipif(environment.SANITIZER != "", reason="agent-graph run starts nginx without the sanitizer's options")
+def test_a_port_that_is_in_use(make_service, directory):
+    folder = directory / "agent"
+    command("init", folder)
     with socket.socket() as taken:
         port = free_port()
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", port))
         taken.listen()
+        printed = command("run", folder, "--port", port, code=1)
+        assert printed == (
+            f"agent-graph: 127.0.0.1:{port} is in use by another program: stop it, or choose a port with --port\n"
+        )
+        service = make_service(DEMO)
         service.configure(service.configuration.replace(f"127.0.0.1:{service.port}", f"127.0.0.1:{port}"))
         service.error_log.allow(r"\[emerg\]")
         code, printed = service.run()
-    assert code != 0 and _is_explained(printed)
+        assert code != 0 and _is_explained(printed)
+
+
+# Mistakes that only a request finds: one line in the error log says where the request went.
+
+
+def _reply(status, body, kind="application/json"):
+    return HttpService(lambda *_: (status, kind, body))
+
+
+@pytest.mark.parametrize("status, body, kind, advice", [
+    (401, '{"error": {"message": "Incorrect API key"}}', "application/json", "Incorrect API key; asked {url}; check api_key"),
+    (404, '{"error": {"message": "no model gpt-5o"}}', "application/json", "no model gpt-5o (asked {url}; check model and base_url"),
+    (404, "<html>", "text/html", "HTTP 404 (asked {url}; check model and base_url"),
+    (200, "<html>", "text/html", "with HTML (asked {url}; check base_url"),
+])  # fmt: skip
+def test_a_provider_that_refuses(start_service, status, body, kind, advice):
+    provider = _reply(status, body, kind)
+    service = start_service(_openai(base_url=provider.url + "/v1", api_key="k", retries_max=0))
+    service.error_log.allow(r"\[error\]")
+    assert service.invoke("hello").status == 500
+    provider.close()
+    expected = advice.format(url=provider.url + "/v1/chat/completions")
+    assert service.error_log.lines(r"node MAIN: .*" + re.escape(expected)), service.error_log.text()
+
+
+def test_a_provider_that_is_not_there(start_service):
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    service = start_service(_openai(base_url=url, api_key="k", retries_max=0))
+    service.error_log.allow(r"\[error\]")
+    reply = service.invoke("hello")
+    assert reply.status == 500 and url not in reply.text
+    expected = f"asked {url}/chat/completions; check base_url, and that its server runs"
+    assert service.error_log.lines(re.escape(expected)), service.error_log.text()

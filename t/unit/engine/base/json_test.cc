@@ -76,10 +76,39 @@ TEST(ParseConfigurationJson, FailuresHaveALineAndAColumn) {
     EXPECT_EQ(FileProblem("/etc/service.json", value.status()),
               "/etc/service.json:" + std::string(one.place) + ": " + value.status().message());
   }
-  EXPECT_EQ(ParseConfigurationJson("{}\n{").status().message(), "not valid JSON");
   const std::string deep = "{\"a\":\n" + std::string(200, '[');
   EXPECT_EQ(ParseConfigurationJson(deep).status().detail(), "2:128");
   EXPECT_EQ(ParseConfigurationJson(std::string("[\n1\0]", 6)).status().detail(), "2:2");
+}
+
+TEST(ParseConfigurationJson, NamesTheUsualMistakes) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{\"a\": 1,\n}", ": the comma before it must go"},
+      {"{\"a\": [1, 2,]}", ": the comma before it must go"},
+      {"{\"a\": 1\n\"b\": 2}", ": a comma is missing before it"},
+      {"{\"a\": \"x\" \"b\": 2}", ": a comma is missing before it"},
+      {"[{} {}]", ": a comma is missing before it"},
+      {"{\"a\" 1}", ": a colon is missing before it"},
+      {"{\"a\" \"x\"}", ": a colon is missing before it"},
+      {"{\n // why\n \"a\": 1}", ": JSON has no comments"},
+      {"{\"a\": 1} # why", ": nothing may follow the end"},
+      {"{}\n{", ": nothing may follow the end"},
+      {"{'a': 1}", ": texts need double quotes"},
+      {"{a: 1}", ": texts need double quotes"},
+      {"{\"a\": True}", ": texts need double quotes"},
+      {"{\"a\": \"x\ny\"}", ": a text must end on its line"},
+      {"{\"a\": \"\xff\"}", ""},
+      {"{\"a\": 01}", ""},
+      {"{\"a\": nul}", ""},
+      {"{\"a\": {]", ""},
+      {"{\"a\": 1", ": it ends too early"},
+      {"", ": it ends too early"},
+  };
+  for (const auto& [text, mistake] : cases) {
+    EXPECT_EQ(ParseConfigurationJson(text).status().message(),
+              "not valid JSON" + std::string(mistake))
+        << text;
+  }
 }
 
 TEST(FileProblem, OfTheWholeFileHasNoPlace) {

@@ -250,7 +250,8 @@ TEST_F(OpenAiTest, KeepsItsKeyToItself) {
       100, WholeReply("401 Unauthorized", R"({"error":{"message":"wrong key top-secret"}})"));
   Status status = Call(refused.server()).reply.status();
   EXPECT_EQ(status.message(), "the model provider answered HTTP 401");
-  EXPECT_EQ(status.detail(), "wrong key ***");
+  EXPECT_EQ(status.detail(), "wrong key ***; asked " +
+                                 refused.server().url("/v1/chat/completions") + "; check api_key");
 
   Recovering echo(100, WholeReply("400 Bad", R"({"error":"key top-secret, top-secret"})"));
   status = Call(echo.server()).reply.status();

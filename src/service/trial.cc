@@ -1,0 +1,117 @@
+#include "service/trial.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/errno_text.h"
+#include "base/file_descriptor.h"
+
+namespace agent_graph::service {
+namespace {
+
+// The first byte of a report.
+constexpr char kSucceeded = '+';
+constexpr char kFailed = '-';
+
+Status Fault(const std::string& text) {
+  return Status(StatusCode::kGraph, text);
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+[[noreturn]] void RunChild(const Trial& trial, int report) {
+  Result<std::string> result = Fault("unexpected exception");
+  try {
+    result = trial.function(report);
+  } catch (const std::exception& error) {
+    result = Fault(std::string("unexpected exception: ") + error.what());
+  } catch (...) {
+    // Has its text already.
+  }
+  std::string text = result.ok() ? kSucceeded + *result : kFailed + result.status().message();
+  text.resize(std::min(text.size(), trial.bytes_max));
+  _exit(WriteAll(report, text) ? 0 : 1);
+}
+
+// Reads until the child closes its end. False: the time is over.
+bool ReadReport(int fd, const Trial& trial, std::string& report) {
+  const Deadline deadline = MonotonicClock::now() + trial.limit;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicClock::now());
+    if (left.count() <= 0) return false;
+    struct pollfd wait = {.fd = fd, .events = POLLIN, .revents = 0};
+    const int ready = poll(&wait, 1, static_cast<int>(left.count()) + 1);
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
+    std::array<char, 4096> buffer;
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return true;
+    report.append(buffer.data(), static_cast<size_t>(count));
+    if (report.size() > trial.bytes_max) return true;
+  }
+}
+
+// The reason why there is no report.
+std::string Fate(const Trial& trial, bool in_time, bool reaped, int wait_status) {
+  if (!in_time) return "takes longer than " + std::to_string(trial.limit.count()) + " seconds";
+  if (!reaped || !WIFSIGNALED(wait_status)) return "ended the process";
+  const char* signal = sigdescr_np(WTERMSIG(wait_status));
+  return std::string("crashed (") + (signal != nullptr ? signal : "a signal") + ")";
+}
+
+}  // namespace
+
+Result<std::string> TryInChild(const Trial& trial) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Fault("no pipe: " + ErrnoText(errno));
+  const FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+
+  // A handler of the caller, such as nginx's, must not reap the child first.
+  sigset_t children, previous;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &children, &previous);
+  const pid_t child = fork();
+  if (child == 0) RunChild(trial, writing.get());
+  const int fork_error = errno;
+  writing.Reset();
+  std::string report;
+  std::string fate = "needs a process: " + ErrnoText(fork_error);
+  if (child > 0) {
+    const bool in_time = ReadReport(reading.get(), trial, report);
+    // Ends a child that hangs, and one whose threads would keep it.
+    kill(child, SIGKILL);
+    int wait_status = 0;
+    const bool reaped = waitpid(child, &wait_status, 0) == child;
+    fate = Fate(trial, in_time, reaped, wait_status);
+    if (!in_time) report.clear();
+  }
+  sigprocmask(SIG_SETMASK, &previous, nullptr);
+  if (report.empty()) return Fault(trial.graph + ": loading the graph " + fate);
+  if (report[0] == kFailed) return Fault(report.substr(1));
+  return report.substr(1);
+}
+
+}  // namespace agent_graph::service
