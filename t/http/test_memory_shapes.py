@@ -74,7 +74,7 @@ def test_each_worker_has_the_bound(start_service):
 
 
 def test_large_messages_of_sockets_take_turns(start_service):
-    service = start_watched(start_service, _SETTINGS)
+    service = start_watched(start_service, _SETTINGS, location="agent_graph_ws_ping off;")
     assert service.invoke("hi").status == 200
     message = frame(TEXT, json.dumps({"messages": [user("x" * 1_000_000) for _ in range(2)]}))
     sockets = [open_socket(service) for _ in range(30)]
