@@ -11,7 +11,7 @@
 namespace agent_graph::auth {
 namespace {
 
-using Policy = AuthorizationSettings::Policy;
+using Policy = settings::AuthorizationSettings::Policy;
 
 class CustomBackends : public GuardTest {
  protected:
