@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "app.nodes.0.type: must be one of agent, tools, reply, graph, live_agent"},
         DocumentMistake{
             WithNode(R"({"name":"A","type":"agent","promt":"x"})"),
-            "app.nodes.0.promt: unknown key; valid keys: model, name, output_field, "
+            "app.nodes.0.promt: unknown key; valid keys: model, name, once, output_field, "
             "parameters, retry, stream, system_prompt, timeout_ms, tool_node, tools_tags, type"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","model":7})"),
                         "app.nodes.0.model: must be a string"},
