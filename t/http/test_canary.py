@@ -51,7 +51,7 @@ class Crowd:
             for method, path, operation in self.openapi.operations()
             if "x-permission" in operation
         ]
-        self.known = {name: ["unknown"] for name in _IDS} | {"thread_id": list(_THREADS)}
+        self.known = {name: ["unknown"] for name in (*_IDS, "model")} | {"thread_id": list(_THREADS)}
         self.statuses = {}
         self.turns = 0  # in live sessions
 
@@ -114,6 +114,8 @@ class Crowd:
                 marked["thread_id"] = self.random.choice(_THREADS)
             if key in ("metadata", "state", "initial_state"):
                 marked["note"] = self._canary(user)
+            if key == "metadata":  # here a client of another protocol names a thread
+                marked["thread_id"] = self.random.choice(_THREADS)
             return marked
         if isinstance(value, list):
             return [self._marked(entry, user, key) for entry in value]
