@@ -1,7 +1,7 @@
 #!/bin/bash
 # test-deb.sh [SUITE]   Tries the packages of build/deb in a clean Debian: install, make agents as the
-# quickstart says, serve, upgrade while a stream runs, remove, install again, purge. It needs root, and Debian's mirror for the
-# packages that ours depend on. Run `make deb` before.
+# quickstart says, serve, upgrade while a stream runs, remove, install again, purge. It needs root, and
+# Debian's mirror for the packages that ours depend on. Run `make deb` before.
 #
 # The steps run in a chroot, in name spaces of their own: nothing of this machine is changed, its
 # ports stay free, and when the script ends, so does all that it has started.
@@ -46,7 +46,7 @@ prepare() {
   cmake/install-packages.sh deb-test
   rm -rf "$root"
   if [[ ! -f $work/$suite.tar ]]; then
-    mmdebstrap --variant=minbase --include=ca-certificates "$suite" "$work/$suite.tar.new" \
+    mmdebstrap --format=tar --variant=minbase --include=ca-certificates "$suite" "$work/$suite.tar.new" \
       "deb http://deb.debian.org/debian $suite main" \
       "deb http://deb.debian.org/debian-security $suite-security main" \
       "deb http://deb.debian.org/debian $suite-updates main"
