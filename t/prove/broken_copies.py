@@ -92,9 +92,6 @@ BREAKS = [
          "  if (now >= next_waiter_) ExpireWaiters(now);\n"),
     ]),
     Break("reader not woken", [
-        (_LEVELDB + "executor.cc",
-         "if (!followers_.empty()) ResumeFollowers(followers_.TakeChanged(changed_runs));",
-         "(void)changed_runs;"),
         (_LEVELDB + "followers.cc",
          "  if (thread.version != version) return Outcome::kChanged;\n", "  (void)version;\n"),
     ], harness=False),
