@@ -44,7 +44,7 @@ def main():
     print(f"first_hour: agents with own tools and an own model answer, after {time.monotonic() - begun:.0f} s")
 
 
-# What the model calls when it is offered a tool of this name.
+# Arguments with which the fake model calls a tool, by the name of the tool.
 _ARGUMENTS = {"get_order": {"number": "17"}, "shipping_cost": {"kilograms": 1.5}}
 
 

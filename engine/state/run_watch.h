@@ -99,7 +99,7 @@ auto Fields(T& s) {
 }
 
 struct PublishPieceReply {
-  bool watched = false;  // false: nobody watches, and nothing was kept
+  bool watched = false;  // false: the run has no watcher, so nothing was kept
   bool full = false;     // this message is too large to be kept
   // So much of the message is kept. A piece that begins elsewhere was not taken.
   uint64_t reasoning_bytes = 0;

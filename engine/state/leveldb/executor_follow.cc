@@ -101,8 +101,8 @@ Result<std::optional<std::string>> LevelDbExecutor::ReadNews(const WatchRunReque
   if (kept && kept->lease_epoch == reply.lease_epoch) reply.piece = std::move(kept->piece);
   if (!reply.ended) {
     const RunWatches::Key run(watch.thread_id, watch.run_id);
-    const auto untold = watches_.Join(run, reply.lease_epoch, until + kWatchLinger);
-    if (untold) NoticeWatched(run, *untold);
+    const auto new_watch = watches_.Join(run, reply.lease_epoch, until + kWatchLinger);
+    if (new_watch) NoticeWatched(run, *new_watch);
   }
   if (!is_last && !HasNews(watch, reply)) return std::optional<std::string>();
   return std::optional(pack::ToBytes(reply));

@@ -7,7 +7,7 @@ Result<PageReads::Place> PageReads::Enter(const runtime::Cancellation& cancellat
   std::list<Waiter>::iterator waiter;
   {
     MutexLock lock(mutex_);
-    if (free_ > 0) {  // nobody waits
+    if (free_ > 0) {  // no other reader waits
       --free_;
       return Place(*this);
     }

@@ -38,7 +38,7 @@ class SyncedFile : public leveldb::WritableFile {
   uint64_t written_ = 0;
 };
 
-// What a database gets: it deletes it when it is closed, and the files stay.
+// The environment of one database, which deletes it when it closes. The files stay.
 class View : public leveldb::EnvWrapper {
  public:
   explicit View(leveldb::Env* files) : EnvWrapper(files) {}
@@ -97,7 +97,7 @@ void Disk::CutPower() {
   files_->CutPower();
 }
 
-// What the linker puts in place of leveldb::NewMemEnv.
+// Replaces leveldb::NewMemEnv (by the linker).
 leveldb::Env* OpenDisk(leveldb::Env* base) __asm__("__wrap__ZN7leveldb9NewMemEnvEPNS_3EnvE");
 leveldb::Env* OpenDisk(leveldb::Env*) {
   return new View(current->files_.get());

@@ -142,7 +142,7 @@ void Schedule::ServerWrites(bool may_crash) {
   ++counts_.power_cuts;
   for (const auto& worker : workers_) worker->Kill();
   witness_.PowerCut();
-  // What readers have seen may not have been stored: they read again.
+  // Readers may have seen entries that were not stored, so they read again.
   for (const auto& reader : readers_) {
     reader->next = 0;
     reader->has_first = false;

@@ -1,4 +1,4 @@
-// What happens in a schedule, line by line, for a person who looks for the cause of a violation.
+// Prints the events of a schedule, one per line, to find the cause of a violation.
 #pragma once
 
 #include <string>

@@ -37,8 +37,8 @@ bool ProcessRuns(int64_t process) {
   return processes_run[static_cast<size_t>(process - 1)];
 }
 
-// What the linker puts in place of std::chrono::steady_clock::now, std::chrono::system_clock::now
-// and ProcessEnded.
+// The linker replaces std::chrono::steady_clock::now, std::chrono::system_clock::now and
+// ProcessEnded by these.
 std::chrono::steady_clock::time_point SteadyNow() noexcept
     __asm__("__wrap__ZNSt6chrono3_V212steady_clock3nowEv");
 std::chrono::system_clock::time_point SystemNow() noexcept

@@ -15,7 +15,7 @@ namespace agent_graph::simulation {
 
 namespace pack = state::pack;
 
-// What a worker sends.
+// A message from a worker.
 struct Frame {
   enum class Kind : uint8_t { kHello, kRequest, kPong, kRefuseGrants, kLeave, kEnd };
   Kind kind = Kind::kRequest;
