@@ -144,26 +144,26 @@ Result<RunPage> Caller::ListRuns(const ListRunsRequest& list) {
   return Ask<RunPage>(Operation::kListRuns, list);
 }
 
-Result<FollowRunReply> Caller::FollowRun(const FollowRunRequest& follow,
-                                         const runtime::Cancellation* cancellation) {
-  AG_RETURN_IF_ERROR(CheckId(follow.thread_id, "thread_id"));
-  AG_RETURN_IF_ERROR(CheckId(follow.run_id, "run_id"));
+template <typename Answer, typename Body>
+Result<Answer> Caller::AwaitRun(Operation operation, const Body& body,
+                                const runtime::Cancellation* cancellation) {
+  AG_RETURN_IF_ERROR(CheckId(body.thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(body.run_id, "run_id"));
   Channel::CallOptions options;
   options.cancellation = cancellation;
   options.queued_wait =
-      std::chrono::milliseconds(std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
-  return Unpacked<FollowRunReply>(Send(Operation::kFollowRun, follow, options));
+      std::chrono::milliseconds(std::clamp<int64_t>(body.wait_ms, 0, kFollowWaitMsMax));
+  return Unpacked<Answer>(Send(operation, body, options));
+}
+
+Result<FollowRunReply> Caller::FollowRun(const FollowRunRequest& follow,
+                                         const runtime::Cancellation* cancellation) {
+  return AwaitRun<FollowRunReply>(Operation::kFollowRun, follow, cancellation);
 }
 
 Result<WatchRunReply> Caller::WatchRun(const WatchRunRequest& watch,
                                        const runtime::Cancellation* cancellation) {
-  AG_RETURN_IF_ERROR(CheckId(watch.thread_id, "thread_id"));
-  AG_RETURN_IF_ERROR(CheckId(watch.run_id, "run_id"));
-  Channel::CallOptions options;
-  options.cancellation = cancellation;
-  options.queued_wait =
-      std::chrono::milliseconds(std::clamp<int64_t>(watch.wait_ms, 0, kFollowWaitMsMax));
-  return Unpacked<WatchRunReply>(Send(Operation::kWatchRun, watch, options));
+  return AwaitRun<WatchRunReply>(Operation::kWatchRun, watch, cancellation);
 }
 
 Result<PublishPieceReply> Caller::PublishPiece(const PublishPieceRequest& publish) {

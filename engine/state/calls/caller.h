@@ -86,6 +86,10 @@ class Caller : public Backend {
                            const Channel::CallOptions& options = {});
   template <typename Answer, typename Body>
   Result<Answer> Ask(Operation operation, const Body& body);
+  // Waits at most `wait_ms` of the request for news of a run.
+  template <typename Answer, typename Body>
+  Result<Answer> AwaitRun(Operation operation, const Body& body,
+                          const runtime::Cancellation* cancellation);
 
   const std::shared_ptr<Channel> channel_;
   const std::string type_name_;
