@@ -37,6 +37,13 @@ def small_disk(tmp_path):
         subprocess.run(["umount", "-l", directory], check=True)
 
 
+@pytest.fixture
+def make_service(small_disk, make_service):
+    """Stops the services before their disk is unmounted: they would report the loss of it."""
+    del small_disk
+    return make_service
+
+
 def _fill(filler):
     """Uses up all free space."""
     with open(filler, "ab", buffering=0) as file:
