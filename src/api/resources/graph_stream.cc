@@ -77,16 +77,16 @@ void StreamAccepted(HandlerContext& context, GraphRequest request, const RunTerm
   const FollowerLimit::Place place = EnterFollowers(context);
   if (!place) return context.Fail(TooManyFollowers());
   RunStreamRequest stream;
-  stream.options.granularity = request.granularity;
-  stream.options.delta_cursors = form.delta_cursors;
+  stream.granularity = request.granularity;
+  stream.delta_cursors = form.delta_cursors;
   stream.framing = form.framing;
   stream.content_type = form.content_type;
   AcceptedRun accepted;
   if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
     return context.Fail(*error);
   }
-  stream.thread_id = accepted.run.thread_id;
-  stream.run_id = accepted.run.run_id;
+  stream.run.thread_id = accepted.run.thread_id;
+  stream.run.run_id = accepted.run.run_id;
   StreamRun(context, stream, place);
   LeaveRun(context, terms, accepted, context.exchange().cancellation().reason());
 }

@@ -14,6 +14,7 @@
 #include "api/resources/run_streaming.h"
 #include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
+#include "api/stream/line_reader.h"
 #include "api/stream/sink.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -57,16 +58,17 @@ class SocketStream : public StreamSink {
 };
 
 // Sends the lines of an accepted run. The connection has pings of its own.
-class SocketFollower : public FollowerOutput {
+class SocketReader : public LineReader {
  public:
-  explicit SocketFollower(bridge::Exchange& exchange) : exchange_(exchange) {}
+  SocketReader(bridge::Exchange& exchange, Granularity granularity)
+      : LineReader(granularity, false), exchange_(exchange) {}
 
+ private:
   Status Send(const StreamLine& line) override {
     return exchange_.Send(Frame(line.json), bridge::kSendWaitMax);
   }
   Status SendHeartbeat() override { return Status::Ok(); }
 
- private:
   bridge::Exchange& exchange_;
 };
 
@@ -157,22 +159,20 @@ void FollowAccepted(HandlerContext& context, GraphRequest request, const RunTerm
                     Refusal& refusal) {
   const FollowerLimit::Place place = EnterFollowers(context);
   if (!place) return refusal.Answer(TooManyFollowers());
-  RunStreamRequest stream;
-  stream.options.granularity = request.granularity;
-  stream.options.delta_cursors = false;
+  FollowerOptions options;
+  options.with_state = request.granularity != Granularity::kLow;
+  SocketReader reader(context.exchange(), request.granularity);
   AcceptedRun accepted;
   if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
     return refusal.Answer(*error);
   }
-  stream.thread_id = accepted.run.thread_id;
-  stream.run_id = accepted.run.run_id;
+  const RunName run{accepted.run.thread_id, accepted.run.run_id};
   const runtime::Cancellation& cancellation = context.exchange().active_cancellation();
-  RunFollower follower = MakeFollower(context, stream, cancellation);
+  RunFollower follower = MakeFollower(context, run, options, cancellation);
   const Result<RunFollower::Place> found = follower.Open(std::nullopt);
   if (!found.ok()) return refusal.Answer(context.Explain(found.status()));
-  if (auto error = ErrorOfPlace(context, stream, *found)) return refusal.Answer(*error);
-  SocketFollower output(context.exchange());
-  const Status followed = follower.Follow(output);
+  if (auto error = ErrorOfPlace(context, run.thread_id, *found)) return refusal.Answer(*error);
+  const Status followed = follower.Follow(reader);
   LeaveRun(context, terms, accepted, cancellation.reason());
   if (!followed.ok()) refusal.Answer(context.Explain(followed));
 }

@@ -40,12 +40,11 @@ void StreamStoredRun(HandlerContext& context) {
   Problems problems;
   const Query query(context.head().query);
   RunStreamRequest stream;
-  stream.thread_id = context.ThreadId(problems);
-  stream.run_id = context.head().path_parameters.at(1);
-  stream.options.granularity =
-      static_cast<Granularity>(ReadChoice(query, kResponseGranularity, problems));
+  stream.run.thread_id = context.ThreadId(problems);
+  stream.run.run_id = context.head().path_parameters.at(1);
+  stream.granularity = static_cast<Granularity>(ReadChoice(query, kResponseGranularity, problems));
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (stream.run_id.size() > kIdBytesMax || !IsValidUtf8(stream.run_id)) {
+  if (stream.run.run_id.size() > kIdBytesMax || !IsValidUtf8(stream.run.run_id)) {
     return context.Fail(NotFound("run not found"));
   }
   if (auto error = ReadCursor(context, query, stream.after)) return context.Fail(*error);

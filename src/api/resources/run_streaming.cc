@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/resources/run_record.h"
+#include "api/stream/line_reader.h"
 #include "base/percent_encoding.h"
 #include "run/host/run_host.h"
 #include "state/service.h"
@@ -13,18 +14,20 @@ namespace {
 // A reader that takes nothing for so long loses its connection; it can come back with its cursor.
 constexpr std::chrono::seconds kReaderWaitMax{60};
 
-class HttpFollower : public FollowerOutput {
+class HttpReader : public LineReader {
  public:
-  HttpFollower(bridge::Exchange& exchange, Framing framing)
-      : exchange_(exchange), framing_(framing) {}
+  HttpReader(bridge::Exchange& exchange, const RunStreamRequest& stream)
+      : LineReader(stream.granularity, stream.delta_cursors),
+        exchange_(exchange),
+        framing_(stream.framing) {}
 
+ private:
   Status Send(const StreamLine& line) override {
     if (framing_ == Framing::kNdjson) return exchange_.Send(line.json, kReaderWaitMax);
     return exchange_.Send(Frame(framing_, line), kReaderWaitMax);
   }
   Status SendHeartbeat() override { return exchange_.Send(HeartbeatOf(framing_), kReaderWaitMax); }
 
- private:
   bridge::Exchange& exchange_;
   const Framing framing_;
 };
@@ -54,27 +57,24 @@ bridge::HeaderList StreamHeaders(std::string_view content_type) {
   return headers;
 }
 
-RunFollower MakeFollower(HandlerContext& context, const RunStreamRequest& stream,
+RunFollower MakeFollower(HandlerContext& context, const RunName& run,
+                         const FollowerOptions& options,
                          const runtime::Cancellation& cancellation) {
   LiveRuns runs;
   if (run::RunHost* host = context.api().host; host != nullptr) {
-    runs.here = [host, thread_id = stream.thread_id, run_id = stream.run_id] {
-      return host->Find(thread_id, run_id);
-    };
-    runs.elsewhere = [host, thread_id = stream.thread_id,
-                      run_id = stream.run_id](uint64_t thread_number) {
-      return host->remote().Join(thread_id, thread_number, run_id);
+    runs.here = [host, run] { return host->Find(run.thread_id, run.run_id); };
+    runs.elsewhere = [host, run](uint64_t thread_number) {
+      return host->remote().Join(run.thread_id, thread_number, run.run_id);
     };
     runs.leaves = [host] { return host->leaves(); };
   }
   return RunFollower(context.state(), std::move(runs),
-                     {context.caller().scope, stream.thread_id, stream.run_id}, stream.options,
-                     cancellation);
+                     {context.caller().scope, run.thread_id, run.run_id}, options, cancellation);
 }
 
-std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const RunStreamRequest& stream,
+std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::string& thread_id,
                                       RunFollower::Place place) {
-  const std::string rest = "; GET " + StatePath(context, stream.thread_id) + " has the state";
+  const std::string rest = "; GET " + StatePath(context, thread_id) + " has the state";
   switch (place) {
     case RunFollower::Place::kFound:
     case RunFollower::Place::kBehindEnd:
@@ -90,20 +90,22 @@ std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const RunSt
 void StreamRun(HandlerContext& context, const RunStreamRequest& stream,
                const FollowerLimit::Place&) {
   bridge::Exchange& exchange = context.exchange();
-  RunFollower follower = MakeFollower(context, stream, exchange.cancellation());
+  FollowerOptions options;
+  options.with_state = stream.granularity != Granularity::kLow;
+  RunFollower follower = MakeFollower(context, stream.run, options, exchange.cancellation());
   const Result<RunFollower::Place> place = follower.Open(stream.after);
   if (!place.ok()) return context.Fail(place.status());
-  if (auto error = ErrorOfPlace(context, stream, *place)) return context.Fail(*error);
+  if (auto error = ErrorOfPlace(context, stream.run.thread_id, *place)) return context.Fail(*error);
   if (*place == RunFollower::Place::kBehindEnd) {
     exchange.SendHead(context.MakeHead(204, {}));
     return exchange.End("ok");
   }
   bridge::HeaderList headers = StreamHeaders(stream.content_type);
-  headers.emplace_back("Location", RunStreamPath(context, stream.thread_id, stream.run_id));
+  headers.emplace_back("Location", RunStreamPath(context, stream.run.thread_id, stream.run.run_id));
   exchange.SendHead(context.MakeHead(200, std::move(headers)));
   if (context.head().method == "HEAD") return exchange.End("ok");
-  HttpFollower output(exchange, stream.framing);
-  const Status followed = follower.Follow(output);
+  HttpReader reader(exchange, stream);
+  const Status followed = follower.Follow(reader);
   if (followed.ok()) return exchange.End("ok");
   exchange.End(OutcomeOf(ErrorOf(followed), exchange.cancellation().reason()));
 }

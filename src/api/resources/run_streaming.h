@@ -5,6 +5,8 @@
 #include <string>
 
 #include "api/http/context.h"
+#include "api/stream/framing.h"
+#include "api/stream/granularity.h"
 #include "api/stream/run_follower.h"
 
 namespace agent_graph::api {
@@ -13,11 +15,18 @@ namespace agent_graph::api {
 FollowerLimit::Place EnterFollowers(HandlerContext& context);
 ErrorInfo TooManyFollowers();
 
-struct RunStreamRequest {
+// A run of the caller's.
+struct RunName {
   std::string thread_id;
   std::string run_id;
+};
+
+struct RunStreamRequest {
+  RunName run;
   std::optional<run::Cursor> after = {};
-  FollowerOptions options = {};
+  Granularity granularity = Granularity::kLow;
+  // metadata.cursor in every delta; false: only in the first delta of a message.
+  bool delta_cursors = true;
   Framing framing = Framing::kNdjson;
   std::string_view content_type;
 };
@@ -28,10 +37,10 @@ void StreamRun(HandlerContext& context, const RunStreamRequest& stream,
                const FollowerLimit::Place& place);
 
 // Returns a follower of a run, as the caller sees it.
-RunFollower MakeFollower(HandlerContext& context, const RunStreamRequest& stream,
-                         const runtime::Cancellation& cancellation);
+RunFollower MakeFollower(HandlerContext& context, const RunName& run,
+                         const FollowerOptions& options, const runtime::Cancellation& cancellation);
 // Returns the error for a place at which the run cannot be followed; nullopt: it can.
-std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const RunStreamRequest& stream,
+std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::string& thread_id,
                                       RunFollower::Place place);
 
 // Headers of every streamed response.

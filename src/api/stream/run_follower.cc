@@ -48,11 +48,11 @@ Result<RunFollower::Place> RunFollower::Open(const std::optional<run::Cursor>& a
   if (place != Place::kFound) return place;
   AG_ASSIGN_OR_RETURN(const state::ThreadRecord thread,
                       state_.GetThread(followed_.scope, followed_.thread_id));
-  run::RunStart start;
-  start.thread_id = followed_.thread_id;
-  start.run_id = followed_.run_id;
-  start.is_new_thread = thread.created_micros >= record_.created_micros;
-  writer_.emplace(start);
+  start_.thread_id = followed_.thread_id;
+  start_.run_id = followed_.run_id;
+  start_.is_new_thread = thread.created_micros >= record_.created_micros;
+  start_.thread_name = thread.name;
+  start_.thread_number = record_.thread_number;
   return place;
 }
 
@@ -107,17 +107,17 @@ void RunFollower::Recall(const state::IndexedEntry& indexed, uint64_t lease_epoc
   }
 }
 
-Status RunFollower::Follow(FollowerOutput& output) {
-  output_ = &output;
-  next_beat_ = DeadlineAfter(options_.heartbeat);
-  if (lost_epoch_) AG_RETURN_IF_ERROR(ShowReset(""));
+Status RunFollower::Follow(RunReader& reader) {
+  reader_ = &reader;
+  AG_RETURN_IF_ERROR(Sent(reader.OnStart(start_, &record_)));
+  if (lost_epoch_) AG_RETURN_IF_ERROR(Sent(reader.OnReset("", record_.attempt)));
   while (!complete_) {
     AG_RETURN_IF_ERROR(BeatIfDue());
     Status status = FollowNext();
-    if (status.code() == StatusCode::kNotFound) return ShowDone(kDeleted);
+    if (status.code() == StatusCode::kNotFound) return ShowEnd(kDeleted);
     if (!status.ok()) AG_RETURN_IF_ERROR(AwaitRetry(std::move(status)));
   }
-  return ShowDone();
+  return ShowEnd();
 }
 
 std::shared_ptr<const run::LiveRun> RunFollower::FindLive() const {
@@ -200,7 +200,7 @@ Status RunFollower::AwaitRetry(Status failure) {
 Status RunFollower::BeatIfDue() {
   if (MonotonicClock::now() < next_beat_) return Status::Ok();
   next_beat_ = DeadlineAfter(options_.heartbeat);
-  return output_->SendHeartbeat();
+  return reader_->OnIdle();
 }
 
 std::chrono::milliseconds RunFollower::UntilBeat() const {
@@ -213,8 +213,8 @@ std::string RunFollower::CursorAt(uint64_t index, uint64_t reasoning_bytes,
   return run::CursorText({record_.thread_number, lease_epoch_, index, reasoning_bytes, text_bytes});
 }
 
-Status RunFollower::Send(std::string_view event, const std::string& cursor, std::string_view line) {
-  AG_RETURN_IF_ERROR(output_->Send({event, cursor, line}));
+Status RunFollower::Sent(Status sent) {
+  AG_RETURN_IF_ERROR(sent);
   next_beat_ = DeadlineAfter(options_.heartbeat);
   return Status::Ok();
 }

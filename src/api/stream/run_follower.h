@@ -1,5 +1,5 @@
-// Follows a run: turns the entries of its log into the lines of a stream, from any position on,
-// while the run goes on. The message in progress of an accepted run is sent piece by piece.
+// Follows a run: turns the entries of its log into events, from any position on, while the run goes
+// on. The message in progress of an accepted run comes piece by piece.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/stream/chunk.h"
-#include "api/stream/framing.h"
-#include "api/stream/granularity.h"
 #include "api/stream/partial_messages.h"
+#include "api/stream/run_reader.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/host/live_run.h"
@@ -33,14 +31,6 @@ struct FollowedRun {
   std::string run_id;
 };
 
-// Receives the lines. Each call may suspend; a failed Status ends the follower.
-class FollowerOutput {
- public:
-  virtual ~FollowerOutput() = default;
-  virtual Status Send(const StreamLine& line) = 0;
-  virtual Status SendHeartbeat() = 0;
-};
-
 // Where the follower finds the message in progress of a run. Each may be empty.
 struct LiveRuns {
   // Returns the run if this worker executes it, else null.
@@ -53,9 +43,7 @@ struct LiveRuns {
 };
 
 struct FollowerOptions {
-  Granularity granularity = Granularity::kLow;
-  // metadata.cursor in every delta; false: only in the first delta of a message.
-  bool delta_cursors = true;
+  bool with_state = false;  // RunEnd::state_json is needed
   std::chrono::milliseconds heartbeat{10'000};
   // After this time a failed read of the log is repeated.
   std::chrono::milliseconds retry{1000};
@@ -78,9 +66,9 @@ class RunFollower {
   // Reads the run's record and finds the place after the cursor; nullopt: the beginning.
   // kNotFound: no such run in the scope.
   Result<Place> Open(const std::optional<run::Cursor>& after);
-  // Sends the lines after that place until `done` was sent. kCancelled: the reader has gone, or
-  // must go. kUnavailable, kResourceExhausted: the log could not be read for a while.
-  Status Follow(FollowerOutput& output);
+  // Passes the events after that place to the reader, from OnStart to OnEnd. kCancelled: the reader
+  // has gone, or must go. kUnavailable, kResourceExhausted: the log could not be read for a while.
+  Status Follow(RunReader& reader);
 
   // As it was read last.
   const state::RunRecord& record() const { return record_; }
@@ -100,17 +88,16 @@ class RunFollower {
   std::chrono::milliseconds UntilBeat() const;
 
   Status ShowEntry(const state::IndexedEntry& indexed);
-  Status ShowNodeFinished(const run::entry::NodeFinished& finished, double timestamp,
-                          const std::string& cursor);
+  Status ShowEvent(const run::RunEvent& event, const EventPlace& place);
   Status ShowPartial(const run::LiveRun::View& view, const std::string& asked_id);
   Status ShowRest(const std::string& message_json, const std::string& node, uint64_t lease_epoch);
   Status ShowDelta(const run::RunDelta& delta, const MessagePart& part, bool is_first);
   Status ResetVoid(uint64_t lease_epoch);
-  Status ShowReset(const std::string& message_id);
   Status ShowErrorOfEmptyRun();
-  // `reason`: why the stream ends before the run has; empty: the run has ended.
-  Status ShowDone(std::string_view reason = {});
-  Status Send(std::string_view event, const std::string& cursor, std::string_view line);
+  // `reason`: why the events end before the run has; empty: the run has ended.
+  Status ShowEnd(std::string_view reason = {});
+  // Takes note of an event that the reader got.
+  Status Sent(Status sent);
   std::string CursorAt(uint64_t index, uint64_t reasoning_bytes = 0, uint64_t text_bytes = 0) const;
 
   state::Service& state_;
@@ -118,11 +105,11 @@ class RunFollower {
   const FollowedRun followed_;
   const FollowerOptions options_;
   const runtime::Cancellation cancellation_;
-  FollowerOutput* output_ = nullptr;
+  RunReader* reader_ = nullptr;
 
   state::RunRecord record_;
   std::string interrupt_json_;  // set if the run has paused
-  std::optional<StreamChunkWriter> writer_;
+  run::RunStart start_;
   uint64_t next_ = 0;         // index of the next entry to read
   uint64_t lease_epoch_ = 0;  // the highest one of the entries that were read
   int step_ = -1;             // of the last node_started entry; -1: not known

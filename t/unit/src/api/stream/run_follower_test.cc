@@ -8,6 +8,7 @@
 
 #include "../../../engine/state/fake_service.h"
 #include "agent_graph/json.h"
+#include "api/stream/line_reader.h"
 #include "message/codec.h"
 #include "run/run_sink.h"
 
@@ -36,8 +37,11 @@ struct Received {
 };
 
 // Keeps the lines; cancels the follower after a number of them.
-class Lines : public FollowerOutput {
+class Lines : public LineReader {
  public:
+  explicit Lines(Granularity granularity = Granularity::kLow, bool delta_cursors = true)
+      : LineReader(granularity, delta_cursors) {}
+
   Status Send(const StreamLine& line) override {
     EXPECT_TRUE(line.json.ends_with('\n'));
     received.push_back({std::string(line.event), std::string(line.cursor), json::parse(line.json)});
@@ -484,8 +488,8 @@ TEST_F(RunFollowerTest, ARunThatReachedItsDeadlineInTheQueueEndsWithAnError) {
 
 TEST_F(RunFollowerTest, NodesAreShownFromPartialOn) {
   AddWholeRun();
-  options_.granularity = Granularity::kPartial;
-  Lines lines;
+  options_.with_state = true;
+  Lines lines(Granularity::kPartial);
   Follow(lines);
   ASSERT_EQ(lines.received.size(), 4u);
   EXPECT_EQ(lines.received[2].chunk["data"],
@@ -495,11 +499,10 @@ TEST_F(RunFollowerTest, NodesAreShownFromPartialOn) {
 }
 
 TEST_F(RunFollowerTest, OnlyTheFirstDeltaHasACursorIfTheReaderWantsFew) {
-  options_.delta_cursors = false;
   Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
   BeginLive();
   Piece("m1", "a");
-  Lines lines;
+  Lines lines(Granularity::kLow, false);
   lines.lines_max = 2;
   lines.on_line = [&](const Received&) { Piece("m1", "b"); };
   Follow(lines);

@@ -1,11 +1,10 @@
-// RunFollower: the lines that it sends.
+// RunFollower: the events that its reader gets.
 #include <utility>
 
 #include "agent_graph/json.h"
-#include "api/stream/error_data.h"
 #include "api/stream/run_follower.h"
 #include "api/stream/run_outcome.h"
-#include "base/json.h"
+#include "base/clock.h"
 #include "message/codec.h"
 #include "message/reader.h"
 #include "run/context/agent_state.h"
@@ -17,7 +16,6 @@
 namespace agent_graph::api {
 namespace {
 
-constexpr double kMicrosPerSecond = 1e6;
 // In place of text in the cursor of `done`.
 constexpr uint64_t kDoneMark = 1;
 
@@ -63,15 +61,15 @@ Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
   if (!body) return Status::Ok();
   if (!IsEnd(*body)) AG_RETURN_IF_ERROR(ResetVoid(indexed.lease_epoch));
   lease_epoch_ = std::max(lease_epoch_, indexed.lease_epoch);
-  const double timestamp = static_cast<double>(indexed.entry.micros) / kMicrosPerSecond;
   const std::string cursor = CursorAt(indexed.index + 1);
+  const EventPlace place{cursor, indexed.entry.micros};
   if (const auto* started = std::get_if<run::entry::NodeStarted>(&*body)) {
     step_ = static_cast<int>(started->step);
   } else if (const auto* model = std::get_if<run::entry::ModelStarted>(&*body)) {
     parts_.Name(model->message_id, indexed.lease_epoch);
   } else if (const auto* finished = std::get_if<run::entry::NodeFinished>(&*body)) {
     parts_.EndNode(indexed.lease_epoch);
-    return ShowNodeFinished(*finished, timestamp, cursor);
+    return Sent(reader_->OnNodeFinished(finished->node, static_cast<int>(finished->step), place));
   } else if (const auto* interrupted = std::get_if<run::entry::Interrupted>(&*body)) {
     interrupt_json_ = InterruptOf(*interrupted);
   }
@@ -87,24 +85,16 @@ Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
   if (const auto* added = std::get_if<run::entry::MessageAdded>(&*body)) {
     parts_.Complete(added->message_id);
   }
-  if (!event) return Status::Ok();
-  if (event->kind == run::RunEvent::Kind::kError) event->data_json = ErrorData(*event);
-  const bool is_error = event->kind == run::RunEvent::Kind::kError;
-  return Send(is_error ? "error" : "message", cursor, writer_->Line(*event, timestamp, cursor));
+  if (event) return ShowEvent(*event, place);
+  const state::StateEffect* effect = indexed.entry.effect ? &*indexed.entry.effect : nullptr;
+  return effect != nullptr ? Sent(reader_->OnStateChanged(*effect, place)) : Status::Ok();
 }
 
-// The log has no state per node, so the line has none.
-Status RunFollower::ShowNodeFinished(const run::entry::NodeFinished& finished, double timestamp,
-                                     const std::string& cursor) {
-  if (options_.granularity == Granularity::kLow) return Status::Ok();
-  run::RunEvent event;
-  event.kind = run::RunEvent::Kind::kUpdate;
-  event.node = finished.node;
-  event.step = static_cast<int>(finished.step);
-  event.data_json = "{\"status\":\"node_invoked\",\"node\":";
-  AppendJsonString(event.data_json, finished.node);
-  event.data_json += ",\"step\":" + std::to_string(finished.step) + '}';
-  return Send("updates", cursor, writer_->Line(event, timestamp, cursor));
+Status RunFollower::ShowEvent(const run::RunEvent& event, const EventPlace& place) {
+  if (event.kind == run::RunEvent::Kind::kError) {
+    return Sent(reader_->OnError({event.error, event.node, event.step}, place));
+  }
+  return Sent(reader_->OnMessage({event.message_json, event.node, event.step}, place));
 }
 
 Status RunFollower::ShowPartial(const run::LiveRun::View& view, const std::string& asked_id) {
@@ -156,34 +146,15 @@ Status RunFollower::ShowDelta(const run::RunDelta& delta, const MessagePart& par
   // A cursor names one message in progress; with more of them, the reader continues at the first.
   std::string cursor;
   if (parts_.size() == 1) cursor = CursorAt(next_, part.reasoning_bytes, part.text_bytes);
-  std::string line;
-  writer_->AppendLine(line, delta, UnixMicros(),
-                      options_.delta_cursors || is_first ? cursor : std::string_view());
-  return Send("message", cursor, line);
+  return Sent(reader_->OnDelta(delta, {cursor, UnixMicros()}, is_first));
 }
 
 Status RunFollower::ResetVoid(uint64_t lease_epoch) {
   if (parts_.empty()) return Status::Ok();
   for (const MessagePart& part : parts_.TakeVoid(lease_epoch)) {
-    AG_RETURN_IF_ERROR(ShowReset(part.message_id));
+    AG_RETURN_IF_ERROR(Sent(reader_->OnReset(part.message_id, record_.attempt)));
   }
   return Status::Ok();
-}
-
-// `message_id` empty: the message in which the reader's cursor was.
-Status RunFollower::ShowReset(const std::string& message_id) {
-  run::RunEvent event;
-  event.kind = run::RunEvent::Kind::kUpdate;
-  event.step = -1;
-  event.data_json = "{\"status\":\"retrying\",\"reset\":";
-  if (message_id.empty()) {
-    event.data_json += "null";
-  } else {
-    AppendJsonString(event.data_json, message_id);
-  }
-  event.data_json += ",\"attempt\":" + std::to_string(record_.attempt) + '}';
-  // Without a cursor: it would be that of the attempt before.
-  return Send("updates", "", writer_->Line(event, UnixSeconds()));
 }
 
 // A run that the state ended before it did anything has no entries.
@@ -192,16 +163,14 @@ Status RunFollower::ShowErrorOfEmptyRun() {
   const bool is_late = record_.reason == state::kDeadlineReason;
   const Status error = is_late ? Status(StatusCode::kDeadlineExceeded, state::kDeadlineText)
                                : Status(StatusCode::kUnavailable, "the run did not start");
-  run::RunEvent event = run::ErrorEvent(error, "", -1);
-  event.data_json = ErrorData(event);
-  return Send("error", "", writer_->Line(event, UnixSeconds()));
+  return Sent(reader_->OnError({error, "", -1}, {"", UnixMicros()}));
 }
 
-Status RunFollower::ShowDone(std::string_view reason) {
+Status RunFollower::ShowEnd(std::string_view reason) {
   if (reason.empty()) AG_RETURN_IF_ERROR(ShowErrorOfEmptyRun());
   std::string state_json;
   std::string thread_name;
-  if (options_.granularity != Granularity::kLow) {
+  if (options_.with_state) {
     Result<state::ThreadState> state = state_.GetState(followed_.scope, followed_.thread_id);
     if (state.ok()) {
       state_json = run::AgentStateJson(*state);
@@ -211,16 +180,16 @@ Status RunFollower::ShowDone(std::string_view reason) {
     Result<state::ThreadRecord> thread = state_.GetThread(followed_.scope, followed_.thread_id);
     if (thread.ok()) thread_name = thread->name;
   }
-  // The same for every reader.
-  const double timestamp = record_.finished_micros > 0
-                               ? static_cast<double>(record_.finished_micros) / kMicrosPerSecond
-                               : UnixSeconds();
-  const StreamEnd end{.outcome = OutcomeOfRun(record_.state),
-                      .interrupt_json = interrupt_json_,
-                      .state_json = state_json,
-                      .thread_name = thread_name,
-                      .reason = reason};
-  return Send("updates", CursorAt(next_, 0, kDoneMark), writer_->DoneLine(end, timestamp));
+  const RunEnd end{.outcome = OutcomeOfRun(record_.state),
+                   .interrupt_json = interrupt_json_,
+                   .state_json = state_json,
+                   .thread_name = thread_name,
+                   .reason = reason,
+                   .record = &record_};
+  const std::string cursor = CursorAt(next_, 0, kDoneMark);
+  // The time is the same for every reader.
+  const int64_t micros = record_.finished_micros > 0 ? record_.finished_micros : UnixMicros();
+  return Sent(reader_->OnEnd(end, {cursor, micros}));
 }
 
 }  // namespace agent_graph::api
