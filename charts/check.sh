@@ -66,6 +66,22 @@ check() {
   done
 }
 
+# refuse VALUE   values.schema.json refuses what the templates would ignore or misuse.
+refuse() {
+  if helm template test charts/agent-graph --set "$1" >"$tools/refused.log" 2>&1; then
+    echo "check.sh: the chart accepts the value $1" >&2
+    exit 1
+  fi
+  grep -q "don't meet the specifications of the schema" "$tools/refused.log"
+}
+
 check defaults
 check everything --values charts/everything.yaml
+# The command of docs/install.md, which installs the chart.
+documented=$(sed -n '/^helm install support /,/^```/{/^```/d; p}' docs/install.md)
+eval "check documented ${documented#helm install support charts/agent-graph }"
+for mistake in replicaCount=3 nginx.worker=3 nginx.workers=two ingress.enabled=yes persistence.size=10GB \
+  service.config.agent=null env.A-B=1 networkService.port=http; do
+  refuse "$mistake"
+done
 echo 'charts/check.sh: the manifests are valid'

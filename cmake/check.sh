@@ -5,7 +5,7 @@
 #
 #   format     format of the sources, syntax of the scripts
 #   edges      includes between folders are those that CMake declares
-#   charts     manifests of the Helm chart against the schemas of Kubernetes
+#   charts     manifests of the Helm chart against the schemas of Kubernetes; docker/compose.yaml
 #   locking    clang's thread-safety analysis
 #   tests      make test: unit tests and HTTP tests, with Debian's nginx
 #   headers    every header compiles alone
@@ -39,7 +39,7 @@ run_stage() {
   case "$1" in
     format) cmake/check-format.sh ;;
     edges) check_edges ;;
-    charts) charts/check.sh ;;
+    charts) charts/check.sh; docker/check-compose.sh ;;
     locking) cmake/check-thread-safety.sh ;;
     tests) make test ;;
     headers) cmake/check-headers.sh ;;
