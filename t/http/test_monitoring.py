@@ -81,3 +81,86 @@ def test_the_queries_of_the_dashboard_are_valid(directory):
     path = directory / "queries.yaml"
     path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
     _check_rules(path)
+
+
+@needs_promtool
+def test_the_rules_of_the_image_are_found(directory):
+    """Prometheus of docker/compose.yaml has the rules beside its configuration."""
+    shutil.copytree(_ALERTS.parent, directory / "rules")
+    shutil.copy(environment.ROOT / "docker" / "monitoring" / "prometheus.yaml", directory / "prometheus.yml")
+    done = subprocess.run(
+        ["promtool", "check", "config", "prometheus.yml"], cwd=directory, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(_alerts())} rules found" in done.stdout + done.stderr
+
+
+def _alerts():
+    return re.findall(r"- alert: (\w+)", _ALERTS.read_text())
+
+
+def _metric(name, **labels):
+    shown = ",".join(f'{key}="{value}"' for key, value in ({"service": "shop"} | labels).items())
+    return f"agent_graph_{name}{{{shown}}}"
+
+
+# For each alert, series that it is about. Each has a value every minute: 0+60x200 grows by 60 a minute.
+_GROWS, _STAYS = "0+60x200", "0x200"
+_SERIES = {
+    "AgentGraphDown": {_metric("up"): "0x200"},
+    "AgentGraphNotScraped": {},
+    "AgentGraphRunsFail": {
+        _metric("runs_total", outcome="done"): "0+540x200",
+        _metric("runs_total", outcome="timeout"): _GROWS,
+    },
+    "AgentGraphModelFails": {
+        _metric("model_calls_total", outcome="done"): "0+120x200",
+        _metric("model_calls_total", outcome="error"): _GROWS,
+    },
+    "AgentGraphFirstChunkIsSlow": {
+        _metric("first_chunk_seconds_bucket", route="graph", le="10"): _STAYS,
+        _metric("first_chunk_seconds_bucket", route="graph", le="30"): _GROWS,
+        _metric("first_chunk_seconds_bucket", route="graph", le="+Inf"): _GROWS,
+    },
+    "AgentGraphModelIsSlow": {
+        _metric("model_call_duration_seconds_bucket", model="m", le="60"): _STAYS,
+        _metric("model_call_duration_seconds_bucket", model="m", le="120"): _GROWS,
+        _metric("model_call_duration_seconds_bucket", model="m", le="+Inf"): _GROWS,
+    },
+    "AgentGraphStateIsSlow": {
+        _metric("state_operation_duration_seconds_bucket", le="0.5"): _STAYS,
+        _metric("state_operation_duration_seconds_bucket", le="1"): _GROWS,
+        _metric("state_operation_duration_seconds_bucket", le="+Inf"): _GROWS,
+    },
+    "AgentGraphOverloaded": {_metric("refusals_total", reason="overloaded"): _GROWS},
+    "AgentGraphQueueGrows": {_metric("queue_waiting"): "101x200"},
+    "AgentGraphWaitsForMemory": {_metric("memory_waiting"): "1x200"},
+    "AgentGraphRunsWait": {_metric("oldest_queued_run_seconds"): _GROWS},
+    "AgentGraphRunsArePoisoned": {_metric("runs_poisoned_total"): _GROWS},
+    "AgentGraphEffectsAreUnknown": {_metric("unknown_effects_total"): _GROWS},
+    "AgentGraphEventLoopIsBlocked": {_metric("event_loop_delay_seconds"): "0.6x200"},
+    "AgentGraphWorkersDoNotLeave": {_metric("workers", state="draining"): "1x200"},
+    "AgentGraphRateLimitIsNotChecked": {_metric("rate_limit_decisions_total", decision="unchecked"): _GROWS},
+}
+
+
+@needs_promtool
+@pytest.mark.parametrize("alert", _alerts())
+def test_an_alert_fires(directory, alert):
+    """After two hours of such values the alert fires, and it is silent for a service that is fine."""
+    series = _SERIES[alert]
+    fine = {_metric("up"): "1x200", _metric("runs_total", outcome="done"): _GROWS}
+
+    def case(values, firing):
+        query = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}}) or vector(0)'
+        samples = [{"labels": "{}", "value": firing}]
+        return {
+            "interval": "1m",
+            "input_series": [{"series": name, "values": shape} for name, shape in values.items()],
+            "promql_expr_test": [{"expr": query, "eval_time": "2h", "exp_samples": samples}],
+        }
+
+    path = directory / "alerts_test.yaml"
+    path.write_text(json.dumps({"rule_files": [str(_ALERTS)], "tests": [case(series, 1), case(fine, 0)]}))
+    done = subprocess.run(["promtool", "test", "rules", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
