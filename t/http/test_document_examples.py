@@ -7,7 +7,7 @@ import pytest
 
 from harness import environment
 from harness.example_runner import ExampleRunner
-from harness.examples import differences, examples_of, output_differences
+from harness.examples import differences, examples_of, json_values, output_differences
 
 _API = "docs/api.md"
 _CLIENTS = "docs/clients.md"
@@ -17,6 +17,7 @@ _OTHERS = [
 ]  # fmt: skip
 _README = "README.md"
 _OPERATIONS = "docs/operations.md"
+_ALL = [_API, _CLIENTS, *_OTHERS, _README, _OPERATIONS, "docs/architecture.md"]
 
 
 @pytest.fixture
@@ -67,10 +68,37 @@ def test_the_api_has_every_error():
     assert {(status, code) for status, codes in rows for code in re.findall(r"\w+", codes)} == errors
 
 
-@pytest.mark.parametrize("document", [_API, _CLIENTS, *_OTHERS, _README, _OPERATIONS, "docs/architecture.md"])
+@pytest.mark.parametrize("document", _ALL)
 def test_programs_without_a_mark(document):
     """A program without a mark would never be run."""
     assert [example.line for example in examples_of(document) if example.is_program and not example.kind] == []
+
+
+@pytest.mark.parametrize("document", _ALL)
+def test_shown_json_is_json(document):
+    """Values, or members of an object; `…` stands for something."""
+    for example in examples_of(document):
+        if example.language == "json":
+            text = re.sub(r"(?<=[{\[])…(?=[}\]])", "", example.text).replace(": …", ": null")
+            assert json_values(text) is not None or json_values("{" + text + "}") is not None, example.line
+
+
+def test_shown_commands_exist():
+    """Targets of make, and scripts of the checkout."""
+    targets = set(re.findall(r"^([a-z]+):", (environment.ROOT / "Makefile").read_text(), re.M))
+    for document in [*_ALL, "CONTRIBUTING.md", "SECURITY.md"]:
+        text = (environment.ROOT / document).read_text()
+        shown = set(re.findall(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*make ([a-z]+)", text, re.M)) | set(re.findall(r"`make ([a-z]+)", text))
+        assert shown <= targets, document
+        for script in re.findall(r"(?<![\w/.])(?:cmake|docker|packaging|charts|conf|t)/[\w/.-]+\.(?:sh|py|json|yaml|cc)\b", text):
+            assert (environment.ROOT / script).exists(), f"{document}: {script}"
+
+
+def test_the_shown_drop_in_is_the_shipped_one():
+    shipped = (environment.ROOT / "packaging/systemd/nginx.service.d/agent-graph.conf").read_text()
+    (shown,) = [example.text for example in examples_of(_OPERATIONS) if example.language == "ini"]
+    without_comments = [re.sub(r"^#.*\n", "", text, flags=re.M) for text in (shown, shipped)]
+    assert without_comments[0] == without_comments[1]
 
 
 def test_what_counts_as_the_same_output():

@@ -1,20 +1,24 @@
 """The files of `make install` work from there, and can be installed while nginx runs."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
 from harness import environment
 from harness.agents import DEMO
+from harness.examples import examples_of
 
 _SYSTEMD = environment.ROOT / "packaging" / "systemd"
-_PROJECT = """\
-cmake_minimum_required(VERSION 3.25)
-project(graphs LANGUAGES CXX)
-find_package(agent-graph 0.2 REQUIRED)
-agent_graph_add_graph(approval "{source}")
-"""
+_PROJECT = "cmake_minimum_required(VERSION 3.25)\nproject(graphs LANGUAGES CXX)\n"
+
+
+def _shown(language):
+    """What docs/install.md shows about graphs in C++."""
+    examples = [example.text for example in examples_of("docs/install.md") if example.language == language]
+    (text,) = [text for text in examples if "support.cc" in text]
+    return text
 
 
 def _run(*command, **variables):
@@ -51,15 +55,29 @@ def test_pkg_config_names_the_headers(installed):
     assert "-I/usr/include" in flags and "-std=c++20" in flags
 
 
-def test_a_graph_is_built_with_cmake_and_served(installed, directory, start_service):
-    project = directory / "project"
-    project.mkdir()
-    source = environment.ROOT / "conf/graphs/approval.cc"
-    (project / "CMakeLists.txt").write_text(_PROJECT.format(source=source))
+@pytest.fixture
+def project(directory):
+    """A folder with the sample as the user's own graph."""
+    folder = directory / "project"
+    folder.mkdir()
+    shutil.copy(environment.ROOT / "conf/graphs/support.cc", folder)
+    return folder
+
+
+def test_a_graph_is_built_with_cmake_and_served(installed, project, start_service):
+    (project / "CMakeLists.txt").write_text(_PROJECT + _shown("cmake"))
     _run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={installed}/usr")
     _run("cmake", "--build", project / "build")
-    service = start_service(DEMO | {"agent": f"{project}/build/approval.so:app"})
+    service = start_service(DEMO | {"agent": f"{project}/build/support.so:app"})
     assert service.get("/ping").status == 200
+
+
+def test_a_graph_is_built_with_one_command(installed, project, make_service):
+    variables = {"PKG_CONFIG_PATH": installed / "usr/share/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": installed}
+    command = _shown("sh").replace("-O2", "-O0")  # takes a third of the time
+    _run("sh", "-c", f"cd {project} && {command}", PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1, **variables)
+    accepted, printed = make_service(DEMO | {"agent": f"{project}/support.so:app"}).test_configuration()
+    assert accepted, printed
 
 
 def test_a_mapped_module_is_replaced_and_not_written_to(directory):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 from . import environment
 from .command import command
@@ -69,6 +70,36 @@ def _check(folder, graphs):
     path = folder / "shown.json"
     path.write_text(text)
     command("check", path, variables=dict.fromkeys(_VARIABLE.findall(text), "value"))
+
+
+# What the parts of C++ that documents show take for granted.
+_PRELUDE = """\
+#include <agent_graph/agent_graph.h>
+#include <agent_graph/json.h>
+using namespace agent_graph;
+extern Tool weather;
+void BuildTeam(GraphBuilder&);
+"""
+
+
+def compile_snippets(folder, snippets):
+    """Compiles parts of C++: declarations as they are, statements in a function that builds a `graph`."""
+    text = _PRELUDE
+    for snippet in snippets:
+        includes = re.findall(r"^#include .*\n", snippet.text, re.M)
+        body = re.sub(r"^#include .*\n", "", snippet.text, flags=re.M)
+        if snippet.argument == "statements":
+            body = f"void Build([[maybe_unused]] GraphBuilder& graph) {{\n{body}}}\n"
+        text += f"{''.join(includes)}namespace line_{snippet.line} {{\n{body}}}\n"
+    path = folder / "snippets.cc"
+    path.write_text(text)
+    done = subprocess.run(
+        ["g++", "-std=c++20", "-Wall", "-fsyntax-only", f"-I{environment.BUILD}/sdk/include", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def masked(text):

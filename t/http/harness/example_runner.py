@@ -1,6 +1,7 @@
 """Runs the examples of a document in their order, as a reader would, with ports and paths of a
 test."""
 
+import json
 import re
 import shlex
 import shutil
@@ -13,7 +14,7 @@ from .certificate import self_signed
 from .clients import INSTALLED
 from .command import RunningAgent, command
 from .configuration import load_module, nginx_configuration, service_configuration
-from .example_checks import accepted_configuration, accepted_graph, accepted_tools, masked
+from .example_checks import accepted_configuration, accepted_graph, accepted_tools, compile_snippets, masked
 from .examples import output_differences
 from .nginx import Nginx
 from .ports import free_port
@@ -54,6 +55,7 @@ class ExampleRunner:
         self._directory = directory
         self._instances = instances
         self._files = {}
+        self._snippets = []
         self._ports = {}
         self._children = []
         self._output = ""
@@ -73,6 +75,8 @@ class ExampleRunner:
             "serve": self._serve,
             "folder": self._run_folder,
             "check": self._check_service,
+            "settings": self._check_settings,
+            "cpp": self._snippets.append,
             "configuration": self._check_configuration,
             "graph": lambda example: accepted_graph(self.folder, example.text),
             "tools": lambda example: accepted_tools(self.folder, example.text),
@@ -85,6 +89,8 @@ class ExampleRunner:
                     actions[example.kind](example)
                 except AssertionError as error:
                     raise AssertionError(f"line {example.line}: {error}") from error
+        if self._snippets:
+            compile_snippets(self.folder, self._snippets)
 
     @property
     def output(self):
@@ -158,12 +164,22 @@ class ExampleRunner:
         self._stop()
         self._running = RunningAgent(self.folder / example.argument, self._port("8000"))
 
+    def _check_settings(self, example):
+        """Members of a service.json: the same with an agent."""
+        members = example.text.strip()
+        if not members.startswith("{"):
+            members = f"{{{members}}}"
+        self._accept(json.dumps({"agent": "graphs/support.json:app"} | json.loads(members)))
+
     def _check_service(self, example):
         """`nginx -t` accepts this service.json."""
-        service = Service(self._next_directory(), example.text)
+        self._accept(example.text)
+
+    def _accept(self, text):
+        service = Service(self._next_directory(), text)
         service.link_graphs()
         self._instances.append(service)
-        names = re.findall(r"\$\{(\w+)\}", example.text)
+        names = re.findall(r"\$\{(\w+)\}", text)
         names += ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"]
         accepted, printed = service.test_configuration(dict.fromkeys(names, "key"))
         assert accepted, printed

@@ -12,6 +12,8 @@ A mark is an HTML comment on the line before a block, so it does not show in the
     <!-- example: folder NAME -->     the command that serves this folder of `agent-graph init`
     <!-- example: serve -->           a part of an nginx.conf; starts an nginx with it
     <!-- example: check -->           a service.json that `nginx -t` accepts
+    <!-- example: settings -->        members of a service.json, which `nginx -t` accepts
+    <!-- example: cpp KIND -->        C++ that compiles: declarations, or statements about a `graph`
     <!-- example: configuration -->   an nginx.conf, or a part of it, that `nginx -t` accepts
     <!-- example: graph -->           a graph that `agent-graph check` accepts
     <!-- example: tools -->           a tool node, or an MCP server, that it accepts
