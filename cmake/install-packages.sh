@@ -41,8 +41,8 @@ packages_of() {
     bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
-    charts) echo golang-go npm python3-pip ;;
-    deb) echo debhelper dpkg-dev fakeroot lintian ;;
+    charts) echo golang-go npm python3-pip python3-jsonschema python3-yaml ;;
+    deb) echo build-essential debhelper dpkg-dev fakeroot lintian ;;
     deb-test) echo mmdebstrap python3 ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
   esac
