@@ -1,10 +1,15 @@
 """An error_page of the server applies to its pages. Errors of an agent location keep their JSON,
 whichever part raises them, unless the location has its own error_page."""
 
+import re
+import ssl
+
 import pytest
 
-from harness import http2
+from harness import environment, http1, http2
 from harness.agents import DEMO
+from harness.certificate import self_signed
+from harness.ports import free_port
 
 _GRAPH = "/v1/graph"
 _CODES = "error_page 400 401 403 404 405 413 429 500 502 503 504 /50x.html;"
@@ -92,3 +97,53 @@ def test_a_location_may_have_error_pages_of_its_own(start_service):
     _is_ours(service.get("/condition" + _GRAPH), 403)
     # Its own error pages replace the inherited ones.
     _is_ours(service.get("/other" + _GRAPH), 403)
+
+
+def _shipped_pages(file):
+    """The part of a shipped nginx.conf for what nginx refuses before it knows the location."""
+    text = (environment.ROOT / file).read_text()
+    return re.search(r"# What nginx refuses before.*?(?=location / \{)", text, re.DOTALL)[0]
+
+
+@pytest.mark.parametrize("file", ["conf/nginx.conf", "docker/nginx.conf"])
+def test_the_shipped_servers_refuse_in_json(start_service, directory, file):
+    certificate, key = self_signed(directory)
+    tls_port = free_port()
+    pages = _shipped_pages(file)
+    service = start_service(
+        DEMO,
+        server=pages,
+        http=f"""
+        ssl_certificate {certificate};
+        ssl_certificate_key {key};
+        server {{
+            listen 127.0.0.1:{tls_port} ssl;
+            ssl_client_certificate {certificate};
+            ssl_verify_client on;
+            {pages}
+            location / {{ agent_graph test; }}
+        }}
+        """,
+    )
+
+    def refused(status, code, request, port=service.port):
+        with http1.Connection(port) as connection:
+            connection.send(request)
+            _is_ours(connection.read_reply(), status, code)
+
+    host = b"Host: x\r\n"
+    long = b"x" * 100_000
+    refused(414, "BAD_REQUEST", b"GET /" + long + b" HTTP/1.1\r\n" + host + b"\r\n")
+    refused(400, "BAD_REQUEST", b"GET /ping HTTP/1.1\r\n" + host + b"X-Long: " + long + b"\r\n\r\n")
+    refused(400, "BAD_REQUEST", b"GET /ping HTTP/1.1\r\n\r\n")
+    refused(405, "METHOD_NOT_ALLOWED", b"TRACE /ping HTTP/1.1\r\n" + host + b"\r\n")
+    refused(501, "BAD_REQUEST", b"GET /ping HTTP/1.1\r\n" + host + b"Transfer-Encoding: gzip\r\n\r\n")
+    refused(505, "BAD_REQUEST", b"GET /ping HTTP/3.0\r\n" + host + b"\r\n")
+    # Plain HTTP to the port of TLS.
+    refused(400, "BAD_REQUEST", b"GET /ping HTTP/1.1\r\n" + host + b"\r\n", tls_port)
+    # No client certificate.
+    context = ssl.create_default_context(cafile=str(certificate))
+    with http1.Connection(tls_port) as connection:
+        connection.socket = context.wrap_socket(connection.socket, server_hostname="127.0.0.1")
+        connection.request("GET", "/ping")
+        _is_ours(connection.read_reply(), 400, "BAD_REQUEST")
