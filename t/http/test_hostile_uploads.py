@@ -2,6 +2,7 @@
 
 import random
 import select
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -205,6 +206,39 @@ def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
     assert record["extracted_text"] == documents.TEXT
     for connection in hers:
         connection.reset()
+
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+# They unpack to 1000 times their size, or are nested deeply.
+_BOMBS = {
+    "a.docx": ("wordprocessingml.document", "word/document.xml", "<w:t>x</w:t>"),
+    "a.xlsx": ("spreadsheetml.sheet", "xl/worksheets/sheet1.xml", "<c><v>1</v></c>"),
+    "a.pptx": ("presentationml.presentation", "ppt/slides/slide1.xml", "<a:p>"),
+}
+
+
+@pytest.mark.parametrize("filename", _BOMBS)
+def test_bombs_in_archives_keep_nobody_waiting(start_service, filename):
+    settings = {"auth": "jwt", "env": "env", "authorization": "allow_all"}
+    service = start_service(_ECHO | settings, workers=1, files={"env": JWT_ENVIRONMENT})
+    kind, entry, repeated = _BOMBS[filename]
+    data = documents.archive({entry: "<a>" + repeated * 5_000_000})
+    assert len(data) < _MEGABYTE
+    hers = []
+
+    def send(_):
+        hers.append(upload(service, data, filename, _OFFICE + kind, headers=bearer("alice")))
+
+    with ThreadPoolExecutor(8) as pool:
+        sent = [pool.submit(send, number) for number in range(8)]
+        record = uploaded(service, documents.docx(), "b.docx", _DOCX, headers=bearer("bob"))
+        assert record["extracted_text"] == documents.TEXT
+        for each in sent:
+            each.result()
+    for reply in hers:
+        assert reply.status == 200, reply.text
+        assert len(reply.json()["data"]["extracted_text"] or "") <= 512 * 1024
+    assert service.get("/ping").status == 200
 
 
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

@@ -55,6 +55,23 @@ def test_frames_of_every_size_wait(start_service, live_provider, count, size):
         assert connection.received_sound() == piece
 
 
+@pytest.mark.parametrize("count, size", [(8, _MIB), (_QUEUE, 30_000), (_QUEUE, 100)])
+def test_text_of_every_size_waits(start_service, live_provider, count, size):
+    """As above, for frames of text."""
+    service = start_service(live_provider.settings(), workers=1)
+    frames = [_text_frame(size - index % 7) for index in range(count)]
+    flood = b"".join(frame(TEXT, payload) for payload, _ in frames) + frame(PING, "read")
+    client = LiveClient(service.port).start()
+    connection = live_provider.accept()
+    connection.receive_until("setup")
+    client.send(flood)
+    assert client.read_frame().opcode == PONG
+    connection.send({"setupComplete": {}})
+    for _, text in frames:
+        (turn,) = connection.receive_until("clientContent")["turns"]
+        assert turn["parts"] == [{"text": text}]
+
+
 def test_the_oldest_frame_goes_when_no_sound_waits(start_service, live_provider):
     status = "location = /status.json { agent_graph_status format=json; }"
     service = start_service(live_provider.settings(), workers=1, server=status)
