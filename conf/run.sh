@@ -11,6 +11,14 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+if [ $# -gt 0 ]; then
+  # The comment above is the manual.
+  manual() { sed -n '2,/^set /{s/^# \{0,1\}//;/^set /d;p;}' conf/run.sh; }
+  if [ "$1" = --help ] || [ "$1" = -h ]; then manual; exit 0; fi
+  manual >&2
+  exit 2
+fi
+
 port=${PORT:-8000}
 prefix=$PWD/build/run
 url=http://127.0.0.1:$port
@@ -103,6 +111,10 @@ say_what_to_try() {
     fi
     sleep 0.2
   done
+  # It may be listed first for the name localhost, which the documents use.
+  if curl -s --noproxy '*' --max-time 2 -o /dev/null "http://[::1]:$port/"; then
+    echo "Another program answers on [::1]:$port, which \"localhost\" may mean: use 127.0.0.1, or PORT=9000 make run" >&2
+  fi
   cat <<TEXT
 
 The agent answers on $url (Ctrl-C ends it). Try:

@@ -17,6 +17,7 @@ from harness.live_provider import LiveProvider  # noqa: E402
 from harness.mcp_server import McpPeer, McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
+from harness.other_program import OtherProgram, has_ipv6  # noqa: E402
 from harness.ports import free_port, release_ports  # noqa: E402
 from harness.service import Service  # noqa: E402
 
@@ -141,6 +142,22 @@ def start_mcp_server(directory):
     yield start
     for server in running:
         server.close()
+
+
+@pytest.fixture
+def listen_on():
+    """listen_on("::1") lets another program answer HTTP on this address; returns its port."""
+    running = []
+
+    def start(address):
+        if ":" in address and not has_ipv6():
+            pytest.skip("this machine has no IPv6")
+        running.append(OtherProgram(address))
+        return running[-1].port
+
+    yield start
+    for program in running:
+        program.close()
 
 
 @pytest.fixture

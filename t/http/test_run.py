@@ -202,6 +202,35 @@ def test_run_says_nothing_of_an_agent_where_another_program_answers(checkout, us
         other.close()
 
 
+@pytest.mark.parametrize("address", ["0.0.0.0", "::"])
+def test_run_fails_where_another_program_has_all_addresses(checkout, user, listen_on, address):
+    server = RunningServer(checkout, user, listen_on(address))
+    try:
+        assert server.wait() != 0
+        wait_until(lambda: "PORT=9000 make run" in server.printed, "conf/run.sh says what to do")
+        assert "The agent answers" not in server.printed
+    finally:
+        server.close()
+
+
+def test_run_warns_if_localhost_may_be_another_program(checkout, user, listen_on):
+    port = listen_on("::1")
+    server = RunningServer(checkout, user, port)
+    try:
+        server.wait_for_advice()
+        assert f"Another program answers on [::1]:{port}" in server.printed
+    finally:
+        server.close()
+
+
+def test_run_explains_itself():
+    script = environment.ROOT / "conf" / "run.sh"
+    shown = subprocess.run([script, "--help"], capture_output=True, text=True, check=True)
+    assert "OPENAI_API_KEY" in shown.stdout and "set -eu" not in shown.stdout
+    wrong = subprocess.run([script, "9000"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2 and wrong.stderr == shown.stdout
+
+
 # The model of `make run`
 
 
