@@ -11,10 +11,12 @@ FUZZ_SECONDS ?= 60
 KILLS ?= 1500
 SCHEDULES ?= 1000000
 SEED ?= 1
+MUTATED ?= src_api engine_run
+COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs module install deb run test check prove bench conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs module install deb run test check prove mutants bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -92,6 +94,15 @@ prove: build
 	ninja -C $(BUILD) -j $(JOBS) prove_simulation t/graphs/proving.so
 	$(BUILD)/prove_simulation --schedules '$(SCHEDULES)' --seed '$(SEED)' --jobs '$(JOBS)'
 	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)'
+
+# Changes COUNT places of each group in MUTATED, chosen by SEED, and lists the changes that no unit test
+# notices (t/mutation/).
+mutants:
+	cmake/install-packages.sh build test
+	cmake -S . -B build/mutation -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold \
+	  "-DAGENT_GRAPH_ALONE=$$(tr ' ' ';' <<<'$(MUTATED)')"
+	ninja -C build/mutation -j $(JOBS) unit_tests
+	/usr/bin/python3 t/mutation/mutate.py build/mutation $(MUTATED) --count '$(COUNT)' --seed '$(SEED)' --jobs '$(JOBS)'
 
 bench:
 	cmake/install-packages.sh bench

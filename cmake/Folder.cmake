@@ -32,12 +32,18 @@ set(AGENT_GRAPH_INCLUDES ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/i
 # batches of about this size. Larger ones would make the build after a change slow.
 set(AGENT_GRAPH_BATCH_BYTES 60000 CACHE STRING "Size of a batch of sources that are compiled at once")
 
+# t/mutation/mutate.py replaces the object of one source at a time.
+set(AGENT_GRAPH_ALONE "" CACHE STRING "Groups (src_api) whose files are compiled alone, not optimized")
+
 # agent_graph_object_library(target source...)   Compiles the sources in batches, or each alone without
 # AGENT_GRAPH_UNITY. A batch is a file that includes sources by their paths below the root, so that
 # ccache finds it again in another build directory or checkout.
 function(agent_graph_object_library target)
-  if(NOT AGENT_GRAPH_UNITY)
+  if(NOT AGENT_GRAPH_UNITY OR target IN_LIST AGENT_GRAPH_ALONE)
     add_library(${target} OBJECT ${ARGN})
+    if(target IN_LIST AGENT_GRAPH_ALONE)
+      target_compile_options(${target} PRIVATE -O0)
+    endif()
     return()
   endif()
   set(batches)
