@@ -36,6 +36,13 @@ Result<Body> Decode(pack::Unpacker& unpacker) {
   return body;
 }
 
+// Decodes the body of an operation and executes it.
+template <typename Body, typename Execution>
+Result<ReplyRow> Decoded(pack::Unpacker& unpacker, Execution execute) {
+  AG_ASSIGN_OR_RETURN(const Body body, Decode<Body>(unpacker));
+  return execute(body);
+}
+
 }  // namespace
 
 Store::Store(Database& database, const StateOptions& options)
@@ -195,84 +202,71 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
 }
 
 Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& header,
-                                pack::Unpacker& unpacker, bool& sync) {
+                                pack::Unpacker& body, bool& sync) {
+  const int64_t micros = header.micros;
   switch (header.operation) {
-    case Operation::kAppendRun: {
-      AG_ASSIGN_OR_RETURN(AppendRunRequest append, Decode<AppendRunRequest>(unpacker));
-      sync = append.durable;
-      return AppendRun(from, append, header.micros);
-    }
-    case Operation::kFinishRun: {
-      AG_ASSIGN_OR_RETURN(FinishRunRequest finish, Decode<FinishRunRequest>(unpacker));
-      return FinishRun(from, finish, header.micros);
-    }
-    case Operation::kReleaseRun: {
-      AG_ASSIGN_OR_RETURN(ReleaseRunRequest release, Decode<ReleaseRunRequest>(unpacker));
+    case Operation::kAppendRun:
+      return Decoded<AppendRunRequest>(body, [&](const auto& append) {
+        sync = append.durable;
+        return AppendRun(from, append, micros);
+      });
+    case Operation::kFinishRun:
+      return Decoded<FinishRunRequest>(
+          body, [&](const auto& finish) { return FinishRun(from, finish, micros); });
+    case Operation::kReleaseRun:
       sync = false;
-      return ReleaseRun(from, release);
-    }
-    case Operation::kRequestStop: {
-      AG_ASSIGN_OR_RETURN(StopRequest stop, Decode<StopRequest>(unpacker));
+      return Decoded<ReleaseRunRequest>(
+          body, [&](const auto& release) { return ReleaseRun(from, release); });
+    case Operation::kRequestStop:
       sync = false;
-      return RequestStop(stop);
-    }
-    case Operation::kAcceptRun: {
-      AG_ASSIGN_OR_RETURN(AcceptRunRequest accept, Decode<AcceptRunRequest>(unpacker));
-      return AcceptRun(from, accept, header.micros);
-    }
-    case Operation::kHandOverRun: {
-      AG_ASSIGN_OR_RETURN(HandOverRunRequest run, Decode<HandOverRunRequest>(unpacker));
-      return HandOverRun(from, run);
-    }
-    case Operation::kPutState: {
-      AG_ASSIGN_OR_RETURN(PutStateRequest put, Decode<PutStateRequest>(unpacker));
-      return PutState(put, header.micros);
-    }
-    case Operation::kAppendMessages: {
-      AG_ASSIGN_OR_RETURN(AppendMessagesRequest append, Decode<AppendMessagesRequest>(unpacker));
-      return AppendMessages(append, header.micros);
-    }
-    case Operation::kClearState: {
-      AG_ASSIGN_OR_RETURN(ThreadRequest clear, Decode<ThreadRequest>(unpacker));
-      return ClearState(clear, header.micros);
-    }
-    case Operation::kDeleteThread: {
-      AG_ASSIGN_OR_RETURN(ThreadRequest thread, Decode<ThreadRequest>(unpacker));
-      return DeleteThread(thread);
-    }
-    case Operation::kDeleteMessage: {
-      AG_ASSIGN_OR_RETURN(MessageRequest message, Decode<MessageRequest>(unpacker));
-      return DeleteMessage(message);
-    }
-    case Operation::kRemoveMessages: {
-      AG_ASSIGN_OR_RETURN(RemoveMessagesRequest remove, Decode<RemoveMessagesRequest>(unpacker));
-      return RemoveMessages(remove, header.micros);
-    }
-    case Operation::kReplaceRemoteTools: {
-      AG_ASSIGN_OR_RETURN(ReplaceRemoteToolsRequest set,
-                          Decode<ReplaceRemoteToolsRequest>(unpacker));
-      return ReplaceRemoteTools(set);
-    }
-    case Operation::kStoreMemory: {
-      AG_ASSIGN_OR_RETURN(StoreMemoryRequest store, Decode<StoreMemoryRequest>(unpacker));
-      return StoreMemory(store, header.micros);
-    }
-    case Operation::kUpdateMemory: {
-      AG_ASSIGN_OR_RETURN(UpdateMemoryRequest update, Decode<UpdateMemoryRequest>(unpacker));
-      return UpdateMemory(update, header.micros);
-    }
-    case Operation::kReplaceVectors: {
-      AG_ASSIGN_OR_RETURN(ReplaceVectorsRequest put, Decode<ReplaceVectorsRequest>(unpacker));
-      return ReplaceVectors(put);
-    }
-    case Operation::kDeleteMemory: {
-      AG_ASSIGN_OR_RETURN(MemoryName name, Decode<MemoryName>(unpacker));
-      return DeleteMemory(name);
-    }
-    case Operation::kRemoveMemories: {
-      AG_ASSIGN_OR_RETURN(RemoveMemoriesRequest remove, Decode<RemoveMemoriesRequest>(unpacker));
-      return RemoveMemories(remove);
-    }
+      return Decoded<StopRequest>(body, [&](const auto& stop) { return RequestStop(stop); });
+    case Operation::kAcceptRun:
+      return Decoded<AcceptRunRequest>(
+          body, [&](const auto& accept) { return AcceptRun(from, accept, micros); });
+    case Operation::kHandOverRun:
+      return Decoded<HandOverRunRequest>(body,
+                                         [&](const auto& run) { return HandOverRun(from, run); });
+    default:
+      return ExecuteChange(header, body);
+  }
+}
+
+Result<ReplyRow> Store::ExecuteChange(const RequestHeader& header, pack::Unpacker& body) {
+  const int64_t micros = header.micros;
+  switch (header.operation) {
+    case Operation::kPutState:
+      return Decoded<PutStateRequest>(body, [&](const auto& put) { return PutState(put, micros); });
+    case Operation::kAppendMessages:
+      return Decoded<AppendMessagesRequest>(
+          body, [&](const auto& append) { return AppendMessages(append, micros); });
+    case Operation::kClearState:
+      return Decoded<ThreadRequest>(body,
+                                    [&](const auto& clear) { return ClearState(clear, micros); });
+    case Operation::kDeleteThread:
+      return Decoded<ThreadRequest>(body, [&](const auto& thread) { return DeleteThread(thread); });
+    case Operation::kDeleteMessage:
+      return Decoded<MessageRequest>(body,
+                                     [&](const auto& message) { return DeleteMessage(message); });
+    case Operation::kRemoveMessages:
+      return Decoded<RemoveMessagesRequest>(
+          body, [&](const auto& remove) { return RemoveMessages(remove, micros); });
+    case Operation::kReplaceRemoteTools:
+      return Decoded<ReplaceRemoteToolsRequest>(
+          body, [&](const auto& set) { return ReplaceRemoteTools(set); });
+    case Operation::kStoreMemory:
+      return Decoded<StoreMemoryRequest>(
+          body, [&](const auto& store) { return StoreMemory(store, micros); });
+    case Operation::kUpdateMemory:
+      return Decoded<UpdateMemoryRequest>(
+          body, [&](const auto& update) { return UpdateMemory(update, micros); });
+    case Operation::kReplaceVectors:
+      return Decoded<ReplaceVectorsRequest>(body,
+                                            [&](const auto& put) { return ReplaceVectors(put); });
+    case Operation::kDeleteMemory:
+      return Decoded<MemoryName>(body, [&](const auto& name) { return DeleteMemory(name); });
+    case Operation::kRemoveMemories:
+      return Decoded<RemoveMemoriesRequest>(
+          body, [&](const auto& remove) { return RemoveMemories(remove); });
     default:
       return Status(StatusCode::kInvalidArgument, kUnknownOperation);
   }

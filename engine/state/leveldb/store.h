@@ -23,6 +23,7 @@
 #include "state/calls/executor.h"
 #include "state/leveldb/clients.h"
 #include "state/leveldb/database/database.h"
+#include "state/leveldb/lease.h"
 #include "state/leveldb/rows/rows.h"
 #include "state/leveldb/threads.h"
 #include "state/leveldb/transaction.h"
@@ -34,13 +35,6 @@
 #include "state/runs.h"
 
 namespace agent_graph::state {
-
-// The request a reply belongs to.
-struct ReplyAddress {
-  std::string client;
-  uint64_t connection = 0;
-  uint64_t sequence = 0;
-};
 
 struct StoreReply {
   ReplyAddress to;
@@ -135,31 +129,6 @@ class Store {
   std::vector<ReplyAddress> Abandon();
 
  private:
-  struct Waiter {
-    BeginRunRequest run;
-    ReplyAddress from;
-    int64_t micros = 0;
-    Deadline deadline;
-    int64_t run_deadline_micros = 0;  // see LeaseRow
-    bool accepted = false;            // no client waits for a reply; `from` is empty
-  };
-  struct Lease {
-    LeaseRow row;
-    keys::ThreadKey thread;
-    std::deque<Waiter> waiters;
-    // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
-    uint64_t window_max = kWindowItemsMax;
-    std::optional<OutsideChangeRow> outside;
-    // False: no entry of the run has changed the state. Unknown after a takeover; then true.
-    bool has_effects = false;
-    uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
-    // It goes on in another worker if it loses its own. Without a worker, row.client is empty.
-    bool accepted = false;
-    bool suspect = false;              // see RunRow
-    uint64_t log_bytes = 0;            // of the run's entries, since this object exists
-    int64_t waiting_since_micros = 0;  // for a worker; of an accepted run that has none
-  };
-
   Status LoadLeases();
   Status LoadReplies();
   Status LoadRemoteTools();
@@ -168,6 +137,8 @@ class Store {
   // them. `sync` becomes false if the changes need not be on the disk before the reply.
   Result<ReplyRow> Execute(const ReplyAddress& from, const RequestHeader& header,
                            pack::Unpacker& body, bool& sync);
+  // The operations that do not belong to a run.
+  Result<ReplyRow> ExecuteChange(const RequestHeader& header, pack::Unpacker& body);
   Result<ReplyRow> AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
                              int64_t micros);
   Result<ReplyRow> FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
@@ -245,7 +216,7 @@ class Store {
   // Ends an accepted run that no worker executes.
   Status StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
                                RunState run_state, const std::string& reason);
-  // For a run that waited for the thread's lease, which has ended.
+  // Starts a run that waited for the thread's lease, which has ended.
   void StartAccepted(const Waiter& waiter);
   void EndReserved(const std::string& thread_id, RunState run_state, const std::string& reason);
   void EndQueued(const Lease& lease, const Waiter& waiter, RunState run_state,

@@ -26,7 +26,7 @@ ReplyRow AnswerOf(const AcceptRunReply& answer) {
 }  // namespace
 
 // A waiting run has no limit but its deadline.
-Store::Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
+Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   Waiter waiter;
   waiter.run = accept.begin;
   waiter.deadline = kNoDeadline;

@@ -178,7 +178,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   return reply;
 }
 
-Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunRequest& append) {
+Result<Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunRequest& append) {
   auto found = leases_.find(append.thread_id);
   if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||
       found->second.row.epoch != append.lease_epoch) {

@@ -23,8 +23,8 @@ class LeaseDeathTest : public testing::Test {
     EXPECT_TRUE(store_.Grant(Begin("run")).ok());
   }
 
-  static Store::Waiter Begin(const std::string& run_id) {
-    Store::Waiter begin;
+  static Waiter Begin(const std::string& run_id) {
+    Waiter begin;
     begin.run = RunOn("t", "", run_id);
     begin.from.client = "client";
     return begin;
@@ -47,7 +47,7 @@ TEST_F(LeaseDeathTest, EveryWaitingRunIsCounted) {
 }
 
 TEST_F(LeaseDeathTest, EveryGrantedRunIsCounted) {
-  Store::Lease& lease = store_.leases_.at("t");
+  Lease& lease = store_.leases_.at("t");
   lease.accepted = true;
   EXPECT_DEATH(store_.CountGrant(lease, false), "every granted run is counted");
 }
