@@ -1,42 +1,17 @@
 #include "run/context/working_thread.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "message/codec.h"
 #include "run/context/agent_state.h"
-#include "run/context/handed_out_calls.h"
-#include "run/context/lost_calls.h"
 #include "state/limits.h"
 #include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {
-
-constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
-
-constexpr char kUndecidedCallJson[] =
-    R"({"error":"the run ended while this call was being made: whether it took effect is unknown"})";
-
-constexpr char kUnansweredCallJson[] =
-    R"({"error":"the user went on without answering what the tool asked"})";
-
-std::unordered_set<std::string> AnsweredCalls(const std::vector<Message>& messages) {
-  std::unordered_set<std::string> ids;
-  for (const Message& message : messages) {
-    for (const ToolResultBlock* result : message.ToolResults()) ids.insert(result->call_id);
-  }
-  return ids;
-}
-
-bool IsAnsweredRemoteCall(const ContentBlock& block,
-                          const std::unordered_set<std::string>& answered) {
-  const auto* call = std::get_if<ToolCallBlock>(&block);
-  return call != nullptr && call->remote && answered.contains(call->id);
-}
 
 Status TooLarge(const std::string& what, size_t bytes_max) {
   return Status(StatusCode::kGraph,
@@ -198,46 +173,10 @@ Status WorkingThread::AppendAll(std::vector<Message> messages) {
   return Status::Ok();
 }
 
-bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
-  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
-  const std::vector<const ToolCallBlock*> pending = state_->PendingToolCalls();
-  return std::any_of(pending.begin(), pending.end(),
-                     [&](const ToolCallBlock* call) { return !answered.contains(call->id); });
-}
-
-Status WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
-                                     const std::vector<state::LogEntry>& entries) {
-  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
-  const LostCalls lost(entries);
-  std::vector<Message> results;
-  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
-    if (!answered.contains(call->id)) results.push_back(lost.ResultOf(call->id));
-  }
-  return AppendAll(std::move(results));
-}
-
-Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers,
-                                          const OpenInputs& inputs) {
-  if (inputs.has_new_answers()) return Status::Ok();
-  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
-  const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
-  std::vector<Message> results;
-  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
-    if (answered.contains(call->id)) return Status::Ok();
-    if (const OpenInput* open = inputs.Find(call->id)) {
-      const char* text = open->undecided ? kUndecidedCallJson : kUnansweredCallJson;
-      results.push_back(Message::ToolResult(call->id, text, true));
-    } else if (handed_out.contains(call->id)) {
-      results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
-    }
-  }
-  return AppendAll(std::move(results));
-}
-
 void WorkingThread::Forget(size_t count) {
   auto& messages = state_->mutable_messages();
   for (size_t i = 0; i < count; ++i) {
-    // Not by their count, because others may have added messages during the run.
+    // Identified by sequence numbers, because others may have added messages during the run.
     if (stored_[i].sequence > 0) {
       forgotten_.through = std::max(forgotten_.through, stored_[i].sequence);
     } else {
@@ -349,26 +288,6 @@ state::FinishRunRequest WorkingThread::Finish(const ExecutionMeta& meta) const {
   return finish;
 }
 
-std::vector<state::OpenCall> WorkingThread::OpenCalls() const {
-  const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
-  const std::vector<Message>& messages = state_->messages();
-  std::vector<state::OpenCall> open;
-  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
-    state::OpenCall waiting{call->id, handed_out.contains(call->id), {}};
-    // A call that was handed out appears in two messages.
-    for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-      const std::vector<const ToolCallBlock*> calls = message->ToolCalls();
-      const bool carries = std::any_of(calls.begin(), calls.end(), [&](const ToolCallBlock* one) {
-        return one->id == waiting.id;
-      });
-      if (carries) waiting.message_ids.push_back(message->id);
-      if (message->role == Role::kAssistant) break;
-    }
-    open.push_back(std::move(waiting));
-  }
-  return open;
-}
-
 std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const {
   AgentStateParts parts;
   parts.thread_id = thread_id_;
@@ -380,26 +299,6 @@ std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags
   parts.execution = &meta;
   parts.flags = flags;
   return WriteAgentState(parts);
-}
-
-std::vector<std::string> WorkingThread::VisibleMessages(size_t first, size_t end) const {
-  const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
-  std::vector<std::string> out;
-  out.reserve(stored_.size());
-  for (size_t i = first; i < std::min(end, stored_.size()); ++i) {
-    const Message& message = state_->messages()[i];
-    auto is_answered = [&](const ContentBlock& block) {
-      return IsAnsweredRemoteCall(block, answered);
-    };
-    if (std::none_of(message.content.begin(), message.content.end(), is_answered)) {
-      out.push_back(stored_[i].text);
-      continue;
-    }
-    Message rest = message;
-    std::erase_if(rest.content, is_answered);
-    if (!rest.content.empty()) out.push_back(message::ToJsonText(rest));
-  }
-  return out;
 }
 
 }  // namespace agent_graph::run
