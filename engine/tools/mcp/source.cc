@@ -154,36 +154,39 @@ void Source::Discover() {
   Accept(client_->ListTools(wait), changes);
 }
 
-void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
+ToolList Source::MakeTools(const ListedTools& listed, std::vector<std::string>& problems) const {
   ToolList tools;
-  std::vector<std::string> problems;
-  if (listed.ok()) {
-    std::set<std::string> names;
-    for (const json& described : listed->tools) {
-      std::string problem;
-      CatalogToolPtr tool = MakeTool(described, listed->marks_headers, problem);
-      if (tool != nullptr && !names.insert(tool->tool.name).second) {
-        problem = "two tools are named " + tool->tool.name;
-        tool = nullptr;
-      }
-      if (!problem.empty()) problems.push_back(std::move(problem));
-      if (tool == nullptr) continue;
-      if (tools.size() == kToolsMax) {
-        problems.push_back("more than " + std::to_string(kToolsMax) + " tools");
-        break;
-      }
-      tools.push_back(std::move(tool));
+  std::set<std::string> names;
+  for (const json& described : listed.tools) {
+    std::string problem;
+    CatalogToolPtr tool = MakeTool(described, listed.marks_headers, problem);
+    if (tool != nullptr && !names.insert(tool->tool.name).second) {
+      problem = "two tools are named " + tool->tool.name;
+      tool = nullptr;
     }
+    if (!problem.empty()) problems.push_back(std::move(problem));
+    if (tool == nullptr) continue;
+    if (tools.size() == kToolsMax) {
+      problems.push_back("more than " + std::to_string(kToolsMax) + " tools");
+      break;
+    }
+    tools.push_back(std::move(tool));
   }
+  return tools;
+}
+
+void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
+  std::vector<std::string> problems;
+  ToolList tools = listed.ok() ? MakeTools(*listed, problems) : ToolList();
   const bool listen = listed.ok() && client_->wants_listener();
-  bool tell_failure = false;
+  bool log_failure = false;
   bool log_recovery = false;
   bool start_listening = false;
   std::chrono::milliseconds listen_delay{0};
   std::vector<std::shared_ptr<runtime::Signal>> waiting;
   {
     MutexLock lock(mutex_);
-    tell_failure = !listed.ok() && !failing_;
+    log_failure = !listed.ok() && !failing_;
     log_recovery = listed.ok() && failing_;
     failing_ = !listed.ok();
     retry_delay_ = listed.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
@@ -199,7 +202,7 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   }
   for (const auto& signal : waiting) signal->Notify();
   if (closing_.cancelled()) return;
-  if (tell_failure) {
+  if (log_failure) {
     Log(LogLevel::kWarning, "contributes no tools: " + listed.status().ToString());
   }
   if (log_recovery) Log(LogLevel::kInfo, "contributes its tools again");

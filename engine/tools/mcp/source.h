@@ -57,6 +57,8 @@ class Source : public std::enable_shared_from_this<Source> {
   bool MustWait() const AG_REQUIRES(mutex_);
   void Discover();
   void Accept(const Result<ListedTools>& listed, uint64_t changes);
+  // Appends a text for each tool that the server describes wrongly, and leaves that tool out.
+  ToolList MakeTools(const ListedTools& listed, std::vector<std::string>& problems) const;
   CatalogToolPtr MakeTool(const json& described, bool marks_headers, std::string& problem) const;
   std::chrono::milliseconds RefreshOf(const ListedTools& listed) const;
   // Listens repeatedly until it fails.
