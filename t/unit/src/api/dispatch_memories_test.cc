@@ -1,60 +1,12 @@
 // Routes of memories: what the store is asked for, with the defaults of absent fields.
 #include <cstring>
 
+#include "../../engine/state/recorded_memories.h"
 #include "dispatch_fixture.h"
 #include "memory/memory_store.h"
 
 namespace agent_graph::api {
 namespace {
-
-// Records what it is asked for, and answers with what the test has put in.
-class RecordedMemories final : public state::Memories {
- public:
-  Status StoreMemory(const state::StoreMemoryRequest& store) override {
-    stored = store;
-    return failure;
-  }
-  Result<state::MemoryRecord> GetMemory(const state::MemoryName& name) override {
-    named = name;
-    if (!failure.ok()) return failure;
-    return record;
-  }
-  Status UpdateMemory(const state::UpdateMemoryRequest& update) override {
-    updated = update;
-    return failure;
-  }
-  Status DeleteMemory(const state::MemoryName& name) override {
-    named = name;
-    return failure;
-  }
-  Result<state::MemoryPage> ListMemories(const state::ListMemoriesRequest& list) override {
-    listed = list;
-    if (!failure.ok()) return failure;
-    return page;
-  }
-  Result<state::RemovedMemories> RemoveMemories(
-      const state::RemoveMemoriesRequest& remove) override {
-    removed = remove;
-    if (!failure.ok()) return failure;
-    return state::RemovedMemories{remove.ids.size()};
-  }
-  Result<state::MemoryHits> SearchMemories(const state::SearchMemoriesRequest& search) override {
-    searched = search;
-    if (!failure.ok()) return failure;
-    return found;
-  }
-
-  Status failure;
-  state::MemoryRecord record;
-  state::MemoryPage page;
-  state::MemoryHits found;
-  state::StoreMemoryRequest stored;
-  state::UpdateMemoryRequest updated;
-  state::MemoryName named;
-  state::ListMemoriesRequest listed;
-  state::RemoveMemoriesRequest removed;
-  state::SearchMemoriesRequest searched;
-};
 
 class MemoryRoutesTest : public DispatchTest {
  protected:
@@ -75,7 +27,7 @@ class MemoryRoutesTest : public DispatchTest {
     return text;
   }
 
-  RecordedMemories memories_;
+  state::RecordedMemories memories_;
   std::unique_ptr<memory::Embedder> embedder_;
   memory::MemoryStore store_;
 };

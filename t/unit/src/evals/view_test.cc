@@ -117,7 +117,8 @@ TEST(ReportDirectory, MissingIsEmpty) {
   EXPECT_FALSE(ReportDirectory("/nonexistent/eval_reports").Find("a"));
 }
 
-TEST_F(Reports, ShowCases) {
+// A run of three cases with scores, tokens, messages and a simulated conversation.
+json ReportWithCases() {
   json report = Minimal("set-1", 1750000000.5, 0.9996);
   report["eval_set_name"] = "Basics";
   report["config_used"] = {{"model", "m-1"}};
@@ -150,7 +151,11 @@ TEST_F(Reports, ShowCases) {
        {"metadata", {{"turns", 2}}},
        {"actual_response", "USER: hi\n\nAGENT: hello\nstill me\n"}},
   });
-  Write("r.json", report);
+  return report;
+}
+
+TEST_F(Reports, ShowCases) {
+  Write("r.json", ReportWithCases());
   const json shown = json::parse(RunJson(*directory_->Find("r")));
   EXPECT_EQ(shown["title"], "Basics \u00b7 run #1");
   EXPECT_EQ(shown["sub"], "set-1 \u00b7 m-1 \u00b7 2025-06-15 15:06 \u00b7 9.4s");

@@ -195,61 +195,63 @@ TEST(Conformance, Group5Fragmentation) {
   });
 }
 
+const std::string kValidUtf8[] = {
+    "",
+    "Hello-\xC2\xB5@\xC3\x9F\xC3\xB6\xC3\xA4\xC3\xBC\xC3\xA0\xC3\xA1-UTF-8!!",
+    "\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5",
+    std::string(1, '\0'),
+    "\xC2\x80",
+    "\xE0\xA0\x80",
+    "\xF0\x90\x80\x80",
+    "\x7F",
+    "\xDF\xBF",
+    "\xEF\xBF\xBF",
+    "\xF4\x8F\xBF\xBF",
+    "\xED\x9F\xBF",
+    "\xEE\x80\x80",
+    "\xEF\xBF\xBD",
+    "\xEF\xBF\xBE",
+};
+
+const std::string kInvalidUtf8[] = {
+    "\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5\xED\xA0\x80"
+    "edited",
+    "\xF8\x88\x80\x80\x80",
+    "\xFC\x84\x80\x80\x80\x80",
+    "\xF7\xBF\xBF\xBF",
+    "\xFB\xBF\xBF\xBF\xBF",
+    "\xFD\xBF\xBF\xBF\xBF\xBF",
+    "\xF4\x90\x80\x80",
+    "\x80",
+    "\xBF",
+    "\x80\xBF",
+    "\xC0 ",
+    "\xE0 ",
+    "\xF0 ",
+    "\xC0",
+    "\xE0\x80",
+    "\xF0\x80\x80",
+    "\xDF",
+    "\xEF\xBF",
+    "\xF7\xBF\xBF",
+    "\xFE",
+    "\xFF",
+    "\xFE\xFE\xFF\xFF",
+    "\xC0\xAF",
+    "\xE0\x80\xAF",
+    "\xF0\x80\x80\xAF",
+    "\xC1\xBF",
+    "\xE0\x9F\xBF",
+    "\xF0\x8F\xBF\xBF",
+    "\xC0\x80",
+    "\xED\xA0\x80",
+    "\xED\xBF\xBF",
+    "\xED\xA0\x80\xED\xB0\x80",
+};
+
 TEST(Conformance, Group6Utf8) {
-  const std::string valid[] = {
-      "",
-      "Hello-\xC2\xB5@\xC3\x9F\xC3\xB6\xC3\xA4\xC3\xBC\xC3\xA0\xC3\xA1-UTF-8!!",
-      "\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5",
-      std::string(1, '\0'),
-      "\xC2\x80",
-      "\xE0\xA0\x80",
-      "\xF0\x90\x80\x80",
-      "\x7F",
-      "\xDF\xBF",
-      "\xEF\xBF\xBF",
-      "\xF4\x8F\xBF\xBF",
-      "\xED\x9F\xBF",
-      "\xEE\x80\x80",
-      "\xEF\xBF\xBD",
-      "\xEF\xBF\xBE",
-  };
-  const std::string invalid[] = {
-      "\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5\xED\xA0\x80"
-      "edited",
-      "\xF8\x88\x80\x80\x80",
-      "\xFC\x84\x80\x80\x80\x80",
-      "\xF7\xBF\xBF\xBF",
-      "\xFB\xBF\xBF\xBF\xBF",
-      "\xFD\xBF\xBF\xBF\xBF\xBF",
-      "\xF4\x90\x80\x80",
-      "\x80",
-      "\xBF",
-      "\x80\xBF",
-      "\xC0 ",
-      "\xE0 ",
-      "\xF0 ",
-      "\xC0",
-      "\xE0\x80",
-      "\xF0\x80\x80",
-      "\xDF",
-      "\xEF\xBF",
-      "\xF7\xBF\xBF",
-      "\xFE",
-      "\xFF",
-      "\xFE\xFE\xFF\xFF",
-      "\xC0\xAF",
-      "\xE0\x80\xAF",
-      "\xF0\x80\x80\xAF",
-      "\xC1\xBF",
-      "\xE0\x9F\xBF",
-      "\xF0\x8F\xBF\xBF",
-      "\xC0\x80",
-      "\xED\xA0\x80",
-      "\xED\xBF\xBF",
-      "\xED\xA0\x80\xED\xB0\x80",
-  };
   std::vector<Case> cases;
-  for (const std::string& text : valid) {
+  for (const std::string& text : kValidUtf8) {
     cases.push_back({"6 valid", Text(text) + Close(), {{kTextFrame, text}, Closed(1000)}});
     // Each byte is a separate fragment.
     std::string fragments = Part(1, "", false);
@@ -258,7 +260,7 @@ TEST(Conformance, Group6Utf8) {
                      fragments + Part(0, "", true) + Close(),
                      {{kTextFrame, text}, Closed(1000)}});
   }
-  for (const std::string& text : invalid) {
+  for (const std::string& text : kInvalidUtf8) {
     cases.push_back({"6 invalid " + testing::PrintToString(text), Text(text), {Closed(1007)}});
     cases.push_back({"6.3 invalid in fragments",
                      Part(1, text.substr(0, 1), false) + Part(0, text.substr(1), true),

@@ -1,4 +1,5 @@
 // Memories that nodes store and find.
+#include "../../state/recorded_memories.h"
 #include "../run_fixture.h"
 #include "agent_graph/error.h"
 #include "memory/memory_store.h"
@@ -7,43 +8,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-// Records what it is asked for, and answers with what the test has put in.
-class RecordedMemories final : public state::Memories {
- public:
-  Status StoreMemory(const state::StoreMemoryRequest& store) override {
-    stored = store;
-    return failure;
-  }
-  Result<state::MemoryRecord> GetMemory(const state::MemoryName& name) override {
-    named = name;
-    if (!failure.ok()) return failure;
-    return record;
-  }
-  Status UpdateMemory(const state::UpdateMemoryRequest&) override { return failure; }
-  Status DeleteMemory(const state::MemoryName& name) override {
-    named = name;
-    return failure;
-  }
-  Result<state::MemoryPage> ListMemories(const state::ListMemoriesRequest&) override {
-    return state::MemoryPage();
-  }
-  Result<state::RemovedMemories> RemoveMemories(const state::RemoveMemoriesRequest&) override {
-    return state::RemovedMemories();
-  }
-  Result<state::MemoryHits> SearchMemories(const state::SearchMemoriesRequest& search) override {
-    searched = search;
-    if (!failure.ok()) return failure;
-    return found;
-  }
-
-  Status failure;
-  state::MemoryRecord record;
-  state::MemoryHits found;
-  state::StoreMemoryRequest stored;
-  state::MemoryName named;
-  state::SearchMemoriesRequest searched;
-};
 
 class RunMemoriesTest : public RunTest {
  protected:
@@ -71,7 +35,7 @@ class RunMemoriesTest : public RunTest {
     return problem;
   }
 
-  RecordedMemories memories_;
+  state::RecordedMemories memories_;
   std::unique_ptr<memory::Embedder> embedder_;
   memory::MemoryStore store_;
   std::function<void(MemoryAccess&)> work_;

@@ -1,88 +1,15 @@
-// Accepted runs: stored with their request, granted to a client that takes runs, granted again when
-// that client is lost, and followed through their log.
+// Accepted runs: stored with their request, granted to a client that takes runs, and granted again
+// when that client is lost.
 #include <gmock/gmock.h>
 
-#include <thread>
-
-#include "conformance.h"
-#include "grants.h"
-#include "runtime/cancellation.h"
-#include "state/runs.h"
-#include "state/service.h"
+#include "accepted_runs_fixture.h"
 
 namespace agent_graph::state {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 using Outcome = AcceptRunReply::Outcome;
-
-class AcceptedRunsTest : public ConformanceTest {
- protected:
-  static AcceptRunRequest RequestOn(const std::string& thread_id, const std::string& run_id,
-                                    const std::string& user = "") {
-    AcceptRunRequest accept;
-    accept.begin = RunOn(thread_id, user, run_id);
-    accept.request = "request of " + run_id;
-    accept.continued_until_micros = UnixMicros() + int64_t{3600} * 1'000'000;
-    return accept;
-  }
-  RunRecord Accept(const AcceptRunRequest& accept) {
-    Result<AcceptRunReply> reply = service().AcceptRun(accept);
-    EXPECT_TRUE(reply.ok()) << reply.status().ToString();
-    if (!reply.ok()) return {};
-    EXPECT_EQ(reply->outcome, Outcome::kAccepted);
-    return reply->run;
-  }
-  static BeginRunRequest BeginOf(const GrantedRun& granted) {
-    BeginRunRequest begin = RunOn(granted.thread_id, "", granted.run_id);
-    begin.granted = true;
-    return begin;
-  }
-  BeginRunReply Begin(Client& worker, const GrantedRun& granted) {
-    Result<BeginRunReply> begun = worker.BeginRun(BeginOf(granted), nullptr);
-    EXPECT_TRUE(begun.ok()) << begun.status().ToString();
-    return begun.ok() ? *begun : BeginRunReply();
-  }
-  static AppendRunRequest Append(const GrantedRun& run, const BeginRunReply& begun,
-                                 std::vector<LogEntry> entries) {
-    AppendRunRequest append = AppendOf(RunOn(run.thread_id, "", run.run_id), begun);
-    append.entries = std::move(entries);
-    append.current_node = "work";
-    append.step = 3;
-    return append;
-  }
-  void Finish(Client& worker, const GrantedRun& run, const BeginRunReply& begun) {
-    FinishRunRequest finish;
-    finish.append = Append(run, begun, {{"run_finished", "{}", 0}});
-    finish.status = "done";
-    finish.usage_json = R"({"model_calls":1})";
-    const Status status = worker.FinishRun(finish);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-  }
-  RunRecord Run(const std::string& thread_id, const std::string& run_id,
-                const Scope& scope = Scope::All()) {
-    Result<RunRecord> run = service().GetRun({scope, thread_id, run_id});
-    EXPECT_TRUE(run.ok()) << run.status().ToString();
-    return run.ok() ? *run : RunRecord();
-  }
-  Result<FollowRunReply> Follow(const std::string& thread_id, const std::string& run_id,
-                                uint64_t first = 0, int64_t wait_ms = 0) {
-    FollowRunRequest follow;
-    follow.thread_id = thread_id;
-    follow.run_id = run_id;
-    follow.first = first;
-    follow.wait_ms = wait_ms;
-    return service().FollowRun(follow, nullptr);
-  }
-  static std::vector<std::string> Kinds(const FollowRunReply& reply) {
-    std::vector<std::string> kinds;
-    for (const IndexedEntry& entry : reply.entries) kinds.push_back(entry.entry.kind);
-    return kinds;
-  }
-};
 
 TEST_P(AcceptedRunsTest, ARunIsGrantedBegunAndFinished) {
   Grants grants;
@@ -298,90 +225,6 @@ TEST_P(AcceptedRunsTest, ARunWithoutAWorkerCanBeStopped) {
   ASSERT_TRUE(queued.ok());
   EXPECT_EQ(Run("t", "r2").state, RunState::kStopped);
   EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok());
-}
-
-TEST_P(AcceptedRunsTest, ARunThatWasStoppedInTheQueueHasNoEntries) {
-  Accept(RequestOn("t", "r1"));
-  Accept(RequestOn("t", "r2"));
-  ASSERT_TRUE(service().RequestStop({Scope::All(), "t", true, "r2"}).ok());
-  Grants grants;
-  Client* worker = Connect(grants.Receiver());
-  const GrantedRun granted = grants.Next();
-  Finish(*worker, granted, Begin(*worker, granted));
-  const Result<FollowRunReply> log = Follow("t", "r2");
-  ASSERT_TRUE(log.ok());
-  EXPECT_THAT(Kinds(*log), IsEmpty()) << "those of r1";
-  EXPECT_TRUE(log->complete);
-}
-
-TEST_P(AcceptedRunsTest, OtherUsersFindNoRun) {
-  Accept(RequestOn("t", "r1", "ada"));
-  const Scope bob = Scope::Owner("bob");
-  EXPECT_EQ(service().GetRun({bob, "t", "r1"}).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(service().ListRuns({bob, "t", {}, 10, ""}).status().code(), StatusCode::kNotFound);
-  FollowRunRequest follow;
-  follow.scope = bob;
-  follow.thread_id = "t";
-  follow.run_id = "r1";
-  EXPECT_EQ(service().FollowRun(follow, nullptr).status().code(), StatusCode::kNotFound);
-}
-
-TEST_P(AcceptedRunsTest, RunsAreListedNewestFirstInPages) {
-  for (const std::string run_id : {"r1", "r2", "r3"}) {
-    Result<BeginRunReply> begun = service().BeginRun(RunOn("t", "", run_id), nullptr);
-    ASSERT_TRUE(begun.ok());
-    FinishRunRequest finish;
-    finish.append = AppendOf(RunOn("t", "", run_id), *begun);
-    finish.status = run_id == "r2" ? "error" : "done";
-    finish.reason = run_id == "r2" ? "MODEL" : "";
-    ASSERT_TRUE(service().FinishRun(finish).ok());
-  }
-  std::vector<std::string> ids;
-  std::string cursor;
-  do {
-    Result<RunPage> page = service().ListRuns({Scope::All(), "t", {}, 2, cursor});
-    ASSERT_TRUE(page.ok());
-    for (const RunRecord& run : page->runs) ids.push_back(run.run_id);
-    cursor = page->next_cursor;
-  } while (!cursor.empty());
-  EXPECT_THAT(ids, ElementsAre("r3", "r2", "r1"));
-  Result<RunPage> failed = service().ListRuns({Scope::All(), "t", RunState::kError, 10, ""});
-  ASSERT_TRUE(failed.ok());
-  ASSERT_THAT(failed->runs, SizeIs(1));
-  EXPECT_EQ(failed->runs[0].reason, "MODEL");
-  EXPECT_EQ(service().ListRuns({Scope::All(), "t", {}, 2, "x"}).status().code(),
-            StatusCode::kInvalidArgument);
-}
-
-TEST_P(AcceptedRunsTest, AFollowerWaitsForEntriesAndForTheEnd) {
-  Grants grants;
-  Client* worker = Connect(grants.Receiver());
-  Accept(RequestOn("t", "r1"));
-  const GrantedRun granted = grants.Next();
-  const BeginRunReply begun = Begin(*worker, granted);
-  Result<FollowRunReply> first = Status(StatusCode::kInternal, "not read");
-  std::thread reader([&] { first = Follow("t", "r1", 0, kFollowWaitMsMax); });
-  ASSERT_TRUE(worker->AppendRun(Append(granted, begun, {{"run_started", "{}", 0}})).ok());
-  reader.join();
-  ASSERT_TRUE(first.ok()) << first.status().ToString();
-  EXPECT_THAT(Kinds(*first), ElementsAre("run_started"));
-  EXPECT_FALSE(first->complete);
-  const uint64_t next = first->entries.back().index + 1;
-  Result<FollowRunReply> last = Status(StatusCode::kInternal, "not read");
-  std::thread waiting([&] { last = Follow("t", "r1", next, kFollowWaitMsMax); });
-  Finish(*worker, granted, begun);
-  waiting.join();
-  ASSERT_TRUE(last.ok());
-  EXPECT_THAT(Kinds(*last), ElementsAre("run_finished"));
-  EXPECT_TRUE(last->complete);
-}
-
-TEST_P(AcceptedRunsTest, AFollowersWaitEnds) {
-  Accept(RequestOn("t", "r1"));
-  const Result<FollowRunReply> nothing = Follow("t", "r1", 0, 10);
-  ASSERT_TRUE(nothing.ok()) << nothing.status().ToString();
-  EXPECT_THAT(nothing->entries, IsEmpty());
-  EXPECT_FALSE(nothing->complete);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, AcceptedRunsTest, testing::ValuesIn(AllSetups()), SetupName);

@@ -80,7 +80,7 @@ class SilentClientTest : public testing::Test {
     }
     return alerts;
   }
-  // To the client "held".
+  // The messages to the client "held".
   template <typename Message>
   size_t NoticesOf() const {
     size_t count = 0;
