@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from run import ROUNDS, SECONDS
-from servers import Nginx, temporary_paths, user_directive
+from servers import Nginx, module_head
 
 CONNECTIONS = 16
 BUDGET_MICROS = 30  # for HS256; with other algorithms the signature dominates
@@ -91,17 +91,7 @@ class GuardedNginx(Nginx):
                            f"state={directory}/state-{name};\n" for name in names)
         locations = "".join(f"        location /{name}/ {{ agent_graph {name}; }}\n" for name in names)
         (directory / "nginx.conf").write_text(f"""
-{user_directive()}
-load_module "{build}/ngx_http_agent_graph_module.so";
-worker_processes 2;
-error_log {directory}/error.log notice;
-pid {directory}/nginx.pid;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off;
-    client_max_body_size 26m;
-    keepalive_requests 1000000000;
-{temporary_paths(directory)}
+{module_head(build, directory, "keepalive_requests 1000000000;")}
 {services}
     server {{
         listen 127.0.0.1:{port};

@@ -78,6 +78,24 @@ def temporary_paths(directory):
     scgi_temp_path {directory}/scgi;"""
 
 
+def module_head(build, directory, http):
+    """The beginning of a configuration with two workers and the module, up to the middle of `http`,
+    which begins with the directives of `http`."""
+    return f"""
+{user_directive()}
+load_module "{build}/ngx_http_agent_graph_module.so";
+worker_processes 2;
+worker_rlimit_nofile 32768;
+error_log {directory}/error.log notice;
+pid {directory}/nginx.pid;
+events {{ worker_connections 8192; }}
+http {{
+    access_log off;
+    client_max_body_size 26m;
+    {http}
+{temporary_paths(directory)}"""
+
+
 class Nginx:
     """nginx with the module: the services under test, `return 200` and `proxy_pass`."""
 
@@ -98,18 +116,7 @@ class Nginx:
                 "window_max": 20,
                 "models": {"fast": self.model("provider"), "slow": self.model("drip")}}))
         (directory / "nginx.conf").write_text(f"""
-{user_directive()}
-load_module "{build}/ngx_http_agent_graph_module.so";
-worker_processes 2;
-worker_rlimit_nofile 32768;
-error_log {directory}/error.log notice;
-pid {directory}/nginx.pid;
-events {{ worker_connections 8192; }}
-http {{
-    access_log off;
-    client_max_body_size 26m;
-    keepalive_requests 1000000000;
-{temporary_paths(directory)}
+{module_head(build, directory, "keepalive_requests 1000000000;")}
     agent_graph_service plain {directory}/plain.json state={directory}/state-plain;
     agent_graph_service durable {directory}/durable.json state={directory}/state-durable;
     agent_graph_service model {directory}/model.json state={directory}/state-model;

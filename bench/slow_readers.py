@@ -19,7 +19,7 @@ import tempfile
 import time
 
 from run import percentile, private_kib
-from servers import BODY, Nginx, temporary_paths, user_directive
+from servers import BODY, Nginx, module_head
 
 POSTS = 200
 WORDS = 4000  # several times what the buffers between model and client hold
@@ -41,18 +41,7 @@ class SlowNginx(Nginx):
             settings["checkpointer"] = {"type": "none"}
             (directory / f"{name}.json").write_text(json.dumps(settings))
         (directory / "nginx.conf").write_text(f"""
-{user_directive()}
-load_module "{build}/ngx_http_agent_graph_module.so";
-worker_processes 2;
-worker_rlimit_nofile 32768;
-error_log {directory}/error.log notice;
-pid {directory}/nginx.pid;
-events {{ worker_connections 8192; }}
-http {{
-    access_log off;
-    send_timeout 10m;
-    client_max_body_size 26m;
-{temporary_paths(directory)}
+{module_head(build, directory, "send_timeout 10m;")}
     agent_graph_service durable {directory}/durable.json state={directory}/state-durable;
     agent_graph_service talk {directory}/talk.json state={directory}/state-talk;
     server {{

@@ -1,6 +1,7 @@
 """Fixtures of the tests that use a real nginx. Everything that a test starts is stopped after it,
 and a forbidden line in an error log or a sanitizer report fails the test that caused it."""
 
+import functools
 import pathlib
 import shutil
 import sys
@@ -16,6 +17,7 @@ from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.live_provider import LiveProvider  # noqa: E402
 from harness.mcp_server import McpPeer, McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
+from harness.model_mock import mock_models, serve_sample_agent  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
 from harness.other_program import OtherProgram, has_ipv6  # noqa: E402
 from harness.ports import free_port, release_ports  # noqa: E402
@@ -127,6 +129,18 @@ def start_mock_provider(directory):
     yield start
     for provider in running:
         provider.close()
+
+
+@pytest.fixture
+def model_mock(start_mock_provider):
+    """The third-party mock with the answers that tests of providers ask for."""
+    return mock_models(start_mock_provider)
+
+
+@pytest.fixture
+def serve_model(start_service):
+    """serve_model(base_url, retries_max=…) starts the sample agent with one model."""
+    return functools.partial(serve_sample_agent, start_service)
 
 
 @pytest.fixture

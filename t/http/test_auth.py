@@ -8,7 +8,7 @@ import pytest
 from harness import environment
 from harness.agents import behaviour
 from harness.configuration import shipped_directive
-from harness.messages import texts
+from harness.messages import texts, tool_results
 from harness.tokens import (
     JWT_ENVIRONMENT, SECRET, TOKEN_BYTES_MAX, bearer, signed, token, token_of,
 )
@@ -381,8 +381,8 @@ def test_a_forged_identity_reaches_no_tool_and_no_store(start_service):
         body["config"] |= config
         reply = service.post(_INVOKE, body, headers=bearer(user, authz=config.get("authz")))
         assert reply.status == 200, reply.text
-        blocks = [block for message in reply.json()["data"]["messages"] for block in message["content"]]
-        (output,) = [block["output"] for block in blocks if block["type"] == "tool_result"]
+        (result,) = tool_results(reply.json()["data"]["messages"])
+        output = result["output"]
         return json.loads(output) if isinstance(output, str) else output
 
     look("alice", {})

@@ -53,7 +53,7 @@ def test_a_thousand_slow_readers(start_service, large_provider):
     _wait_until_stalled(large_provider)
     assert large_provider.sent_bytes < _STREAMS * len(_CHUNK) * _CHUNKS / 2
     after = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
-    # Not with a sanitizer, whose shadow memory and quarantine would be counted.
+    # Skipped under a sanitizer: its shadow memory and quarantine would be counted.
     if not environment.SANITIZER:
         assert after - before < _STREAMS * _BYTES_PER_STREAM
 

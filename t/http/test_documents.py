@@ -271,8 +271,7 @@ def test_a_model_is_shown_the_text_of_a_document_apart_from_the_question(
     body = {"messages": [{"role": "user", "content": [
         {"type": "text", "text": "Summarise this file"}, reference_to(record, "document")]}]}
     assert service.post("/v1/graph/invoke", body).status == 200
-    [request] = [entry["body"] for entry in mock.requests()
-                 if entry["path"].endswith("/chat/completions")]
+    [request] = [entry["body"] for entry in mock.chat_requests()]
     assert request["messages"][-1]["content"] == [
         {"type": "text", "text": "Summarise this file"},
         {"type": "text", "text": documents.TEXT},

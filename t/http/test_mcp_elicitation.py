@@ -8,7 +8,7 @@ import pytest
 
 from harness import http1
 from harness.mcp_server import McpPeer
-from harness.messages import texts
+from harness.messages import texts, tool_results
 from harness.tool_graph import asks, tool_graph
 from harness.waiting import wait_until
 from harness.websocket import WebSocket
@@ -74,12 +74,7 @@ def _elicitations(data):
 
 
 def _results(data):
-    return [
-        block
-        for message in data["messages"]
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    ]
+    return tool_results(data["messages"])
 
 
 def _assert_done(data, text):

@@ -8,8 +8,7 @@ import urllib.parse
 import pytest
 
 from harness.http_service import HttpService
-from harness.messages import texts
-from harness.tool_graph import asks, tool_graph
+from harness.tool_graph import asks, call_tools, tool_graph
 
 _SECRET = "a-secret-that-nobody-may-see"
 
@@ -89,17 +88,8 @@ def serve(make_service, start_mock_provider, start_mcp_peer):
 
 
 def _greet(service):
-    reply = service.invoke("greet")
-    assert reply.status == 200, reply.text
-    messages = reply.json()["data"]["messages"]
-    assert texts(messages)[-1] == "done"
-    [result] = [
-        block["output"]
-        for message in messages
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    ]
-    return result
+    [(output, _)] = call_tools(service, "greet")
+    return output
 
 
 def test_credentials_become_a_token(serve, issuer):

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from harness.mcp_server import McpPeer
-from harness.messages import texts
-from harness.tool_graph import asks, tool_graph
+from harness.tool_graph import asks, call_tools, tool_graph
 from harness.waiting import wait_until
 
 _STATELESS = "2026-07-28"
@@ -35,17 +34,8 @@ def serve(make_service, start_mock_provider):
 
 
 def _result(service, text):
-    reply = service.invoke(text)
-    assert reply.status == 200, reply.text
-    messages = reply.json()["data"]["messages"]
-    assert texts(messages)[-1] == "done"
-    [result] = [
-        block["output"]
-        for message in messages
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    ]
-    return result
+    [(output, _)] = call_tools(service, text)
+    return output
 
 
 def _tools(service):

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from harness import environment, mock_provider
-from harness.messages import texts
-from harness.tool_graph import asks, tool_graph
+from harness.tool_graph import asks, call_tools, tool_graph
 from harness.waiting import wait_until
 
 _PROGRAM = pathlib.Path(__file__).resolve().parent / "harness" / "stdio_server.py"
@@ -58,19 +57,6 @@ def serve(make_service, start_mock_provider):
     return start
 
 
-def _results(service, text):
-    reply = service.invoke(text)
-    assert reply.status == 200, reply.text
-    messages = reply.json()["data"]["messages"]
-    assert texts(messages)[-1] == "done"
-    return [
-        (block["output"], block["is_error"])
-        for message in messages
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    ]
-
-
 def _tools(service):
     [node] = service.get("/v1/graph/tools").json()["data"]["nodes"]
     return {tool["name"]: tool["source"] for tool in node["tools"]}
@@ -90,13 +76,13 @@ def _spawners(service):
 
 def test_a_third_partys_server(serve):
     service = serve(_everything())
-    assert _results(service, "everything") == [
+    assert call_tools(service, "everything") == [
         ("Echo: hi", False),
         ("The sum of 2 and 3 is 5.", False),
     ]
     tools = _tools(service)
     assert tools["ev_echo"] == "mcp" and tools["calculator"] == "local"
-    [(output, failed)] = _results(service, "wrong")
+    [(output, failed)] = call_tools(service, "wrong")
     assert failed and "a: must be a number" in output["error"], "never sent to the server"
 
 
@@ -119,7 +105,7 @@ def test_sockets_of_spawners_go_with_them(serve):
     service.wait_until_gone()
     service.start()
     wait_until(lambda: len(sockets()) == 1, "the socket of the stopped spawner has gone")
-    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
     service.quit()
     service.wait_until_gone()
     assert sockets() == []
@@ -131,7 +117,7 @@ def test_programs_live_as_long_as_their_workers(serve):
     used = set()
 
     def both_used():
-        used.add(_results(service, "pid")[0][0]["pid"])
+        used.add(call_tools(service, "pid")[0][0]["pid"])
         return len(used) == 2
 
     wait_until(both_used, "both workers have a program")
@@ -142,17 +128,17 @@ def test_programs_live_as_long_as_their_workers(serve):
         service.kill(worker)
     wait_until(lambda: not used & set(_programs(service)), "they end with their workers")
     service.wait_for_workers(other_than=old)
-    after = _results(service, "pid")[0][0]["pid"]
+    after = call_tools(service, "pid")[0][0]["pid"]
     service.reload()
     wait_until(lambda: after not in _programs(service), "the old worker's program has ended")
-    assert not _results(service, "pid")[0][1]
+    assert not call_tools(service, "pid")[0][1]
     service.quit()
     service.wait_until_gone()
 
 
 def test_the_spawner_goes_with_its_helper(serve):
     service = serve(_server("good"))
-    assert not _results(service, "pid")[0][1]
+    assert not call_tools(service, "pid")[0][1]
     [spawner] = _spawners(service)
     [keeper] = [p for p in service.processes() if p.pid == spawner.parent]
     helper = service.cache_manager()
@@ -160,23 +146,23 @@ def test_the_spawner_goes_with_its_helper(serve):
     service.error_log.allow(rf"cache manager process {helper.pid} exited on signal 9")
     service.kill(helper.pid)
     wait_until(lambda: len(_spawners(service)) == 2, "the new helper has a spawner of its own")
-    assert not _results(service, "pid")[0][1], "the old one serves its client"
+    assert not call_tools(service, "pid")[0][1], "the old one serves its client"
     service.kill_worker()
     wait_until(lambda: len(_spawners(service)) == 1, "the old one is no longer needed")
-    assert not _results(service, "pid")[0][1]
+    assert not call_tools(service, "pid")[0][1]
 
 
 def test_a_killed_spawner_is_started_again(serve):
     service = serve(_server("good"))
-    before = _results(service, "pid")[0][0]["pid"]
+    before = call_tools(service, "pid")[0][0]["pid"]
     for _ in range(3):
         [spawner] = wait_until(lambda: _spawners(service), "there is a spawner")
         service.kill(spawner.pid)
         wait_until(lambda: before not in _programs(service), "its programs went with it")
         wait_until(
-            lambda: not _results(service, "pid")[0][1], "the next spawner starts them again"
+            lambda: not call_tools(service, "pid")[0][1], "the next spawner starts them again"
         )
-        before = _results(service, "pid")[0][0]["pid"]
+        before = call_tools(service, "pid")[0][0]["pid"]
     service.quit()
     service.wait_until_gone()
     assert not _spawners(service)
@@ -184,11 +170,11 @@ def test_a_killed_spawner_is_started_again(serve):
 
 def test_a_program_that_dies_and_is_started_again(serve):
     service = serve(_server("dies"))
-    assert _results(service, "echo") == [({"a": 1}, False)]
-    [(output, failed)] = _results(service, "die")
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
+    [(output, failed)] = call_tools(service, "die")
     assert failed and "the server's program exited with code 3" in output
     wait_until(lambda: _tools(service).get("echo") == "mcp", "its tools are back")
-    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
     service.wait_for_log("its program exited with code 3; its last words: my last words")
 
 
@@ -211,21 +197,21 @@ def test_programs_that_never_work(serve, server, reason):
 def test_changes_of_the_tools(serve):
     service = serve(_server("grows"))
     assert "grown" not in _tools(service)
-    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
     wait_until(lambda: "grown" in _tools(service), "the new tool is offered")
 
 
 def test_a_program_without_sessions(serve):
     service = serve(_server("stateless"))
     assert "grown" not in _tools(service)
-    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
 
     def offered():
-        _results(service, "echo")  # after a subscription, this adds a tool
+        call_tools(service, "echo")  # after a subscription, this adds a tool
         return "grown" in _tools(service)
 
     wait_until(offered, "the new tool is offered")
-    assert not _results(serve(_server("stateless", protocol="2026-07-28")), "echo")[0][1]
+    assert not call_tools(serve(_server("stateless", protocol="2026-07-28")), "echo")[0][1]
 
 
 @pytest.mark.parametrize("mode", ["strict", "mute"])
@@ -233,9 +219,9 @@ def test_a_program_that_knows_only_sessions(serve, mode):
     """One program exits at a request before "initialize", the other one does not answer it."""
     # The client waits half of the discovery timeout for the missing answer.
     service = serve(_server(mode, discovery_timeout_ms=20000))
-    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
     assert "its program" not in _log(service), "that was no accident"
-    assert not _results(serve(_server(mode, protocol="2025-11-25")), "echo")[0][1]
+    assert not call_tools(serve(_server(mode, protocol="2025-11-25")), "echo")[0][1]
 
 
 def test_a_program_of_one_era_only(serve):
@@ -255,7 +241,7 @@ def _said_at_most(service, began, what):
 def test_what_the_program_says_is_bounded(serve):
     began = time.monotonic()
     service = serve(_server("chatty"))
-    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert call_tools(service, "echo") == [({"a": 1}, False)]
     service.wait_for_log("wrote a line that is not a message: this is no message")
     said = _said_at_most(service, began, "line")
     assert said and max(len(line) for line in said) < 1000
@@ -265,13 +251,13 @@ def test_a_program_that_never_stops_talking(serve):
     began = time.monotonic()
     service = serve(_server("endless"))
     for _ in range(5):
-        assert _results(service, "echo") == [({"a": 1}, False)]
+        assert call_tools(service, "echo") == [({"a": 1}, False)]
     _said_at_most(service, began, "without end")
 
 
 def test_a_name_cannot_begin_a_line_of_the_log(serve):
     service = serve(_server("dies"))
-    [(_, failed)] = _results(service, "break the log")
+    [(_, failed)] = call_tools(service, "break the log")
     assert failed
     service.wait_for_log("tool die now:")
     assert not any(line.startswith("now") for line in _log(service).splitlines())
@@ -279,19 +265,19 @@ def test_a_name_cannot_begin_a_line_of_the_log(serve):
 
 def test_a_line_without_end(serve):
     service = serve(_server("large"))
-    [(output, failed)] = _results(service, "echo")
+    [(output, failed)] = call_tools(service, "echo")
     assert failed and "more than 4194304 bytes" in json.dumps(output)
     assert service.get("/ping").status == 200
 
 
 def test_requests_of_the_server_are_answered(serve):
-    assert _results(serve(_server("asks")), "echo") == [({"a": 1}, False)]
+    assert call_tools(serve(_server("asks")), "echo") == [({"a": 1}, False)]
 
 
 def test_what_a_program_gets(serve, directory):
     server = _server("good", cwd="/usr", env={"TOKEN": "${SECRET}", "PLAIN": "a b"})
     service = serve(server, variables="SECRET=from-the-environment\nOTHER=private\n")
-    [(seen, failed)] = _results(service, "environment")
+    [(seen, failed)] = call_tools(service, "environment")
     assert not failed
     variables = seen["variables"]
     assert variables["TOKEN"] == "from-the-environment" and variables["PLAIN"] == "a b" and "PATH" in variables

@@ -113,7 +113,7 @@ def test_the_model_sees_the_urls_that_are_allowed(start_service, start_mock_prov
     assert service.post("/v1/graph/invoke", {"messages": [_message(_PUBLIC)]}).status == 200
     reply = service.post("/v1/graph/invoke", {"messages": [_message("https://example.net/cat.png")]})
     assert reply.status == 422 and "does not allow" in reply.text
-    [request] = [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
+    [request] = mock.chat_requests()
     assert _PUBLIC in json.dumps(request["body"])
 
 

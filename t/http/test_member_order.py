@@ -4,6 +4,7 @@ import json
 
 from harness.agents import DEMO
 from harness.http_service import HttpService
+from harness.messages import tool_results
 from harness.service import invocation
 from harness.tool_graph import asks, tool_graph
 
@@ -60,12 +61,11 @@ def test_tools_meet_their_schema_and_arguments_in_order(make_service, start_mock
         service.start()
         reply = service.post("/v1/graph/invoke", invocation("fruit"))
         assert reply.status == 200, reply.text
-        requests = [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
+        requests = mock.chat_requests()
         schema = requests[0]["body"]["tools"][0]["function"]["parameters"]
         assert json.dumps(schema) == json.dumps(_TOOL["parameters"])
         assert json.dumps(shop.requests[0]["body"]) == _ORDERED
-        blocks = [block for message in reply.json()["data"]["messages"] for block in message["content"]]
-        results = [block for block in blocks if block["type"] == "tool_result"]
+        results = tool_results(reply.json()["data"]["messages"])
         assert json.dumps(results[0]["output"]) == _ORDERED
         calls = requests[-1]["body"]["messages"]
         arguments = [m["tool_calls"][0]["function"]["arguments"] for m in calls if m.get("tool_calls")]

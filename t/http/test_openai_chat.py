@@ -55,8 +55,7 @@ def with_tools(make_service, start_mock_provider):
 
 def _told(service):
     """Returns the latest messages that the model received."""
-    entries = [e for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
-    return entries[-1]["body"]["messages"]
+    return service.mock.chat_requests()[-1]["body"]["messages"]
 
 
 def _threads(service):

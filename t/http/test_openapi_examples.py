@@ -75,7 +75,7 @@ def _send(service, method, path, operation, ids):
         headers, body = file_form(_FILE, "note.txt")
         return service.request(method, target, body, headers=headers)
     body = _example(operation, "request")
-    # One object a line, whatever the route sends by default.
+    # One object per line, even if the route sends events by default.
     headers = [("Accept", "application/x-ndjson")] if path.endswith("/stream") else []
     return service.request(method, target, None if body is None else json.dumps(body), headers=headers)
 

@@ -1,11 +1,9 @@
 """Anthropic and Gemini, played by a third-party mock in their own protocols."""
 
-import functools
-
 import pytest
 
 from harness.messages import texts
-from harness.model_mock import failure_of, mock_models, serve_model
+from harness.model_mock import failure_of, mock_models
 from harness.stream import is_done
 
 _GRAPHS = pytest.mark.parametrize("graph", ["support.json", "support.so"])
@@ -15,23 +13,12 @@ _PATHS = {"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}
 
 
 @pytest.fixture
-def mock(start_mock_provider):
-    return mock_models(start_mock_provider)
-
-
-@pytest.fixture
-def serve(start_service):
-    """serve(base_url, retries_max=…) starts the sample agent with one model."""
-    return functools.partial(serve_model, start_service)
-
-
-@pytest.fixture
-def serve_provider(serve, mock):
+def serve_provider(serve_model, model_mock):
     """serve_provider(name, …) starts the sample agent with that provider, simulated by the mock."""
 
     def start(provider, **other):
-        base_url = mock.base_url.removesuffix("/v1") + _PATHS[provider]
-        return serve(base_url, provider=provider, **other)
+        base_url = model_mock.base_url.removesuffix("/v1") + _PATHS[provider]
+        return serve_model(base_url, provider=provider, **other)
 
     return start
 
@@ -42,7 +29,7 @@ def _model_requests(mock):
 
 @_OTHERS
 @_GRAPHS
-def test_tool_call_of_other_providers(serve_provider, mock, provider, graph):
+def test_tool_call_of_other_providers(serve_provider, model_mock, provider, graph):
     service = serve_provider(provider, graph=graph)
     messages = service.invoke("what time is it?").json()["data"]["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
@@ -64,10 +51,10 @@ def test_tool_call_of_other_providers(serve_provider, mock, provider, graph):
     assert len(deltas) > 2 and "".join(texts(deltas)) == "It is about noon."
 
 
-def test_what_anthropic_is_sent(serve_provider, mock):
+def test_what_anthropic_is_sent(serve_provider, model_mock):
     service = serve_provider("anthropic")
     assert texts(service.invoke("weigh").json()["data"]["messages"])[-1] == "It is time."
-    first, second = _model_requests(mock)
+    first, second = _model_requests(model_mock)
     assert first["path"] == second["path"] == "/v1/messages"
     roles = [message["role"] for message in second["body"]["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "tool"]
@@ -75,10 +62,10 @@ def test_what_anthropic_is_sent(serve_provider, mock):
     assert "authorization" not in first["headers"]
 
 
-def test_reasoning_goes_back_to_anthropic_as_it_came(start_mock_provider, serve):
+def test_reasoning_goes_back_to_anthropic_as_it_came(start_mock_provider, serve_model):
     """The mock is strict: with thinking enabled it rejects a turn without its reasoning."""
     mock = mock_models(start_mock_provider, strict=True)
-    service = serve(
+    service = serve_model(
         mock.base_url,
         provider="anthropic",
         model="claude-sonnet-4-5",
@@ -133,11 +120,11 @@ def test_reply_of_other_providers_that_is_not_streamed(serve_provider, provider)
         ("disconnectRate", "the model provider failed: the server closed the connection too early"),
     ],
 )
-def test_chaos_of_other_providers(serve_provider, mock, provider, chaos, message):
+def test_chaos_of_other_providers(serve_provider, model_mock, provider, chaos, message):
     service = serve_provider(provider, retries_max=0)
-    mock.set_chaos(**{chaos: 1.0})
+    model_mock.set_chaos(**{chaos: 1.0})
     assert failure_of(service, "hello").startswith(message)
-    mock.set_chaos(**{chaos: 0.0})
+    model_mock.set_chaos(**{chaos: 0.0})
     assert service.invoke("hello").status == 200, "the service is as good as before"
 
 
@@ -155,9 +142,9 @@ def test_failures_of_other_providers(serve_provider, provider):
 
 
 @_OTHERS
-def test_half_of_the_calls_of_other_providers_fail(serve_provider, mock, provider):
+def test_half_of_the_calls_of_other_providers_fail(serve_provider, model_mock, provider):
     service = serve_provider(provider, retries_max=1)
-    mock.set_chaos(dropRate=0.2, malformedRate=0.2, disconnectRate=0.2)
+    model_mock.set_chaos(dropRate=0.2, malformedRate=0.2, disconnectRate=0.2)
     streams = [service.stream("hello") for _ in range(30)]
     for stream in streams:
         assert stream.ended_with_done()

@@ -1,36 +1,20 @@
 """A provider with OpenAI's protocol, played by a third-party mock: replies, usage, TLS."""
 
-import functools
 import json
 
 import pytest
 
 from harness.certificate import self_signed
 from harness.messages import texts
-from harness.model_mock import KEY, assert_keeps_key, failure_of, mock_models, serve_model
+from harness.model_mock import KEY, assert_keeps_key, failure_of
 from harness.stream import is_done
 
 _GRAPHS = pytest.mark.parametrize("graph", ["support.json", "support.so"])
 
 
-@pytest.fixture
-def mock(start_mock_provider):
-    return mock_models(start_mock_provider)
-
-
-@pytest.fixture
-def serve(start_service):
-    """serve(base_url, retries_max=…) starts the sample agent with one model."""
-    return functools.partial(serve_model, start_service)
-
-
-def _chat_requests(mock):
-    return [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
-
-
 @_GRAPHS
-def test_invoke_with_a_tool_call(serve, mock, graph):
-    service = serve(mock.base_url, graph=graph, headers={"X-Team": "blue"})
+def test_invoke_with_a_tool_call(serve_model, model_mock, graph):
+    service = serve_model(model_mock.base_url, graph=graph, headers={"X-Team": "blue"})
     body = service.invoke("what time is it?").json()
     messages = body["data"]["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
@@ -43,20 +27,20 @@ def test_invoke_with_a_tool_call(serve, mock, graph):
     usage = messages[3]["usages"]
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (20, 5, 25)
 
-    first, second = [request["body"] for request in _chat_requests(mock)]
+    first, second = [request["body"] for request in model_mock.chat_requests()]
     assert first["model"] == "m" and first["stream"] is True
     assert first["stream_options"] == {"include_usage": True}
     assert [message["role"] for message in first["messages"]] == ["system", "user"]
     assert first["tools"][0]["function"]["name"] == "current_time"
     assert second["messages"][-2]["tool_calls"][0]["id"] == "call_time"
     assert second["messages"][-1]["tool_call_id"] == "call_time"
-    headers = _chat_requests(mock)[0]["headers"]
+    headers = model_mock.chat_requests()[0]["headers"]
     assert headers["x-team"] == "blue"
 
 
 @_GRAPHS
-def test_stream_with_a_tool_call(serve, mock, graph):
-    stream = serve(mock.base_url, graph=graph).stream("what time is it?")
+def test_stream_with_a_tool_call(serve_model, model_mock, graph):
+    stream = serve_model(model_mock.base_url, graph=graph).stream("what time is it?")
     lines = stream.read_all()
     assert is_done(lines[-1]) and stream.final_text() == "It is about noon."
     messages = [line["message"] for line in lines if line["event"] == "message"]
@@ -68,17 +52,17 @@ def test_stream_with_a_tool_call(serve, mock, graph):
     assert all(message["usages"] is None for message in deltas)
 
 
-def test_usage_in_detail(serve, mock):
-    """Of the servers that the mock simulates, only OpenRouter reports cached and reasoning
+def test_usage_in_detail(serve_model, model_mock):
+    """Of the servers that the model_mock simulates, only OpenRouter reports cached and reasoning
     tokens."""
-    service = serve(mock.base_url.replace("/v1", "/api/v1"))
+    service = serve_model(model_mock.base_url.replace("/v1", "/api/v1"))
     usage = service.invoke("what time is it?").json()["data"]["messages"][-1]["usages"]
     assert (usage["cache_read_input_tokens"], usage["reasoning_tokens"]) == (16, 3)
     assert usage["total_tokens"] == 25
 
 
-def test_a_piece_arrives_before_the_next_is_sent(serve, gated_provider):
-    stream = serve(gated_provider.base_url).stream("hello")
+def test_a_piece_arrives_before_the_next_is_sent(serve_model, gated_provider):
+    stream = serve_model(gated_provider.base_url).stream("hello")
     message = stream.read_until_event("message")["message"]
     assert message["delta"] and texts([message]) == ["one "]
     gated_provider.wait_for_waiting(1)  # and has not continued
@@ -86,29 +70,29 @@ def test_a_piece_arrives_before_the_next_is_sent(serve, gated_provider):
     assert stream.ended_with_done() and stream.final_text() == gated_provider.text
 
 
-def test_reasoning(serve, mock):
-    message = serve(mock.base_url).invoke("think").json()["data"]["messages"][-1]
+def test_reasoning(serve_model, model_mock):
+    message = serve_model(model_mock.base_url).invoke("think").json()["data"]["messages"][-1]
     assert texts([message]) == ["Forty-two."]
     assert message["reasoning"] == "Six times seven."
 
 
-def test_reply_that_is_not_streamed(serve, mock):
-    service = serve(mock.base_url, parameters={"stream": False, "temperature": 0.5})
+def test_reply_that_is_not_streamed(serve_model, model_mock):
+    service = serve_model(model_mock.base_url, parameters={"stream": False, "temperature": 0.5})
     assert texts(service.invoke("hello").json()["data"]["messages"])[-1] == "Hello there, how are you?"
     assert service.stream("hello").ended_with_done()
-    request = _chat_requests(mock)[0]["body"]
+    request = model_mock.chat_requests()[0]["body"]
     assert request["temperature"] == 0.5 and "stream_options" not in request
 
 
-def test_connection_is_reused(serve, gated_provider):
+def test_connection_is_reused(serve_model, gated_provider):
     gated_provider.open_gate()
-    service = serve(gated_provider.base_url, nginx={"workers": 1, "service_options": "threads=1"})
+    service = serve_model(gated_provider.base_url, nginx={"workers": 1, "service_options": "threads=1"})
     for _ in range(5):
         assert service.invoke("hello").status == 200
     assert gated_provider.open_connections == 1
 
 
-def test_proxy_and_environment_file(mock, make_service):
+def test_proxy_and_environment_file(model_mock, make_service):
     service = make_service(
         {
             "agent": "graphs/support.json:app",
@@ -123,7 +107,7 @@ def test_proxy_and_environment_file(mock, make_service):
             },
         }
     )
-    service.write(".env", f"MODEL_KEY={KEY}\nhttp_proxy=http://127.0.0.1:{mock.port}\n")
+    service.write(".env", f"MODEL_KEY={KEY}\nhttp_proxy=http://127.0.0.1:{model_mock.port}\n")
     service.start()
     assert service.invoke("hello").status == 200
     assert_keeps_key(service)
@@ -133,13 +117,13 @@ def test_proxy_and_environment_file(mock, make_service):
 
 
 @pytest.fixture
-def secure_mock(directory, mock, start_nginx):
+def secure_mock(directory, model_mock, start_nginx):
     """The mock behind TLS; yields its address and the path of the certificate."""
     certificate, key = self_signed(directory)
     nginx = start_nginx(
         listen="ssl",
         server=f'ssl_certificate "{certificate}"; ssl_certificate_key "{key}";'
-        f" location / {{ proxy_pass http://127.0.0.1:{mock.port}; proxy_buffering off;"
+        f" location / {{ proxy_pass http://127.0.0.1:{model_mock.port}; proxy_buffering off;"
         ' proxy_http_version 1.1; proxy_set_header Connection ""; }',
     )
     return f"https://127.0.0.1:{nginx.port}/v1", certificate
@@ -158,7 +142,7 @@ def test_secure_connection(make_service, secure_mock):
     assert texts(service.invoke("hello").json()["data"]["messages"])[-1].startswith("Hello")
 
 
-def test_unknown_certificate(serve, secure_mock):
-    assert failure_of(serve(secure_mock[0]), "hello") == (
+def test_unknown_certificate(serve_model, secure_mock):
+    assert failure_of(serve_model(secure_mock[0]), "hello") == (
         "the model provider failed: the server's certificate was not accepted"
     )

@@ -82,8 +82,7 @@ def _pending(state):
 
 def _told(service):
     """Returns the latest messages that the model received."""
-    entries = [e for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
-    return entries[-1]["body"]["messages"]
+    return service.mock.chat_requests()[-1]["body"]["messages"]
 
 
 # Pause and resume

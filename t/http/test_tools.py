@@ -8,9 +8,8 @@ import pytest
 
 from harness import http1
 from harness.http_service import HttpService
-from harness.messages import texts
 from harness.ports import free_port
-from harness.tool_graph import asks, tool_graph
+from harness.tool_graph import asks, call_tools, tool_graph
 from harness.waiting import wait_until
 
 _SECRET = "token-that-nobody-may-see"
@@ -46,25 +45,10 @@ def _settings(mock, environment="", **other):
     return {"agent": "tools.json:app", "env": ".env", "models": {"default": model}} | other
 
 
-def _results(service, text):
-    """Returns the results of the tools that `text` makes the model call, in the order of the
-    calls."""
-    reply = service.invoke(text)
-    assert reply.status == 200, reply.text
-    messages = reply.json()["data"]["messages"]
-    assert texts(messages)[-1] == "done"
-    return [
-        (block["output"], block["is_error"])
-        for message in messages
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    ]
-
-
 def _offered(mock):
     """Returns the names of the tools in the newest request to the model."""
-    requests = [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
-    return [tool["function"]["name"] for tool in requests[-1]["body"].get("tools", [])]
+    newest = mock.chat_requests()[-1]
+    return [tool["function"]["name"] for tool in newest["body"].get("tools", [])]
 
 
 @pytest.fixture
@@ -108,7 +92,7 @@ def test_http_tools(serve, start_mock_provider, shop):
         )
     )
     service = serve(mock, shop.url, tools=["calculator", _ORDER, _CANCEL])
-    results = _results(service, "orders")
+    results = call_tools(service, "orders")
     assert _offered(mock) == ["calculator", "get_order", "cancel_order"]
     assert results[0] == ({"state": "sent", "path": "/orders/7?fields=a%20b&limit=2"}, False)
     assert results[1][0]["path"] == "/orders/a%2Fb%3Fx%3D1%23?fields=%26y%3D2"
@@ -143,7 +127,7 @@ def test_no_argument_leads_to_another_path_of_the_service(serve, start_nginx, st
     mock = start_mock_provider(asks("orders", *calls))
     url = f"http://127.0.0.1:{backend.port}"
     assert http1.fetch(backend.port, "GET", "/orders/..%2Fadmin").text == "admin"
-    results = _results(serve(mock, url, tools=[_ORDER]), "orders")
+    results = call_tools(serve(mock, url, tools=[_ORDER]), "orders")
     for value, (output, failed) in zip(hostile, results):
         assert failed and output.startswith('the argument "order_id" must not'), (value, output)
     for value, result in zip(harmless, results[len(hostile):], strict=True):
@@ -155,7 +139,7 @@ def test_no_argument_leads_to_another_path_of_the_service(serve, start_nginx, st
 
 def test_arguments_cannot_make_a_url_without_end(serve, start_mock_provider, shop):
     mock = start_mock_provider(asks("long", ("get_order", {"order_id": "7" * 70_000})))
-    [(output, failed)] = _results(serve(mock, shop.url, tools=[_ORDER]), "long")
+    [(output, failed)] = call_tools(serve(mock, shop.url, tools=[_ORDER]), "long")
     assert failed and "longer than 65536 bytes" in output
     assert not shop.requests
 
@@ -242,7 +226,7 @@ def test_many_calls_of_one_host_overlap(serve, start_mock_provider):
     service = HttpService(answer)
     try:
         calls = [("get_order", {"order_id": str(i)}) for i in range(50)]
-        results = _results(
+        results = call_tools(
             serve(start_mock_provider(asks("all", *calls)), service.url, tools=[_ORDER]), "all"
         )
         assert results == [(f"/orders/{i}", False) for i in range(50)]
@@ -252,7 +236,7 @@ def test_many_calls_of_one_host_overlap(serve, start_mock_provider):
 
 def test_a_service_that_is_down(serve, start_mock_provider):
     mock = start_mock_provider(asks("orders", ("get_order", {"order_id": "7"})))
-    results = _results(serve(mock, f"http://127.0.0.1:{free_port()}", tools=[_ORDER]), "orders")
+    results = call_tools(serve(mock, f"http://127.0.0.1:{free_port()}", tools=[_ORDER]), "orders")
     assert results == [("the service failed: the server could not be connected", True)]
 
 
@@ -283,12 +267,12 @@ def test_mcp_tools(serve, start_mock_provider, start_mcp_server):
         + asks("slowly", ("ev_trigger-long-running-operation", {"duration": 1, "steps": 2}))
     )
     service = serve(mock, mcp_servers=[_server(server, prefix="ev_")])
-    assert _results(service, "ask") == [("Echo: hi", False), ("The sum of 2 and 3 is 5.", False)]
+    assert call_tools(service, "ask") == [("Echo: hi", False), ("The sum of 2 and 3 is 5.", False)]
     offered = _offered(mock)
     assert {"ev_echo", "ev_get-sum"} <= set(offered) and len(set(offered)) == len(offered)
-    [(output, failed)] = _results(service, "wrong")
+    [(output, failed)] = call_tools(service, "wrong")
     assert failed, output
-    [(output, failed)] = _results(service, "slowly")
+    [(output, failed)] = call_tools(service, "slowly")
     assert not failed and "completed" in output
 
 
@@ -302,7 +286,7 @@ def test_some_mcp_tools_and_several_servers(serve, start_mock_provider, start_mc
         tools=["calculator"],
         mcp_servers=[down, _server(server, tools=["echo"])],
     )
-    assert _results(service, "ask") == [("Echo: hi", False)]
+    assert call_tools(service, "ask") == [("Echo: hi", False)]
     assert _offered(mock) == ["calculator", "echo"]
     service.wait_for_log("MCP server down: contributes no tools")
 
@@ -316,7 +300,7 @@ def test_an_mcp_server_that_goes_and_returns(serve, start_mock_provider, start_m
         tools=["calculator"],
         mcp_servers=[_server(server, tools=["echo"])],
     )
-    assert _results(service, "ask") == [("Echo: hi", False)]
+    assert call_tools(service, "ask") == [("Echo: hi", False)]
     server.close()
 
     def offered():
@@ -326,7 +310,7 @@ def test_an_mcp_server_that_goes_and_returns(serve, start_mock_provider, start_m
     wait_until(lambda: offered() == ["calculator"], "the tools of the server are gone")
     start_mcp_server(server.port)
     wait_until(lambda: offered() == ["calculator", "echo"], "the tools are back")
-    assert _results(service, "ask") == [("Echo: hi", False)]
+    assert call_tools(service, "ask") == [("Echo: hi", False)]
 
 
 def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_server):
@@ -338,10 +322,10 @@ def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_serv
         nginx={"workers": 1},
         mcp_servers=[_server(server, tools=["echo"])],
     )
-    assert _results(service, "ask") == [("Echo: hi", False)]
+    assert call_tools(service, "ask") == [("Echo: hi", False)]
     server.close()
     start_mcp_server(server.port)
-    wait_until(lambda: _results(service, "ask") == [("Echo: hi", False)], "calls work again")
+    wait_until(lambda: call_tools(service, "ask") == [("Echo: hi", False)], "calls work again")
 
 
 def test_a_worker_leaves_in_time(serve, start_mock_provider, start_mcp_server):
@@ -353,7 +337,7 @@ def test_a_worker_leaves_in_time(serve, start_mock_provider, start_mcp_server):
         nginx={"workers": 1},
         mcp_servers=[_server(server)],
     )
-    assert _results(service, "ask") == [("Echo: hi", False)]
+    assert call_tools(service, "ask") == [("Echo: hi", False)]
     wait_until(lambda: "Establishing new SSE stream" in server.log, "the worker listens")
     service.quit()
     wait_until(lambda: "session termination" in server.log, "the session has ended")

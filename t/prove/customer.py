@@ -164,7 +164,7 @@ class Customer:
         await self._instance.point("accepted", None)
         self._book.accepted(run, reply.data["run_id"])
         if self._chance.random() < 0.2:
-            # As a client does that has lost the reply.
+            # Repeats the request like a client that has lost the reply.
             again = await fetch_surely(self._instance.port, "POST", route, body, headers, (202, 200))
             self._book.accepted(run, again.data["run_id"])
 

@@ -92,7 +92,7 @@ class Outside:
     async def _tool(self, writer, instance, port, tool, headers, arguments):
         item = arguments["item"]
         self.keys[item].add(headers.get("idempotency-key"))
-        # A request that has arrived takes effect, whatever happens to its sender.
+        # A request that has arrived takes effect, even if its sender dies.
         await self._strike(instance, "before effect", port)
         self.effects[item].append(headers.get("idempotency-key"))
         await self._strike(instance, "after effect", port)

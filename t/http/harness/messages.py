@@ -12,3 +12,9 @@ def text_of(message):
 def texts(messages):
     """The text of each message."""
     return [text_of(message) for message in messages]
+
+
+def tool_results(messages):
+    """The content blocks with results of tools."""
+    blocks = [block for message in messages for block in message["content"]]
+    return [block for block in blocks if block["type"] == "tool_result"]

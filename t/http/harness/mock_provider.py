@@ -63,6 +63,10 @@ class MockProvider:
         """The requests that the mock has received, oldest first."""
         return http1.fetch(self.port, "GET", "/__aimock/journal").json()
 
+    def chat_requests(self):
+        """The requests for chat completions, oldest first."""
+        return [entry for entry in self.requests() if entry["path"].endswith("/chat/completions")]
+
     def set_chaos(self, **rates):
         """Changes the probabilities at run time, e.g. dropRate=1.0 or disconnectRate=1.0."""
         reply = http1.fetch(self.port, "POST", "/__aimock/chaos", body=rates)

@@ -80,7 +80,7 @@ def mock_models(start_mock_provider, **options):
     return start_mock_provider(MODEL_FIXTURES, chunk_size=5, **options)
 
 
-def serve_model(start_service, base_url, *, graph="support.json", nginx=None, **model):
+def serve_sample_agent(start_service, base_url, *, graph="support.json", nginx=None, **model):
     """Starts the sample agent with one model."""
     model = {"provider": "openai", "model": "m", "base_url": base_url, "api_key": KEY} | model
     return start_service(

@@ -2,6 +2,8 @@
 
 import json
 
+from .messages import texts, tool_results
+
 
 def tool_graph(**tools_node):
     """The graph `app`: an agent MAIN and its node TOOLS with these keys."""
@@ -35,3 +37,13 @@ def asks(text, *calls, id_prefix="call"):
         {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
         {"match": match, "response": {"toolCalls": tool_calls} if calls else {"content": "done"}},
     ]
+
+
+def call_tools(service, text):
+    """Sends `text`, which makes the mock call tools (see `asks`). Returns `(output, is_error)` of
+    each result, in the order of the calls."""
+    reply = service.invoke(text)
+    assert reply.status == 200, reply.text
+    messages = reply.json()["data"]["messages"]
+    assert texts(messages)[-1] == "done"
+    return [(block["output"], block["is_error"]) for block in tool_results(messages)]
