@@ -39,6 +39,21 @@ ngx_str_t CopyToPool(ngx_pool_t* pool, std::string_view text);
 ngx_table_elt_t* AddResponseHeader(ngx_http_request_t* request, std::string_view name,
                                    std::string_view value);
 
+// Calls visit(name, value) for each request header in the order of the request. Names are in lower
+// case.
+template <typename Visit>
+void ForEachRequestHeader(const ngx_http_request_t* request, Visit visit) {
+  const ngx_list_part_t* part = &request->headers_in.headers.part;
+  for (; part != nullptr; part = part->next) {
+    auto* headers = static_cast<const ngx_table_elt_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+      const ngx_table_elt_t& header = headers[i];
+      const auto* name = reinterpret_cast<const char*>(header.lowcase_key);
+      visit(std::string_view(name, header.key.len), View(header.value));
+    }
+  }
+}
+
 // The value of the first request header with that lower-case name; empty if there is none.
 std::string_view FindRequestHeader(const ngx_http_request_t* request, std::string_view name);
 

@@ -23,15 +23,9 @@ namespace {
 
 bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
   bridge::HeaderList headers;
-  const ngx_list_part_t* part = &request->headers_in.headers.part;
-  for (; part != nullptr; part = part->next) {
-    auto* fields = static_cast<const ngx_table_elt_t*>(part->elts);
-    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-      std::string_view name(reinterpret_cast<const char*>(fields[i].lowcase_key),
-                            fields[i].key.len);
-      headers.emplace_back(name, View(fields[i].value));
-    }
-  }
+  ForEachRequestHeader(request, [&](std::string_view name, std::string_view value) {
+    headers.emplace_back(name, value);
+  });
   return headers;
 }
 

@@ -88,17 +88,11 @@ void WarnAboutEviction(const ServiceConfig& service) {
 
 std::string ForwardedFor(const ngx_http_request_t* request) {
   std::string joined;
-  const ngx_list_part_t* part = &request->headers_in.headers.part;
-  for (; part != nullptr; part = part->next) {
-    auto* fields = static_cast<const ngx_table_elt_t*>(part->elts);
-    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-      std::string_view name(reinterpret_cast<const char*>(fields[i].lowcase_key),
-                            fields[i].key.len);
-      if (name != "x-forwarded-for") continue;
-      if (!joined.empty()) joined += ',';
-      joined += View(fields[i].value);
-    }
-  }
+  ForEachRequestHeader(request, [&](std::string_view name, std::string_view value) {
+    if (name != "x-forwarded-for") return;
+    if (!joined.empty()) joined += ',';
+    joined += value;
+  });
   return joined;
 }
 
