@@ -1,5 +1,5 @@
-# Builds the sample graphs as a user would: with one command, against the installed headers and
-# nothing else of this tree.
+# Builds the sample graphs as a user would: against the installed headers and nothing else of this
+# tree.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/engine/include/agent_graph DESTINATION include COMPONENT sdk
         FILES_MATCHING PATTERN "*.h")
 file(GLOB schemas CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/*.schema.json)
@@ -15,20 +15,24 @@ add_custom_command(OUTPUT ${sdk}/installed
   COMMENT "Installing the SDK headers" VERBATIM)
 add_custom_target(sdk DEPENDS ${sdk}/installed)
 
-set(graph_flags -std=c++20 -O2 -Wall -Wextra -fPIC -shared)
+set(graph_flags -std=c++20 -O2 -Wall -Wextra -fPIC)
 if(AGENT_GRAPH_SANITIZER STREQUAL "thread")
   list(APPEND graph_flags -g -fsanitize=thread)
 elseif(AGENT_GRAPH_SANITIZER STREQUAL "address")
   list(APPEND graph_flags -g -fsanitize=address,undefined -fno-sanitize-recover=undefined)
 endif()
 
-# agent_graph_sample(SOURCE OUTPUT [COMPILER FLAGS...])
+# agent_graph_sample(SOURCE OUTPUT)   Compiles and links in two steps, because ccache does not cache
+# a command that does both.
 function(agent_graph_sample source output)
   get_filename_component(directory ${output} DIRECTORY)
-  file(MAKE_DIRECTORY ${directory})
+  get_filename_component(name ${source} NAME_WE)
+  set(object ${CMAKE_BINARY_DIR}/graph_objects/${name}.o)
+  file(MAKE_DIRECTORY ${directory} ${CMAKE_BINARY_DIR}/graph_objects)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${graph_flags} ${ARGN}
-            -I${sdk}/include ${source} -o ${output}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${graph_flags} -I${sdk}/include
+            -c ${source} -o ${object}
+    COMMAND ${CMAKE_CXX_COMPILER} ${graph_flags} -shared ${object} -o ${output}
     DEPENDS ${source} ${sdk}/installed
     COMMENT "Building graph ${output}" VERBATIM)
 endfunction()
