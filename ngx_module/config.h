@@ -69,7 +69,7 @@ struct LocationConfig {
   ngx_str_t docs;                         // agent_graph_docs: the viewers' folder, or "off"
   const Documentation* documentation;     // null: not served
   const ngx_array_t* error_pages;         // error_page directives, own or inherited
-  bool own_error_pages;                   // some of them were set in a location, not in the server
+  bool own_error_pages;                   // true: some were set in a location, not in the server
 };
 
 extern ngx_command_t kDirectives[];

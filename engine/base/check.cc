@@ -15,7 +15,7 @@ void CheckFailed(const char* file, int line, const char* condition,
                                    condition, explanation);
   if (length > 0) {
     const size_t size = std::min(static_cast<size_t>(length), sizeof text - 1);
-    text[size - 1] = '\n';  // also of a line that was cut
+    text[size - 1] = '\n';  // a truncated line ends with a newline, too
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
   }
   std::abort();

@@ -35,7 +35,7 @@ class Spool {
   std::string_view first_bytes() const { return first_bytes_; }  // at most kSniffedBytes
   std::string Sha256();                                          // hex; do not write after it
   int file() const { return file_.get(); }
-  // At most `bytes_max` of the written bytes, from `offset` on.
+  // Reads up to `bytes_max` of the written bytes from `offset` on.
   Result<std::string> ReadAt(uint64_t offset, size_t bytes_max) const;
 
   // Makes the file durable and renames it to `name` in the folder `target`.

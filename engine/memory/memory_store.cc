@@ -200,7 +200,7 @@ Status MemoryStore::AddRelated(const Access& access, const MemoryQuery& query,
   std::vector<state::MemoryHit> related;
   size_t asked = 0;
   for (const state::MemoryHit& hit : hits) {
-    // Not ranked before the hit that refers to it; a score may be negative.
+    // Must not rank above the hit that refers to it. Scores may be negative.
     const double score = std::min(hit.score, kRelatedWeight * hit.score);
     if (query.score_min && score < *query.score_min) continue;
     for (const std::string& id : RelatedIds(hit.memory.metadata_json)) {

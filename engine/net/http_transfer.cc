@@ -180,7 +180,7 @@ int HttpCall::Transfer::OnSend(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
   if (!transfer.MaySend()) return CURL_PREREQFUNC_ABORT;
   ++transfer.sends_;
-  // For a second send: the other kept connections may be dead, too.
+  // A second send opens a new connection: other kept connections may be dead, too.
   curl_easy_setopt(transfer.handle_, CURLOPT_FRESH_CONNECT, 1L);
   return CURL_PREREQFUNC_OK;
 }

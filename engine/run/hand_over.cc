@@ -4,7 +4,7 @@ namespace agent_graph::run {
 
 void HandOver::RequestNow() {
   Request();
-  // With the lock held: once the run is behind its repeatable work, it is no longer cancelled.
+  // Under the lock, so that a run that has finished its repeatable work is not cancelled.
   MutexLock lock(mutex_);
   now_ = true;
   if (repeatable_) cancellation_.Cancel(runtime::CancelReason::kShutdown);

@@ -40,7 +40,7 @@ struct ToolDecision {
 // A run that the state has accepted and granted to this worker.
 struct AcceptedRun {
   uint32_t attempt = 1;
-  // Where the attempt before had arrived; empty: nothing of the run is stored.
+  // The node that the previous attempt had reached; empty: nothing of the run is stored.
   std::string current_node;
   int64_t step = 0;
   std::shared_ptr<HandOver> hand_over;  // never null

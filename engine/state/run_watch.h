@@ -101,7 +101,7 @@ auto Fields(T& s) {
 struct PublishPieceReply {
   bool watched = false;  // false: the run has no watcher, so nothing was kept
   bool full = false;     // this message is too large to be kept
-  // So much of the message is kept. A piece that begins elsewhere was not taken.
+  // Size of the kept part of the message. A piece that does not begin at its end was ignored.
   uint64_t reasoning_bytes = 0;
   uint64_t text_bytes = 0;
 };

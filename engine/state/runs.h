@@ -106,7 +106,7 @@ struct GrantedRun {
   uint32_t attempt = 1;
   std::string request;
   int64_t deadline_micros = 0;  // since the Unix epoch; 0: none
-  // Where the attempt before had arrived; empty: nothing was appended.
+  // The node that the previous attempt had reached; empty: nothing was appended.
   std::string current_node;
   int64_t step = 0;
   uint64_t lease_epoch = 0;  // of this attempt; 0: by a state server of an older build

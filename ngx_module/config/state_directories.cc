@@ -19,7 +19,7 @@ constexpr char kOtherUser[] = "belongs to another user than nginx's workers (cho
 
 bool OwnedByWorkers(const struct stat& status, const ngx_core_conf_t* core) {
   if (geteuid() != 0) return status.st_uid == geteuid();
-  // Without a master process the one process stays root, and leaves files of root behind.
+  // Without a master process nginx stays root, so its files belong to root.
   if (core->master == 0 && status.st_uid == 0) return true;
   return core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT) || status.st_uid == core->user;
 }

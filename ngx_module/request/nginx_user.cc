@@ -80,7 +80,7 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
                        name, &core->name);
     return static_cast<char*>(NGX_CONF_ERROR);
   }
-  // One check is enough then, so a password that is wrong may name the user all the same.
+  // With "satisfy any" another check may admit the request although the password was wrong.
   if (used && core->satisfy == NGX_HTTP_SATISFY_ANY) {
     ngx_conf_log_error(
         NGX_LOG_EMERG, cf, 0,

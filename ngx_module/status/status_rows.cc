@@ -199,7 +199,7 @@ bool IsAlive(const StatusRow& row) {
   const int64_t pid = row.pid;
   if (pid == 0) return false;
   if (std::ranges::find(OwnRows(), &row, &OwnRow::row) != OwnRows().end()) return true;
-  // Needs no descriptor, because there may be none left.
+  // kill() works even if this process has no file descriptor left.
   if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
   // An unknown start time proves nothing.
   const uint64_t started = row.started;

@@ -14,7 +14,7 @@ class LeavingRuns {
     ngx_msec_t hand_over = 0;
     // Model calls and idempotent tools are cut.
     ngx_msec_t cut = 0;
-    // The worker no longer waits for what is then still running.
+    // The worker exits, although runs may still be in progress.
     ngx_msec_t exit = 0;
   };
 

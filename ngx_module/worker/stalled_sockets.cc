@@ -9,9 +9,9 @@
 namespace agent_graph::nginx {
 namespace {
 
-// The engine frees memory on threads of its own, so the loop looks now and then.
+// Engine threads free memory without notifying the event loop, so a timer checks.
 constexpr ngx_msec_t kLookInterval = 20;
-// As long as a request waits for memory.
+// The same limit as for a request that waits for memory.
 constexpr ngx_msec_t kWaitMax = 30'000;
 
 }  // namespace

@@ -40,7 +40,7 @@ class StalledSockets {
 
   WorkerService& worker_;
   std::list<Waiter> waiters_;  // the first one reads on first
-  // The one that has read on last: it keeps its place, so that its message is soon complete.
+  // The connection that read last. It stays first, so that its message is complete soon.
   const WebSocketConnection* favoured_ = nullptr;
   ngx_event_t timer_{};
 };

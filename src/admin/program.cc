@@ -32,7 +32,7 @@ void PrintUsage(std::FILE* out) {
       out);
 }
 
-// Also behind the name of a command.
+// Also after the name of a command.
 bool AsksForHelp(const std::string& argument) {
   return argument == "--help" || argument == "-h";
 }

@@ -18,8 +18,8 @@ constexpr int64_t kConcurrencyMax = 256;
 
 constexpr Option kBenchOptions[] = {
     kUrlOption,
-    {.name = "requests", .value = "N", .help = "how many (200)"},
-    {.name = "concurrency", .value = "N", .help = "how many at the same time (8)"},
+    {.name = "requests", .value = "N", .help = "number of requests (200)"},
+    {.name = "concurrency", .value = "N", .help = "requests in flight at once (8)"},
     {.name = "message", .value = "TEXT", .help = "the user's message (Hello)"},
 };
 

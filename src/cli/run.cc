@@ -28,8 +28,8 @@ constexpr int64_t kPortDefault = 8000;
 constexpr int64_t kPortMax = 65535;
 
 constexpr Option kRunOptions[] = {
-    {.name = "port", .value = "PORT", .help = "another port than 8000"},
-    {.name = "nginx", .value = "FILE", .help = "the program of nginx"},
+    {.name = "port", .value = "PORT", .help = "port to serve instead of 8000"},
+    {.name = "nginx", .value = "FILE", .help = "nginx program to start"},
     {.name = "module", .value = "FILE", .help = "ngx_http_agent_graph_module.so"},
 };
 
@@ -72,8 +72,8 @@ Result<fs::path> WithPort(const fs::path& configuration, int64_t port) {
   return changed;
 }
 
-// nginx itself would say it five times, and try for seconds. Only for the address that `init` has
-// written: another one is the user's own.
+// Reports a port that is in use at once; nginx would retry for seconds and log the error five
+// times. Checks only the address that `init` has written, not one that the user has chosen.
 Status CheckPort(const fs::path& configuration, int64_t port) {
   std::ifstream in(configuration, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -136,8 +136,8 @@ const Command kRunCommand = {
     .operands_max = 1,
     .summary = "serves the agent of a folder, in the foreground",
     .help =
-        "Starts nginx with the nginx.conf of the folder (the current one by default), such as\n"
-        "`agent-graph init` has written it. State, uploads and logs are kept in DIRECTORY/run.\n",
+        "Starts nginx with the nginx.conf of the folder (the current one by default), as\n"
+        "`agent-graph init` writes it. State, uploads and logs are kept in DIRECTORY/run.\n",
     .options = kRunOptions,
     .run = RunRun,
 };

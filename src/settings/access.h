@@ -16,9 +16,9 @@ Status ReadRedisBlock(const Value& value, RedisSettings& redis);
 // Sets the defaults of absent keys: in production, owners are isolated from each other; REDIS_URL
 // names the shared cache. Call it before the document is read.
 void ApplyModeToAccess(Settings& settings);
-// Adds warnings about risky combinations of keys. Call it after the document was read.
-// Called when the whole file is read.
+// Derives settings from several keys. Call it after the document was read.
 void CompleteAccess(Settings& settings);
+// Adds warnings about risky combinations of keys. Call it after the document was read.
 void WarnAboutAccess(Settings& settings);
 
 // Reads "graphs/support.so:app", or "graphs.support:app" for the same; with `documents_too` also

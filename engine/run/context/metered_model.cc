@@ -55,7 +55,7 @@ bool HasPrice(const RunEnvironment& environment, const std::string& model) {
   return cost_of && cost_of(model, 0, 0).has_value();
 }
 
-// Without a report of the provider.
+// Used when the provider reports no usage.
 Usage EstimateUsage(const models::ModelRequest& request, size_t reply_bytes) {
   Usage usage;
   usage.prompt_tokens = EstimateInput(request);

@@ -58,7 +58,7 @@ Repetition FindRepetition(const std::vector<Message>& window, const std::vector<
   for (const Message& message : request) {
     std::optional<size_t> place;
     if (!message.id.empty()) place = FindById(window, message);
-    // Also with an id: an accepted run has given the message one.
+    // The message may have an id that the client did not send: accepted runs assign ids.
     if (!place && results_by_call && HoldsResultsOnly(message)) {
       place = FindResult(window, message);
     }

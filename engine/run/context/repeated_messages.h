@@ -15,8 +15,8 @@ struct Repetition {
   bool is_latest_turn = false;
   // All messages are known, and their turn had its answer before the user said something else.
   bool is_answered_turn = false;
-  // With one of these: the part of the window that is the answer. It may be empty for the latest
-  // turn.
+  // If one of these is true: the range of the window that is the turn's answer. For the latest turn
+  // it may be empty.
   size_t answer_begins = 0;
   size_t answer_ends = 0;
 

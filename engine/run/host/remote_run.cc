@@ -77,7 +77,7 @@ void RemoteRun::Apply(const state::WatchRunReply& reply) {
   if (reply.piece) {
     const state::MessagePiece& piece = *reply.piece;
     if (piece.message_id != known_.message_id) known_.reasoning_bytes = known_.text_bytes = 0;
-    // Otherwise it continues a part that was dropped just now; the next answer has the whole.
+    // A piece at another position continues a dropped part; the next answer has the whole message.
     if (piece.reasoning_begin == known_.reasoning_bytes && piece.text_begin == known_.text_bytes) {
       live_.AddPiece({piece.message_id, piece.text, piece.reasoning, piece.node,
                       static_cast<int>(piece.step)});

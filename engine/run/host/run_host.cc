@@ -190,7 +190,7 @@ void RunHost::Publish(const state::RunWatched& watched) {
       MutexLock lock(mutex_);
       return hosted->watch;
     };
-    // Unless a client has begun to watch meanwhile.
+    // False if a client has begun to watch meanwhile.
     const auto stops = [&](uint64_t before) {
       MutexLock lock(mutex_);
       if (hosted->watch != before) return false;
@@ -232,7 +232,7 @@ void RunHost::HandOverNow() {
     MutexLock lock(mutex_);
     for (const auto& [key, hosted] : runs_) runs.push_back(hosted);
   }
-  // Without the lock: waits of the runs end within the call.
+  // Without the lock, because the call wakes fibers that may take it.
   for (const std::shared_ptr<Hosted>& hosted : runs) hosted->hand_over->RequestNow();
 }
 

@@ -71,7 +71,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
 RunOutcome RunLoop::Leave() {
   const std::string place = next_ == END ? kEndNode : next_;
   log_.SetInUserCode(false);
-  // Unless this attempt could not look at what the one before had left in progress.
+  // Not logged if this attempt could not check which calls the previous one had left in progress.
   if (!request_.accepted->continues() || earlier_calls_) log_.Add(entry::AttemptLeft{});
   Status kept = log_.Flush(place, meta_.step);
   if (kept.ok()) EmitQueued();

@@ -103,7 +103,7 @@ class RunLoop {
   static std::string ReasonOf(const Ending& ending);
   // The index in the thread's log behind the run's entry at `position`; 0: not known.
   uint64_t LogEnd(uint64_t position) const;
-  // That behind the newest entry.
+  // The index behind the newest entry.
   uint64_t LogEnd() const { return LogEnd(log_.next_entry() - 1); }
   void Queue(RunEvent event, uint64_t log_end);
   void EmitQueued();

@@ -27,7 +27,7 @@ inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // per result
 // the result pauses the run, which resumes at this node. `inputs` are the calls that have asked,
 // with the answers so far; they are replaced by the calls that ask now. Null: no call can ask.
 //
-// `earlier`: the calls of the attempts before. Null: this is the first one.
+// `earlier`: the calls of earlier attempts. Null: this is the first attempt.
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
                                const State& state, int64_t step, RunLog& log,
                                OpenInputs* inputs = nullptr, const LostCalls* earlier = nullptr);

@@ -36,7 +36,7 @@ class Reader {
   Result<std::string> Execute(Operation operation, pack::Unpacker& unpacker) const;
   // Reads without waiting for entries.
   Result<FollowRunReply> Follow(const FollowRunRequest& follow) const;
-  // How far the run is; without a piece.
+  // How far the run is. Does not set the reply's `piece`.
   Result<WatchRunReply> Watch(const WatchRunRequest& watch) const;
   // Reads the thread state for the reply to a mutating operation; returns the packed reply body.
   Result<std::string> Load(const ReplyRow& reply) const;

@@ -13,7 +13,7 @@ Result<RunPage> ReadRunPage(const DatabaseSnapshot& snapshot, const ListRunsRequ
 // Returns at once, also without entries.
 Result<FollowRunReply> ReadRunEntries(const DatabaseSnapshot& snapshot,
                                       const FollowRunRequest& follow);
-// Without a piece.
+// How far the run is. Does not set the reply's `piece`.
 Result<WatchRunReply> ReadRunProgress(const DatabaseSnapshot& snapshot,
                                       const WatchRunRequest& watch);
 

@@ -104,7 +104,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
     return status;
   }
   MutexLock lock(mutex_);
-  // One that was dropped meanwhile is used to the end of its search and counts no more.
+  // An index that was dropped meanwhile serves this search to its end but is no longer counted.
   const bool kept =
       scope.kind == Scope::Kind::kOwner ? IsKept(scope.user_id, entry) : all_.get() == &entry;
   if (!kept) return Status::Ok();
@@ -271,7 +271,7 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
     auto loaded = NearestIndex::Load(FileOf(entry.name), entry.name + " " + partition.space(),
                                      partition.dimensions(), &stopping_);
     ReaderLock lock(entry.mutex);
-    // It still holds what was removed, perhaps too much of it.
+    // The file still holds vectors that were removed since, and may be too large.
     if (loaded.ok() && partition.bytes() + (*loaded)->bytes() <= bytes_max_) {
       nearest = *std::move(loaded);
       known = partition.SlotsIn(*nearest);

@@ -162,7 +162,7 @@ void HandlerContext::Succeed(std::string data_json, std::string_view message) {
   if (data_json.size() < kCopiedDataBytesMax) {
     return Send(SuccessReply(data_json, message, head().request_id), "ok");
   }
-  // It may wait for its reader for long.
+  // A slow client may keep the body in memory for long, so unused capacity is freed.
   if (data_json.capacity() - data_json.size() > data_json.size() / 8) data_json.shrink_to_fit();
   exchange_.Reply(MakeHead(200, {{"Content-Type", "application/json"}}),
                   SuccessEnvelopeAround(std::move(data_json), message, head().request_id), "ok");

@@ -69,7 +69,7 @@ Status Check(const HandlerContext& context, const run::RunRequest& request, bool
     return InvalidArgument("the graph is live: use /v1/graph/live");
   }
   AG_RETURN_IF_ERROR(run::ReadInitialState(request.initial_state).status());
-  // With a key it may be a repeated request, whose results no thread waits for any more.
+  // A request with a key may repeat one whose results no thread waits for any more.
   if (has_key && request.thread_id.empty()) return Status::Ok();
   return CheckResults(context, request);
 }

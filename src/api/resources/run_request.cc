@@ -156,7 +156,7 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
 
 Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink) {
-  // It was read, and a run may be long. The run counts what it holds itself.
+  // Frees the parsed body before a run that may be long. The run counts its own memory.
   context.SetBody(json::object(), 0);
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(std::move(request), cancellation, sink);

@@ -18,7 +18,7 @@
 namespace agent_graph::api {
 namespace {
 
-// Beyond every entry: such a read waits for the end of the run only.
+// Behind every possible entry, so that such a read waits only for the end of the run.
 constexpr uint64_t kNoEntry = uint64_t{1} << 62;
 constexpr std::chrono::milliseconds kRetryAfter{500};
 // Limit on the pages of one run's log.

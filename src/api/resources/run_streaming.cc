@@ -39,7 +39,7 @@ std::string StatePath(const HandlerContext& context, const std::string& thread_i
 }  // namespace
 
 FollowerLimit::Place EnterFollowers(HandlerContext& context) {
-  // The other half of the worker's requests stays for those that start runs.
+  // At most half of the worker's requests may follow runs; the others stay free to start runs.
   return context.api().followers->Enter((context.api().settings->limits.runs_max + 1) / 2);
 }
 

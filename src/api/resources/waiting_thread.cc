@@ -18,7 +18,7 @@ void FindThreadOfResults(HandlerContext& context, run::RunRequest& request) {
   if (query.call_ids.empty()) return;
   Result<state::WaitingThread> waiting = context.state().FindWaitingThread(query);
   if (!waiting.ok()) return;
-  // To a caller who may not use it, it is not there.
+  // A caller who may not use the thread gets the same answer as if it did not exist.
   if (context.CheckThread(context.route(), waiting->thread_id)) return;
   request.thread_id = std::move(waiting->thread_id);
 }

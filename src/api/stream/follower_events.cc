@@ -106,7 +106,7 @@ Status RunFollower::ShowPartial(const run::LiveRun::View& view, const std::strin
   std::string_view text = partial.text;
   const MessagePart* known = parts_.Find(partial.message_id, view.lease_epoch);
   if (known != nullptr) part = *known;
-  // Otherwise the view has the whole message.
+  // The view has either the bytes behind what the reader has, or the whole message.
   if (known != nullptr && (asked_id.empty() || asked_id != partial.message_id)) {
     reasoning = TextBehind(reasoning, part.reasoning_bytes);
     text = TextBehind(text, part.text_bytes);

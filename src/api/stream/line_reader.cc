@@ -60,7 +60,7 @@ Status LineReader::OnReset(std::string_view message_id, uint32_t attempt) {
     AppendJsonString(event.data_json, message_id);
   }
   event.data_json += ",\"attempt\":" + std::to_string(attempt) + '}';
-  // Without a cursor: it would be that of the attempt before.
+  // Without a cursor, because the known one belongs to the previous attempt.
   return Send({"updates", "", writer_->Line(event, UnixSeconds())});
 }
 

@@ -143,7 +143,7 @@ Result<bool> RunFollower::ShowView(const run::LiveRun& live, run::LiveRun::View&
   if (!view.partial) return true;
   const size_t parts = parts_.size();
   AG_RETURN_IF_ERROR(ResetVoid(view.lease_epoch));
-  // Without the part that was void, the view has the whole message.
+  // A void part was dropped, so the message is read again from its beginning.
   if (parts_.size() != parts) view = live.Read("", 0, 0);
   if (view.partial)
     AG_RETURN_IF_ERROR(ShowPartial(view, parts_.size() == parts ? latest.message_id : ""));

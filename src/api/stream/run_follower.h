@@ -70,7 +70,7 @@ class RunFollower {
   // has gone, or must go. kUnavailable, kResourceExhausted: the log could not be read for a while.
   Status Follow(RunReader& reader);
 
-  // As it was read last.
+  // The record as of the latest read.
   const state::RunRecord& record() const { return record_; }
 
  private:
