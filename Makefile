@@ -16,7 +16,7 @@ COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs module install deb run test check prove mutants bench conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs ui module install deb run test check prove mutants bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -41,6 +41,11 @@ docs:
 	cmake/install-packages.sh --optional docs
 	cmake/install-docs-viewers.sh
 
+# Builds Studio, the page below /ui/, in build/ui.
+ui:
+	cmake/install-packages.sh docs
+	cmake/build-ui.sh
+
 # make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: builds with any nginx source
 # tree. The result is in build/nginx-<tree>-dynamic/objs/ (-static with STATIC=1): the module, or an
 # nginx that contains it, and next to it agent-extract.
@@ -51,7 +56,8 @@ module:
 
 # make install [DESTDIR=DIR] [PREFIX=/usr/local]: installs the module in nginx's folder of modules,
 # and programs, headers, schemas, documents and samples below PREFIX (see cmake/Install.cmake).
-# DESTDIR is put before all paths. Run `make docs` before it to install the viewers of /docs, too.
+# DESTDIR is put before all paths. Run `make docs ui` before it to install the viewers of /docs and
+# Studio, too.
 PREFIX ?= /usr/local
 install: build
 	root='$(DESTDIR)'; DESTDIR=$${root:+$$(realpath -m -- "$$root")} cmake --install $(BUILD) --prefix '$(PREFIX)'
@@ -60,7 +66,7 @@ install: build
 # them in a clean chroot.
 deb:
 	cmake/install-packages.sh build deb
-	$(MAKE) docs
+	$(MAKE) docs ui
 	JOBS='$(JOBS)' packaging/build-deb.sh
 
 # Builds only what `make run` needs: the module, the programs beside it and the samples.
@@ -68,9 +74,11 @@ serving:
 	$(call build,serving)
 
 # Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it. The viewers of /docs
-# are fetched where npm is there already; `make docs` also installs npm, which takes a while.
+# and Studio are fetched and built where npm is there already; `make docs ui` also installs npm, which
+# takes a while.
 run: serving
 	@cmake/install-docs-viewers.sh
+	@cmake/build-ui.sh --optional
 	@PORT='$(PORT)' exec conf/run.sh
 
 test: build
@@ -79,8 +87,10 @@ test: build
 	cmake/install-mock-provider.sh
 	cmake/install-clients.sh
 	cmake/install-docs-viewers.sh
+	cmake/build-ui.sh
+	cmake/install-npm-programs.sh t/ui build/ui-tests
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
-	$(PYTEST) t/http t/faults
+	$(PYTEST) t/http t/faults t/ui
 	@echo 'make test: all unit and http tests passed'
 
 # Every check of the project; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).

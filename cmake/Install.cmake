@@ -4,7 +4,8 @@
 #   include/agent_graph/    headers for graphs in C++, with share/pkgconfig and share/cmake
 #   lib/agent-graph/        the script of the backup timer, the library for tests of graphs
 #   lib/systemd/system/     the backup timer
-#   share/agent-graph/      JSON Schemas, and the viewers of /docs if `make docs` has fetched them
+#   share/agent-graph/      JSON Schemas, and the viewers of /docs and Studio if `make docs ui` has fetched
+#                           and built them
 #   share/doc/agent-graph/  documents and samples
 #   share/man/              manual pages of the programs
 #
@@ -79,6 +80,8 @@ endif()
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/build/docs/ DESTINATION share/agent-graph/docs
         COMPONENT documents OPTIONAL PATTERN installed EXCLUDE)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/build/ui/ DESTINATION share/agent-graph/ui
+        COMPONENT documents OPTIONAL)
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
 install(FILES ${documents} DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR}/docs COMPONENT documents)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md

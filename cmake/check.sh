@@ -4,6 +4,7 @@
 # defect. On two idle cores all stages together take less than 50 minutes.
 #
 #   format     format of the sources, syntax of the scripts
+#   ui         types, format and style of Studio's sources
 #   edges      includes between folders are those that CMake declares
 #   charts     manifests of the Helm chart against the schemas of Kubernetes; docker/compose.yaml
 #   locking    clang's thread-safety analysis
@@ -38,6 +39,7 @@ check_edges() {
 run_stage() {
   case "$1" in
     format) cmake/check-format.sh ;;
+    ui) cmake/check-ui.sh ;;
     edges) check_edges ;;
     charts) charts/check.sh; docker/check-compose.sh ;;
     locking) cmake/check-thread-safety.sh ;;
@@ -70,6 +72,7 @@ if [[ $# -gt 0 ]]; then
   for stage in "$@"; do timed "$stage"; done
 else
   timed format
+  timed ui
   timed edges
   timed charts
   timed locking

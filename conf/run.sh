@@ -93,6 +93,7 @@ use_model
 ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_agent_graph_module.so"
 cp conf/graphs/*.json "$prefix/conf/graphs/"
 ln -sfn ../docs "$prefix/docs"
+ln -sfn ../ui "$prefix/ui"
 for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/graphs/"; done
 
 globals='daemon off;'
@@ -117,7 +118,11 @@ say_what_to_try() {
   fi
   cat <<TEXT
 
-The agent answers on $url (Ctrl-C ends it). Try:
+The agent answers on $url (Ctrl-C ends it). Talk to it in a browser:
+
+  $url/ui/
+
+or in a terminal:
 
   curl -s $url/v1/graph/invoke -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"Hello"}],"config":{"thread_id":"first"}}'
   curl -sN $url/v1/graph/stream -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"What time is it in Tokyo?"}],"config":{"thread_id":"first"}}'

@@ -55,10 +55,12 @@ module() {
   install -D -m 644 -t "$result/etc/agent-graph" docker/nginx.conf conf/service.json
   install -D -m 644 -t "$result/etc/agent-graph/graphs" conf/graphs/*.json
   install -D docker/serve-agent "$result/usr/local/bin/serve-agent"
-  if [[ -d build/docs ]]; then
-    mkdir -p "$result/usr/share/agent-graph"
-    cp -R build/docs "$result/usr/share/agent-graph/"
-  fi
+  for built in docs ui; do
+    if [[ -d build/$built ]]; then
+      mkdir -p "$result/usr/share/agent-graph"
+      cp -R "build/$built" "$result/usr/share/agent-graph/"
+    fi
+  done
 }
 
 "$@"

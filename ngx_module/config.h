@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/sealed_copy.h"
@@ -33,12 +35,15 @@ struct ServiceConfig {
 using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;
 
 class Documentation;
+class Studio;
 struct Viewers;
 using ViewerFolders = std::map<std::string, std::shared_ptr<const Viewers>>;  // key: path
+using StudioFolders = std::map<std::string, std::shared_ptr<const Studio>>;   // key: path
 
 struct MainConfig {
   ServiceList* services;
   ViewerFolders* viewers;
+  StudioFolders* studios;
   SealedCopies* copies;  // sealed copies of the files that services load
   ngx_msec_t exit_timeout;
   ngx_msec_t shutdown_jitter;
@@ -68,6 +73,8 @@ struct LocationConfig {
   ngx_http_complex_value_t* user_claims;  // agent_graph_user_claims; null: not set
   ngx_str_t docs;                         // agent_graph_docs: the viewers' folder, or "off"
   const Documentation* documentation;     // null: not served
+  ngx_str_t ui;                           // agent_graph_ui: "on", "off" or a folder; null: not set
+  const Studio* studio;                   // null: not served
   const ngx_array_t* error_pages;         // error_page directives, own or inherited
   bool own_error_pages;                   // true: some were set in a location, not in the server
 };
@@ -97,6 +104,9 @@ ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept;
 
 // The limit of a request body in bytes: the location's own, otherwise that of service.json.
 uint64_t BodyBytesMax(const LocationConfig& location);
+
+// The first of the folders that exists, otherwise the first.
+std::string_view FirstExisting(std::span<const char* const> folders) noexcept;
 
 // Null if there is no http block.
 MainConfig* FindMainConfig(const ngx_cycle_t& cycle);

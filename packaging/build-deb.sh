@@ -24,10 +24,12 @@ mkdir -p "$source"
 find "$source" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 files | tar --null --files-from=- --ignore-failed-read -cf - | tar -C "$source" -xf -
 cp -R packaging/debian "$source/debian"
-if [[ -d build/docs ]]; then
-  mkdir -p "$source/build"
-  cp -R build/docs "$source/build/"
-fi
+for built in docs ui; do
+  if [[ -d build/$built ]]; then
+    mkdir -p "$source/build"
+    cp -R "build/$built" "$source/build/"
+  fi
+done
 
 version=$(sed -n 's/^project(agent_graph VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 version+=~deb$(. /etc/os-release; echo "$VERSION_ID")

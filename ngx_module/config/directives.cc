@@ -9,6 +9,7 @@
 #include "ngx_module/directive_values.h"
 #include "ngx_module/handlers/documentation.h"
 #include "ngx_module/handlers/status_page.h"
+#include "ngx_module/handlers/studio.h"
 #include "ngx_module/request/base_path.h"
 #include "ngx_module/request/nginx_user.h"
 
@@ -27,13 +28,6 @@ constexpr ngx_msec_t kDefaultSocketCloseTimeout = 5000;
 // Where packages and `make install` put the viewers of /docs.
 constexpr std::array kDocsFolders = {"/usr/share/agent-graph/docs",
                                      "/usr/local/share/agent-graph/docs"};
-
-std::string_view DefaultDocs() {
-  for (const char* folder : kDocsFolders) {
-    if (access(folder, F_OK) == 0) return folder;
-  }
-  return kDocsFolders.front();
-}
 
 // agent_graph NAME | off;
 char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
@@ -122,12 +116,12 @@ char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
   return RefuseVariables(cf, path);
 }
 
-char* CheckDocs(ngx_conf_t* cf, void*, void* value) noexcept {
+char* CheckFolder(ngx_conf_t* cf, void*, void* value) noexcept {
   return RefuseVariables(cf, *static_cast<ngx_str_t*>(value));
 }
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
-ngx_conf_post_t docs_check = {CheckDocs};
+ngx_conf_post_t folder_check = {CheckFolder};
 
 bool IsPlainPrefix(const ngx_http_core_loc_conf_t* core) {
 #if (NGX_PCRE)
@@ -165,14 +159,15 @@ void ForgetErrorPagesOfServer(const LocationConfig* previous, LocationConfig* lo
   if (location->enabled == 1 && !location->own_error_pages) core->error_pages = nullptr;
 }
 
-// Computes the URL prefix and the documentation, which depend on the base path.
+// Computes the URL prefix and the pages, which depend on the base path.
 char* PrepareBasePath(ngx_conf_t* cf, LocationConfig* location) {
   auto* failed = static_cast<char*>(NGX_CONF_ERROR);
   char* prepared = Guarded<char*>(cf->log, failed, [&]() -> char* {
     location->url_prefix = CopyToPool(cf->pool, UrlPrefix(View(location->base_path)));
     return location->url_prefix.data == nullptr ? failed : NGX_CONF_OK;
   });
-  return prepared == NGX_CONF_OK ? PrepareDocumentation(cf, *location) : prepared;
+  if (prepared == NGX_CONF_OK) prepared = PrepareDocumentation(cf, *location);
+  return prepared == NGX_CONF_OK ? PrepareStudio(cf, *location) : prepared;
 }
 
 void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
@@ -193,6 +188,7 @@ void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
 void DeleteMainConfig(void* conf) noexcept {
   auto* main = static_cast<MainConfig*>(conf);
   delete main->viewers;
+  delete main->studios;
   delete main->services;
   delete main->copies;
 }
@@ -242,7 +238,11 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, user_claims), nullptr},
     {ngx_string("agent_graph_docs"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &docs_check},
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs),
+     &folder_check},
+    {ngx_string("agent_graph_ui"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, ui), &folder_check},
     {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter), nullptr},
     {ngx_string("agent_graph_handover"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
@@ -259,6 +259,13 @@ ServiceConfig* FindService(ServiceList& services, std::string_view name) {
   return nullptr;
 }
 
+std::string_view FirstExisting(std::span<const char* const> folders) noexcept {
+  for (const char* folder : folders) {
+    if (access(folder, F_OK) == 0) return folder;
+  }
+  return folders.front();
+}
+
 void* CreateMainConfig(ngx_conf_t* cf) noexcept {
   return Guarded<void*>(cf->log, nullptr, [&]() -> void* {
     auto* main = static_cast<MainConfig*>(ngx_pcalloc(cf->pool, sizeof(MainConfig)));
@@ -266,6 +273,7 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
     if (main == nullptr || cleanup == nullptr) return nullptr;
     main->services = new ServiceList;
     main->viewers = new ViewerFolders;
+    main->studios = new StudioFolders;
     main->copies = new SealedCopies;
     main->exit_timeout = NGX_CONF_UNSET_MSEC;
     main->shutdown_jitter = NGX_CONF_UNSET_MSEC;
@@ -321,8 +329,10 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
   if (location->user == nullptr) location->user = previous->user;
   if (location->user_claims == nullptr) location->user_claims = previous->user_claims;
   if (location->docs.data == nullptr) {
-    location->docs = previous->docs.data != nullptr ? previous->docs : Reference(DefaultDocs());
+    location->docs =
+        previous->docs.data != nullptr ? previous->docs : Reference(FirstExisting(kDocsFolders));
   }
+  if (location->ui.data == nullptr) location->ui = previous->ui;
 
   // A nested location has its own base path; "if" and "limit_except" blocks belong to the same
   // location.
@@ -337,6 +347,7 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
     location->service = previous->service;
     location->url_prefix = previous->url_prefix;
     location->documentation = previous->documentation;
+    location->studio = previous->studio;
     if (core->lmt_excpt && core->handler == nullptr) core->handler = HandleRequest;
     return own_base_path ? PrepareBasePath(cf, location) : NGX_CONF_OK;
   }

@@ -9,6 +9,7 @@
 #include "api/routes.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/handlers/documentation.h"
+#include "ngx_module/handlers/studio.h"
 #include "ngx_module/process/process.h"
 #include "ngx_module/request/body_reader.h"
 #include "ngx_module/request/nginx_user.h"
@@ -196,6 +197,32 @@ ngx_int_t AnswerHealthCheck(RequestContext& context, const api::Route& route) {
                          failing.empty() ? "ok" : "error");
 }
 
+// Studio's page refers to its files, and to the API, relative to "ui/".
+ngx_int_t AnswerStudio(RequestContext& context, const api::RouteMatch& match) {
+  if (!match.path_parameters.empty()) {
+    return SendStudio(context, match.trailing_slash ? "/" : match.path_parameters[0]);
+  }
+  if (match.trailing_slash || context.location.studio == nullptr) return SendStudio(context, "");
+  api::Reply reply;
+  reply.status = NGX_HTTP_PERMANENT_REDIRECT;
+  reply.headers.emplace_back("Location", "ui/");
+  return SendNativeReply(context, std::move(reply), "ok");
+}
+
+// Answers the routes of the event loop.
+ngx_int_t AnswerNative(RequestContext& context, const api::RouteMatch& match,
+                       std::string_view path) {
+  const api::Route& route = api::Routes()[match.route];
+  if (route.access != api::Access::kDocumentation) return AnswerHealthCheck(context, route);
+  if (route.pattern.starts_with("/ui")) return AnswerStudio(context, match);
+  if (match.trailing_slash && context.location.documentation != nullptr) {
+    return RedirectToPage(context, path);
+  }
+  return SendDocumentation(context, match.path_parameters.empty()
+                                        ? std::string(route.pattern)
+                                        : "/docs/" + match.path_parameters[0]);
+}
+
 ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   ngx_http_request_t* request = context.request;
   std::string_view method = View(request->method_name);
@@ -213,15 +240,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;
   context.render_error = route.render_error;
-  if (route.native && route.access == api::Access::kDocumentation) {
-    if (match.trailing_slash && context.location.documentation != nullptr) {
-      return RedirectToPage(context, target.path);
-    }
-    return SendDocumentation(context, match.path_parameters.empty()
-                                          ? std::string(route.pattern)
-                                          : "/docs/" + match.path_parameters[0]);
-  }
-  if (route.native) return AnswerHealthCheck(context, route);
+  if (route.native) return AnswerNative(context, match, target.path);
 
   bridge::RequestHead& head = context.head;
   head.route = match.route;

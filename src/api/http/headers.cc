@@ -90,7 +90,7 @@ void AppendStandardHeaders(bridge::HeaderList& headers, const settings::Settings
   headers.emplace_back("X-Frame-Options", "DENY");
   headers.emplace_back("X-XSS-Protection", "1; mode=block");
   headers.emplace_back("Referrer-Policy", "strict-origin-when-cross-origin");
-  headers.emplace_back("Permissions-Policy", kPermissionsPolicy);
+  AppendDefault(headers, "Permissions-Policy", kPermissionsPolicy);
   AppendDefault(headers, "Content-Security-Policy", kContentSecurityPolicy);
   if (https) {
     headers.emplace_back("Strict-Transport-Security", "max-age=31536000; includeSubDomains");

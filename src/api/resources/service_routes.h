@@ -74,6 +74,20 @@ inline constexpr std::array kServiceRoutes = {
         .native = true,
         .summary = "Files of the documentation pages",
     },
+    Route{
+        .method = Method::kGet,
+        .pattern = "/ui",
+        .access = Access::kDocumentation,
+        .native = true,
+        .summary = "Studio, the page that shows the agent",
+    },
+    Route{
+        .method = Method::kGet,
+        .pattern = "/ui/{file}",
+        .access = Access::kDocumentation,
+        .native = true,
+        .summary = "Files of Studio",
+    },
 };
 
 }  // namespace agent_graph::api

@@ -11,16 +11,25 @@ class CutLink:
         self._target = target
         self._loop = asyncio.new_event_loop()
         self._transports = set()
+        self._down = False
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
         self._thread.start()
         started.wait()
 
     def cut(self):
-        """Resets all connections. Later ones work."""
+        """Resets all connections. Later ones work, unless the link is down."""
         cut = threading.Event()
         self._loop.call_soon_threadsafe(self._cut, cut)
         cut.wait()
+
+    def go_down(self):
+        """Resets all connections, and later ones until go_up()."""
+        self._down = True
+        self.cut()
+
+    def go_up(self):
+        self._down = False
 
     def close(self):
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -45,6 +54,9 @@ class CutLink:
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
     async def _connect(self, reader, writer):
+        if self._down:
+            writer.transport.abort()
+            return
         try:
             there = await asyncio.open_connection("127.0.0.1", self._target)
         except OSError:

@@ -1,0 +1,113 @@
+"""Chromium with one page at a time, driven by browser.mjs. Selectors are those of CSS; `scripts` are
+expressions that the page evaluates."""
+
+import json
+import pathlib
+import subprocess
+
+from harness import environment
+
+_HERE = pathlib.Path(__file__).resolve().parent
+_PROGRAMS = environment.ROOT / "build" / "ui-tests"
+BUILT = environment.ROOT / "build" / "ui"
+# Looked at by people; the last run's are kept.
+SCREENSHOTS = environment.ROOT / "build" / "screenshots"
+
+
+class Browser:
+    def __init__(self):
+        (node,) = _PROGRAMS.glob("node_modules/node-linux-*/bin/node")
+        self._process = subprocess.Popen(
+            [str(node), str(_HERE / "browser.mjs"), "/usr/bin/chromium", str(_PROGRAMS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def _do(self, name, **arguments):
+        self._process.stdin.write(json.dumps({"do": name} | arguments) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline() or '{"error": "the browser has gone"}')
+        if "error" in answer:
+            text = self.text() if name not in ("open", "evaluate") else ""
+            raise AssertionError(f"{name} {arguments}: {answer['error']}\nthe page shows:\n{text}")
+        return answer["value"]
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait(environment.PATIENCE)
+
+    def open(self, service, place="", **options):
+        """Opens Studio as a new visitor, at a place such as "graph"."""
+        self._base = f"http://127.0.0.1:{service.port}{service.prefix}/ui/"
+        self._do("open", url=self._base + ("#/" + place if place else ""), **options)
+
+    def go(self, place):
+        self.evaluate(f"void (location.hash = {json.dumps('#/' + place)})")
+
+    def reload(self):
+        self._do("reload")
+
+    def evaluate(self, script):
+        return self._do("evaluate", script=script)
+
+    def wait(self, script):
+        self._do("wait", script=script)
+
+    def wait_for(self, selector):
+        self.wait(f"document.querySelector({json.dumps(selector)}) !== null")
+
+    def wait_for_text(self, text, selector="body"):
+        self.wait(f"document.querySelector({json.dumps(selector)})?.innerText.includes({json.dumps(text)})")
+
+    def text(self, selector="body"):
+        return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+
+    def texts(self, selector):
+        return self.evaluate(
+            f"[...document.querySelectorAll({json.dumps(selector)})].map((element) => element.innerText)"
+        )
+
+    def count(self, selector):
+        return self.evaluate(f"document.querySelectorAll({json.dumps(selector)}).length")
+
+    def click(self, selector):
+        self._do("click", selector=selector)
+
+    def fill(self, selector, text):
+        """Types a text into a field, in the place of what is there."""
+        self._do("focus", selector=selector)
+        self.evaluate("document.activeElement.select?.()")
+        self.type(text)
+
+    def type(self, text):
+        self._do("type", text=text)
+
+    def press(self, *keys):
+        self._do("press", keys=list(keys))
+
+    def upload(self, selector, *files):
+        self._do("upload", selector=selector, files=[str(file) for file in files])
+
+    def resize(self, width, height=800):
+        self._do("resize", width=width, height=height)
+
+    def screenshot(self, name):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self._do("screenshot", file=str(SCREENSHOTS / f"{name}.png"))
+
+    def accessibility_problems(self):
+        return self._do("axe")
+
+    def problems(self):
+        return self._do("problems")
+
+    # Chat
+
+    def say(self, text):
+        self.fill(".composer textarea", text)
+        self.press("Enter")
+
+    def wait_for_end(self):
+        """Waits until the run that say() began has ended."""
+        self.wait("!document.querySelector('.talk .progress') && document.querySelector('.talk .summary')")

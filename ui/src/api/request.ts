@@ -1,0 +1,93 @@
+// Requests to the service. Its address is the parent of this page's folder, below whatever prefix.
+import type {Json} from "./messages";
+import {session} from "./session";
+
+export const root = new URL("../", document.baseURI).href.replace(/\/$/, "");
+
+// A refusal of the service, with the id that finds the request in its log; or no answer at all.
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly requestId: string | null,
+  ) {
+    super(message);
+  }
+
+  // No answer has arrived, or one that says to try again.
+  get passing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status === 503;
+  }
+}
+
+const CREDENTIALS = new Set([
+  "REVOKED_TOKEN",
+  "EXPIRED_TOKEN",
+  "INVALID_TOKEN",
+  "AUTHENTICATION_FAILED",
+  "JWT_SETTINGS_NOT_CONFIGURED",
+]);
+
+interface Refusal {
+  detail?: string;
+  error?: {code?: string; message?: string; details?: {loc?: (string | number)[]; msg?: string}[]};
+}
+
+async function refusal(response: Response): Promise<ApiError> {
+  const id = response.headers.get("X-Request-ID");
+  const body: Refusal = await response.json().catch(() => ({}));
+  const code = body.error?.code ?? `HTTP_${response.status}`;
+  if (CREDENTIALS.has(code) || response.status === 401) session.set({...session.get(), refused: true});
+  const text = body.detail ?? body.error?.message ?? `the server answered with status ${response.status}`;
+  return new ApiError(text, response.status, code, id);
+}
+
+export interface Options {
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+// Sends a request; throws ApiError unless the answer is a success.
+export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+  const headers: Record<string, string> = {...options.headers};
+  const {token} = session.get();
+  if (token) headers["Authorization"] = `Bearer ${token}`;
+  const isForm = options.body instanceof FormData;
+  if (options.body !== undefined && !isForm) headers["Content-Type"] = "application/json";
+  const init: RequestInit = {method, headers, cache: "no-store"};
+  if (options.body !== undefined)
+    init.body = isForm ? (options.body as FormData) : JSON.stringify(options.body);
+  if (options.signal) init.signal = options.signal;
+  let response: Response;
+  try {
+    response = await fetch(root + path, init);
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new ApiError("the server cannot be reached", 0, "UNREACHABLE", null);
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+// The member `data` of the answer.
+export async function call<T = Json>(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  const options: Options = {};
+  if (body !== undefined) options.body = body;
+  if (signal) options.signal = signal;
+  const response = await send(method, path, options);
+  return ((await response.json()) as {data: T}).data;
+}
+
+// A path from parts that are escaped: path`/v1/threads/${id}`.
+export function path(texts: TemplateStringsArray, ...values: string[]): string {
+  return texts
+    .map((text, i) => text + (i < values.length ? encodeURIComponent(values[i] ?? "") : ""))
+    .join("");
+}

@@ -1,0 +1,161 @@
+// Runs: start one, follow it, read its record and its trace.
+import {lines} from "./lines";
+import type {Chunk, Outcome, Usages} from "./messages";
+import {ApiError, call, path, send} from "./request";
+
+export interface Budget {
+  tokens?: number;
+  cost_usd?: number;
+  seconds?: number;
+  model_calls?: number;
+  tool_calls?: number;
+}
+
+// A message to send. The service gives it an id.
+export interface NewMessage {
+  role: "user" | "tool";
+  content: unknown;
+}
+
+export interface ToolDecision {
+  call_id: string;
+  action: "retry" | "skip" | "result";
+  result?: unknown;
+}
+
+export interface RunRequest {
+  messages?: NewMessage[];
+  tool_decisions?: ToolDecision[];
+  initial_state?: unknown;
+  config: {thread_id: string; run_id: string; budget?: Budget; on_busy?: string};
+}
+
+export interface RunUsage {
+  input_tokens?: number;
+  output_tokens?: number;
+  model_calls?: number;
+  tool_calls?: number;
+  cost_usd?: number;
+}
+
+export interface RunRecord {
+  run_id: string;
+  thread_id: string;
+  status: "queued" | "running" | "interrupted" | Outcome;
+  reason: string | null;
+  attempt: number;
+  resumes: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  usage: RunUsage | null;
+  current_node: string | null;
+  step: number | null;
+}
+
+export interface Span {
+  id: string;
+  name: string;
+  kind: "root" | "node" | "llm" | "tool";
+  parent: string | null;
+  start_ms: number;
+  duration_ms: number;
+  model: string | null;
+  input_tokens: number | null;
+  output_tokens: number | null;
+}
+
+export interface TraceEvent {
+  id: string;
+  type: string;
+  node: string;
+  offset_ms: number;
+  summary: string;
+}
+
+export interface Trace {
+  run_id: string;
+  status: string;
+  started_at: number;
+  duration_ms: number;
+  spans: Span[];
+  events: TraceEvent[]; // the newest first
+  usage: Usages;
+  llm_calls: number;
+  tool_calls: number;
+}
+
+// Sends the run until the server has it. A repetition is harmless: its key makes it the same run.
+export async function startRun(request: RunRequest, signal: AbortSignal): Promise<void> {
+  const options = {body: request, headers: {"Idempotency-Key": request.config.run_id}, signal};
+  for (let attempt = 0; ; ++attempt) {
+    try {
+      await send("POST", "/v1/graph/runs", options);
+      return;
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.passing || error.code === "NOT_CONFIGURED" || attempt > 60)
+        throw error;
+      await pause(attempt, signal);
+    }
+  }
+}
+
+// Waits longer after each failure, at most 2 seconds, or until the network is back.
+export function pause(attempt: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finished = new AbortController();
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      finished.abort();
+      settle();
+    };
+    const timer = setTimeout(() => end(resolve), Math.min(100 * 2 ** attempt, 2000));
+    addEventListener("online", () => end(resolve), {signal: finished.signal});
+    signal.addEventListener("abort", () => end(() => reject(signal.reason)), {signal: finished.signal});
+  });
+}
+
+// The lines of a run from a cursor on, as long as the connection lasts.
+export async function* readRun(
+  threadId: string,
+  runId: string,
+  cursor: string,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk> {
+  const query = `?cursors=all&after=${encodeURIComponent(cursor)}`;
+  const response = await send("GET", path`/v1/threads/${threadId}/runs/${runId}/stream` + query, {
+    headers: {Accept: "application/x-ndjson"},
+    signal,
+  });
+  yield* lines<Chunk>(response);
+}
+
+export function runsOf(threadId: string, cursor = "", signal?: AbortSignal) {
+  const query = `?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
+  return call<{runs: RunRecord[]; next_cursor: string | null}>(
+    "GET",
+    path`/v1/threads/${threadId}/runs` + query,
+    undefined,
+    signal,
+  );
+}
+
+export function runRecord(threadId: string, runId: string, signal?: AbortSignal) {
+  return call<RunRecord>("GET", path`/v1/threads/${threadId}/runs/${runId}`, undefined, signal);
+}
+
+export function cancelRun(threadId: string, runId: string) {
+  return call("POST", path`/v1/threads/${threadId}/runs/${runId}/cancel`);
+}
+
+// Null: the service keeps no traces, as with MODE=production.
+export async function traceOf(threadId: string, runId: string, signal?: AbortSignal): Promise<Trace | null> {
+  const query = `?run_id=${encodeURIComponent(runId)}`;
+  const {run} = await call<{run: Trace | null}>(
+    "GET",
+    path`/v1/observability/${threadId}` + query,
+    undefined,
+    signal,
+  );
+  return run;
+}

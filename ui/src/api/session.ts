@@ -1,0 +1,25 @@
+// The caller's token. It is kept in memory, or in the tab's session storage if the user asks for it, and
+// never in a URL.
+import {Store} from "../base/store";
+
+const KEY = "agent-graph-token";
+
+export interface Session {
+  token: string | null;
+  refused: boolean; // the service has refused the last request for lack of a valid token
+}
+
+export const session = new Store<Session>({token: sessionStorage.getItem(KEY), refused: false});
+
+export function signIn(token: string, keep: boolean): void {
+  if (keep) sessionStorage.setItem(KEY, token);
+  else sessionStorage.removeItem(KEY);
+  session.set({token, refused: false});
+}
+
+// Loads the page anew, so that nothing of the user stays in memory.
+export function signOut(): void {
+  sessionStorage.clear();
+  location.replace(location.pathname);
+  location.reload();
+}

@@ -1,0 +1,29 @@
+// The place in Studio is the part of the address behind "#": page and ids. Servers never see it.
+import {Store} from "./store";
+
+export type Route = [page: string, ...ids: string[]];
+
+function read(): Route {
+  const parts = location.hash.replace(/^#\/?/, "").split("/").map(decode);
+  const [page, ...ids] = parts;
+  return [page || "chat", ...ids.filter(Boolean)];
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export const route = new Store<Route>(read());
+addEventListener("hashchange", () => route.set(read()));
+
+export function href(...parts: Route): string {
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+export function go(...parts: Route): void {
+  location.hash = href(...parts);
+}

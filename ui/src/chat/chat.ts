@@ -1,0 +1,207 @@
+// One conversation with the agent. Chats outlive their page, so that a run goes on being read while the
+// user looks at another page.
+import type {Interrupt, Message} from "../api/messages";
+import {ApiError} from "../api/request";
+import {
+  type Budget,
+  cancelRun,
+  type NewMessage,
+  pause,
+  type RunRequest,
+  readRun,
+  runsOf,
+  startRun,
+  type ToolDecision,
+} from "../api/runs";
+import {deleteMessage, readMessages, readState} from "../api/threads";
+import {randomId} from "../base/random";
+import {Store} from "../base/store";
+import {apply, type Conversation, EMPTY, type Progress, withMessages} from "./conversation";
+
+export interface RunOptions {
+  budget: Budget;
+  initialState: Record<string, unknown> | null;
+}
+
+export const runOptions = new Store<RunOptions>({budget: {}, initialState: null});
+
+// Statuses of runs that have not ended.
+const ACTIVE = new Set(["queued", "running"]);
+
+export class Chat {
+  readonly conversation = new Store<Conversation>(EMPTY);
+  readonly loading = new Store<boolean>(false);
+  private leaving = new AbortController();
+
+  constructor(readonly threadId: string) {}
+
+  private update(change: (conversation: Conversation) => Conversation): void {
+    this.conversation.set(change(this.conversation.get()));
+  }
+
+  private updateProgress(change: Partial<Progress>): void {
+    this.update((one) => ({...one, progress: one.progress && {...one.progress, ...change}}));
+  }
+
+  private fail(error: unknown): void {
+    const known = error instanceof ApiError;
+    const text = error instanceof Error ? error.message : String(error);
+    const failure = {text, code: known ? error.code : null, requestId: known ? error.requestId : null};
+    this.update((one) => ({...one, progress: null, failure}));
+  }
+
+  // Reads the thread, and follows its run if one is in flight.
+  async open(): Promise<void> {
+    this.loading.set(true);
+    const {signal} = this.leaving;
+    try {
+      await readMessages(this.threadId, signal, (messages) =>
+        this.update((one) => withMessages(one, messages)),
+      );
+      const [state, {runs}] = await Promise.all([
+        readState(this.threadId, signal),
+        runsOf(this.threadId, "", signal),
+      ]);
+      this.loading.set(false);
+      this.update((one) => ({...one, interrupt: interruptOf(state)}));
+      const latest = runs[0];
+      if (latest && ACTIVE.has(latest.status)) {
+        this.begin(latest.run_id, "open");
+        await this.follow(latest.run_id);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.fail(error);
+    } finally {
+      this.loading.set(false);
+    }
+  }
+
+  close(): void {
+    this.leaving.abort();
+  }
+
+  private begin(runId: string, connection: Progress["connection"]): void {
+    const progress = {runId, connection, node: null, attempt: 1, sentAt: Date.now(), firstTokenAt: null};
+    this.update((one) => ({...one, progress, failure: null, interrupt: null, outcome: null}));
+  }
+
+  // Shows the user's message at once and runs the graph with it.
+  async say(content: Message["content"]): Promise<void> {
+    const message: Message = {message_id: randomId(), role: "user", content, timestamp: Date.now() / 1000};
+    this.update((one) => withMessages(one, [message]));
+    await this.run({messages: [{role: "user", message_id: message.message_id, content} as NewMessage]});
+  }
+
+  // Answers waiting tool calls or questions of tools: results by the ids of the calls.
+  async answer(results: {id: string; output: unknown; isError?: boolean}[]): Promise<void> {
+    const content = results.map(({id, output, isError}) => ({
+      type: "tool_result",
+      call_id: id,
+      output,
+      is_error: isError ?? false,
+    }));
+    await this.run({messages: [{role: "tool", content}]});
+  }
+
+  decide(decisions: ToolDecision[]): Promise<void> {
+    return this.run({tool_decisions: decisions});
+  }
+
+  private async run(input: Pick<RunRequest, "messages" | "tool_decisions">): Promise<void> {
+    const runId = randomId();
+    const {budget, initialState} = runOptions.get();
+    const request: RunRequest = {...input, config: {thread_id: this.threadId, run_id: runId}};
+    if (Object.keys(budget).length > 0) request.config.budget = budget;
+    if (initialState) request.initial_state = initialState;
+    const waiting = this.conversation.get().interrupt;
+    this.begin(runId, "sending");
+    try {
+      await startRun(request, this.leaving.signal);
+      if (initialState) runOptions.set({...runOptions.get(), initialState: null});
+      this.updateProgress({connection: "open"});
+      await this.follow(runId);
+    } catch (error) {
+      if (this.leaving.signal.aborted) return;
+      this.fail(error);
+      this.update((one) => ({...one, interrupt: waiting}));
+    }
+  }
+
+  // Reads the run to its end. After a cut it goes on where it was.
+  private async follow(runId: string): Promise<void> {
+    const {signal} = this.leaving;
+    let cursor = "-1";
+    for (let attempt = 0; ; ++attempt) {
+      try {
+        for await (const chunk of readRun(this.threadId, runId, cursor, signal)) {
+          attempt = 0;
+          if (this.conversation.get().progress?.connection === "lost")
+            this.updateProgress({connection: "open"});
+          cursor = chunk.metadata?.cursor ?? cursor;
+          this.update((one) => apply(one, chunk));
+          if (chunk.event === "updates" && chunk.data?.status === "done") return;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && !error.passing) throw error;
+      }
+      this.updateProgress({connection: "lost"});
+      await pause(attempt, signal);
+    }
+  }
+
+  async stop(): Promise<void> {
+    const {progress} = this.conversation.get();
+    if (progress) await cancelRun(this.threadId, progress.runId).catch((error) => this.fail(error));
+  }
+
+  // Removes a message and all after it, the last one first.
+  async rewind(messageId: string): Promise<void> {
+    const {entries} = this.conversation.get();
+    const from = entries.findIndex(({message}) => message.message_id === messageId);
+    if (from < 0) return;
+    for (const {message} of entries.slice(from).reverse()) {
+      await deleteMessage(this.threadId, message.message_id).catch((error) => {
+        if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      });
+      this.update((one) => ({...one, entries: one.entries.filter((entry) => entry.message !== message)}));
+    }
+  }
+
+  // Sends a message of the user again, changed or not, in the place of what followed it.
+  async resend(messageId: string, content: Message["content"]): Promise<void> {
+    try {
+      await this.rewind(messageId);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    await this.say(content);
+  }
+}
+
+function interruptOf(state: {
+  execution_meta?: {is_interrupted: boolean; interrupt?: Interrupt};
+}): Interrupt | null {
+  const meta = state.execution_meta;
+  return meta?.is_interrupted ? (meta.interrupt ?? null) : null;
+}
+
+const chats = new Map<string, Chat>();
+
+// The chat of a thread; it is opened when it is first asked for. `fresh`: the thread does not exist yet.
+export function chatOf(threadId: string, fresh: boolean): Chat {
+  let chat = chats.get(threadId);
+  if (!chat) {
+    chat = new Chat(threadId);
+    chats.set(threadId, chat);
+    if (!fresh) void chat.open();
+  }
+  return chat;
+}
+
+// Forgets what is known of a thread that has been changed or deleted elsewhere.
+export function dropChat(threadId: string): void {
+  chats.get(threadId)?.close();
+  chats.delete(threadId);
+}

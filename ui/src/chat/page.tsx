@@ -1,0 +1,149 @@
+import {useCallback, useEffect, useMemo, useState} from "preact/hooks";
+import {forkThread} from "../api/fork";
+import type {Block} from "../api/messages";
+import {randomId} from "../base/random";
+import {go} from "../base/route";
+import {useStore} from "../base/store";
+import type {PageProps} from "../pages";
+import {Button} from "../widgets/button";
+import {Empty, Loading} from "../widgets/states";
+import {VirtualList} from "../widgets/virtual";
+import {Attachments} from "./attachments";
+import {openCalls, resultsOf} from "./calls";
+import {type Chat, chatOf} from "./chat";
+import {Composer} from "./composer";
+import type {Entry, Failure} from "./conversation";
+import {MessageView} from "./message";
+import {Question} from "./question";
+import {RunProgress, RunSummary} from "./run_bar";
+import {ThreadList} from "./thread_list";
+
+function FailureNote({failure, onRetry}: {failure: Failure; onRetry: (() => void) | null}) {
+  return (
+    <div class="note error" role="alert">
+      <p>{failure.text}</p>
+      <p class="detail">
+        {failure.code && <span>{failure.code}</span>}
+        {failure.requestId && (
+          <span>
+            request <code>{failure.requestId}</code>
+          </span>
+        )}
+      </p>
+      {onRetry && <Button label="Try again" icon="retry" onClick={onRetry} />}
+    </div>
+  );
+}
+
+function Welcome() {
+  return (
+    <Empty title="Talk to your agent">
+      <p>Write a message below. Files can be dropped here or pasted.</p>
+      <p>
+        The demo model knows: <i>What time is it in Tokyo?</i> <i>What is 6 * 7?</i>{" "}
+        <i>Remember that I like tea.</i>
+      </p>
+    </Empty>
+  );
+}
+
+// Tool results are part of the cards of their calls.
+function isShown({message}: Entry): boolean {
+  return message.role !== "tool" && message.role !== "system";
+}
+
+function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments}) {
+  const conversation = useStore(chat.conversation);
+  const loading = useStore(chat.loading);
+  const {entries, progress, interrupt, failure, outcome} = conversation;
+  const results = useMemo(() => resultsOf(entries), [entries]);
+  const shown = useMemo(() => entries.filter(isShown), [entries]);
+  const lastUser = entries.findLast(({message}) => message.role === "user");
+  const lastRun = entries.at(-1)?.runId;
+  const resend = useCallback((id: string, content: Block[]) => void chat.resend(id, content), [chat]);
+  const fork = useCallback(
+    (id: string) => void forkThread(chat.threadId, id).then((made) => go("chat", made)),
+    [chat],
+  );
+  const actions = useMemo(() => ({resend, fork}), [resend, fork]);
+  const busy = progress !== null || interrupt !== null;
+  const retry = lastUser ? () => resend(lastUser.message.message_id, lastUser.message.content) : null;
+
+  if (shown.length === 0 && loading) return <Loading />;
+  const footer = (
+    <div class="tail">
+      {progress && <RunProgress progress={progress} />}
+      {interrupt && !progress && (
+        <Question
+          key={interrupt.reason}
+          interrupt={interrupt}
+          calls={openCalls(entries, results)}
+          chat={chat}
+        />
+      )}
+      {failure && <FailureNote failure={failure} onRetry={retry} />}
+      {outcome === "stopped" && <p class="detail">Stopped.</p>}
+      {!progress && lastRun && <RunSummary threadId={chat.threadId} runId={lastRun} />}
+    </div>
+  );
+  return (
+    <>
+      {shown.length === 0 && !failure ? (
+        <Welcome />
+      ) : (
+        <VirtualList
+          items={shown}
+          keyOf={(entry) => entry.key}
+          estimate={90}
+          label="Conversation"
+          role="log"
+          sticky
+          render={(entry, i) => (
+            <MessageView
+              entry={entry}
+              results={results}
+              running={progress !== null && i === shown.length - 1}
+              busy={busy}
+              actions={actions}
+            />
+          )}
+          footer={footer}
+        />
+      )}
+      <Composer
+        attachments={attachments}
+        busy={progress !== null}
+        onSend={(content) => void chat.say(content)}
+        onStop={() => void chat.stop()}
+      />
+    </>
+  );
+}
+
+export function Page({ids}: PageProps) {
+  const [fresh, setFresh] = useState(randomId);
+  const threadId = ids[0] ?? fresh;
+  const chat = chatOf(threadId, threadId === fresh);
+  const attachments = useMemo(() => new Attachments(), [threadId]);
+  const {entries} = useStore(chat.conversation);
+  const begun = threadId === fresh && entries.length > 0;
+  useEffect(() => {
+    if (begun) go("chat", threadId);
+  }, [begun, threadId]);
+  const startNew = () => {
+    setFresh(randomId());
+    go("chat");
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    attachments.add(event.dataTransfer?.files ?? []);
+  };
+  return (
+    <div class="chat" onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
+      <ThreadList current={threadId} onNew={startNew} />
+      <section class="talk" aria-label="Chat">
+        <Conversation key={threadId} chat={chat} attachments={attachments} />
+      </section>
+    </div>
+  );
+}

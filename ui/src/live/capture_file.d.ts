@@ -1,0 +1,1 @@
+declare const CAPTURE_FILE: string;
