@@ -74,9 +74,12 @@ class Browser:
     def click(self, selector):
         self._do("click", selector=selector)
 
+    def focus(self, selector):
+        self._do("focus", selector=selector)
+
     def fill(self, selector, text):
         """Types a text into a field, in the place of what is there."""
-        self._do("focus", selector=selector)
+        self.focus(selector)
         self.evaluate("document.activeElement.select?.()")
         self.type(text)
 

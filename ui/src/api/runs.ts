@@ -130,8 +130,8 @@ export async function* readRun(
   yield* lines<Chunk>(response);
 }
 
-export function runsOf(threadId: string, cursor = "", signal?: AbortSignal) {
-  const query = `?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
+export function runsOf(threadId: string, cursor = "", signal?: AbortSignal, limit = 50) {
+  const query = `?limit=${limit}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
   return call<{runs: RunRecord[]; next_cursor: string | null}>(
     "GET",
     path`/v1/threads/${threadId}/runs` + query,

@@ -20,6 +20,6 @@ export function signIn(token: string, keep: boolean): void {
 // Loads the page anew, so that nothing of the user stays in memory.
 export function signOut(): void {
   sessionStorage.clear();
-  location.replace(location.pathname);
+  history.replaceState(null, "", location.pathname);
   location.reload();
 }

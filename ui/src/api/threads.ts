@@ -26,10 +26,11 @@ export interface Search {
   text: string;
   metadata: string; // name=value
   cursor: string;
+  limit?: number;
 }
 
-export function listThreads({text, metadata, cursor}: Search, signal?: AbortSignal) {
-  const query = new URLSearchParams({limit: "50"});
+export function listThreads({text, metadata, cursor, limit = 50}: Search, signal?: AbortSignal) {
+  const query = new URLSearchParams({limit: String(limit)});
   if (text) query.set("search", text);
   const [name, value] = split(metadata);
   if (name) query.set(`metadata.${name}`, value);

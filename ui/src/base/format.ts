@@ -1,7 +1,8 @@
 // Numbers and times for people.
 
 export function duration(ms: number): string {
-  if (ms < 1) return "< 1 ms";
+  if (ms < 0.05) return "< 0.1 ms";
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
   const seconds = Math.round(ms / 1000);

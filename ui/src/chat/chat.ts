@@ -1,6 +1,7 @@
 // One conversation with the agent. Chats outlive their page, so that a run goes on being read while the
 // user looks at another page.
-import type {Interrupt, Message} from "../api/messages";
+import {noteFirstToken} from "../api/first_tokens";
+import type {Chunk, Interrupt, Message} from "../api/messages";
 import {ApiError} from "../api/request";
 import {
   type Budget,
@@ -13,6 +14,7 @@ import {
   startRun,
   type ToolDecision,
 } from "../api/runs";
+import {noteState} from "../api/snapshots";
 import {deleteMessage, readMessages, readState} from "../api/threads";
 import {randomId} from "../base/random";
 import {Store} from "../base/store";
@@ -127,6 +129,15 @@ export class Chat {
     }
   }
 
+  private take(chunk: Chunk): void {
+    const before = this.conversation.get().progress;
+    this.update((one) => apply(one, chunk));
+    const after = this.conversation.get().progress;
+    if (before && after?.firstTokenAt && !before.firstTokenAt) {
+      noteFirstToken(after.runId, after.firstTokenAt - after.sentAt);
+    }
+  }
+
   // Reads the run to its end. After a cut it goes on where it was.
   private async follow(runId: string): Promise<void> {
     const {signal} = this.leaving;
@@ -138,8 +149,8 @@ export class Chat {
           if (this.conversation.get().progress?.connection === "lost")
             this.updateProgress({connection: "open"});
           cursor = chunk.metadata?.cursor ?? cursor;
-          this.update((one) => apply(one, chunk));
-          if (chunk.event === "updates" && chunk.data?.status === "done") return;
+          this.take(chunk);
+          if (chunk.event === "updates" && chunk.data?.status === "done") return this.noteEnd(runId);
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -148,6 +159,12 @@ export class Chat {
       this.updateProgress({connection: "lost"});
       await pause(attempt, signal);
     }
+  }
+
+  // Keeps the state after the run, for comparisons.
+  private async noteEnd(runId: string): Promise<void> {
+    const state = await readState(this.threadId, this.leaving.signal).catch(() => null);
+    if (state) noteState(this.threadId, runId, state);
   }
 
   async stop(): Promise<void> {

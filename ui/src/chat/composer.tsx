@@ -1,7 +1,8 @@
-import {useRef, useState} from "preact/hooks";
+import {useState} from "preact/hooks";
 import type {Block} from "../api/messages";
 import {useStore} from "../base/store";
 import {Button} from "../widgets/button";
+import {FileButton} from "../widgets/file_button";
 import {AttachmentList, type Attachments} from "./attachments";
 import {runOptions} from "./chat";
 import {RunOptionsDialog} from "./run_options";
@@ -43,7 +44,6 @@ function OptionChips({onOpen}: {onOpen: () => void}) {
 export function Composer({attachments, busy, onSend, onStop}: Props) {
   const [text, setText] = useState("");
   const [options, setOptions] = useState(false);
-  const picker = useRef<HTMLInputElement>(null);
   const files = useStore(attachments.list);
   const uploading = files.some(({record, error}) => !record && !error);
   const ready = !busy && !uploading && (text.trim() !== "" || files.some(({record}) => record));
@@ -85,24 +85,7 @@ export function Composer({attachments, busy, onSend, onStop}: Props) {
         onPaste={onPaste}
       />
       <div class="bar">
-        <input
-          ref={picker}
-          type="file"
-          multiple
-          hidden
-          aria-label="Files"
-          onChange={(event) => {
-            attachments.add(event.currentTarget.files ?? []);
-            event.currentTarget.value = "";
-          }}
-        />
-        <Button
-          icon="clip"
-          label="Attach files"
-          kind="quiet"
-          hideLabel
-          onClick={() => picker.current?.click()}
-        />
+        <FileButton icon="clip" label="Attach files" quiet onFiles={(chosen) => attachments.add(chosen)} />
         <Button icon="tune" label="Limits of runs" kind="quiet" hideLabel onClick={() => setOptions(true)} />
         <span class="grow" />
         {busy ? (

@@ -87,6 +87,40 @@ function Editor({
   );
 }
 
+interface ToolsProps {
+  message: Message;
+  busy: boolean;
+  actions: MessageActions;
+  onEdit: () => void;
+}
+
+function MessageTools({message, busy, actions, onEdit}: ToolsProps) {
+  const {message_id, role, content, timestamp} = message;
+  const resend = () => actions.resend(message_id, content);
+  const fork = () => actions.fork(message_id);
+  return (
+    <div class="tools">
+      <time>{moment(timestamp)}</time>
+      <CopyButton text={textOf(message)} label="Copy" />
+      {role === "user" && !busy && (
+        <>
+          <Button icon="edit" label="Edit and send again" kind="quiet" hideLabel onClick={onEdit} />
+          <Button icon="retry" label="Send again" kind="quiet" hideLabel onClick={resend} />
+        </>
+      )}
+      {!busy && (
+        <Button
+          icon="fork"
+          label="Continue from here in a new thread"
+          kind="quiet"
+          hideLabel
+          onClick={fork}
+        />
+      )}
+    </div>
+  );
+}
+
 export const MessageView = memo(function MessageView({entry, results, running, busy, actions}: Props) {
   const {message, stage} = entry;
   const [editing, setEditing] = useState(false);
@@ -119,37 +153,7 @@ export const MessageView = memo(function MessageView({entry, results, running, b
         </div>
       )}
       {stage === "whole" && !editing && text && (
-        <div class="tools">
-          <time>{moment(message.timestamp)}</time>
-          <CopyButton text={text} label="Copy" />
-          {message.role === "user" && !busy && (
-            <>
-              <Button
-                icon="edit"
-                label="Edit and send again"
-                kind="quiet"
-                hideLabel
-                onClick={() => setEditing(true)}
-              />
-              <Button
-                icon="retry"
-                label="Send again"
-                kind="quiet"
-                hideLabel
-                onClick={() => actions.resend(message.message_id, message.content)}
-              />
-            </>
-          )}
-          {!busy && (
-            <Button
-              icon="fork"
-              label="Continue from here in a new thread"
-              kind="quiet"
-              hideLabel
-              onClick={() => actions.fork(message.message_id)}
-            />
-          )}
-        </div>
+        <MessageTools message={message} busy={busy} actions={actions} onEdit={() => setEditing(true)} />
       )}
     </article>
   );

@@ -9,7 +9,7 @@ import {Button} from "../widgets/button";
 import {Empty, Loading} from "../widgets/states";
 import {VirtualList} from "../widgets/virtual";
 import {Attachments} from "./attachments";
-import {openCalls, resultsOf} from "./calls";
+import {openCalls, type Result, resultsOf} from "./calls";
 import {type Chat, chatOf} from "./chat";
 import {Composer} from "./composer";
 import type {Entry, Failure} from "./conversation";
@@ -52,25 +52,17 @@ function isShown({message}: Entry): boolean {
   return message.role !== "tool" && message.role !== "system";
 }
 
-function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments}) {
-  const conversation = useStore(chat.conversation);
-  const loading = useStore(chat.loading);
-  const {entries, progress, interrupt, failure, outcome} = conversation;
-  const results = useMemo(() => resultsOf(entries), [entries]);
-  const shown = useMemo(() => entries.filter(isShown), [entries]);
-  const lastUser = entries.findLast(({message}) => message.role === "user");
-  const lastRun = entries.at(-1)?.runId;
-  const resend = useCallback((id: string, content: Block[]) => void chat.resend(id, content), [chat]);
-  const fork = useCallback(
-    (id: string) => void forkThread(chat.threadId, id).then((made) => go("chat", made)),
-    [chat],
-  );
-  const actions = useMemo(() => ({resend, fork}), [resend, fork]);
-  const busy = progress !== null || interrupt !== null;
-  const retry = lastUser ? () => resend(lastUser.message.message_id, lastUser.message.content) : null;
+interface TailProps {
+  chat: Chat;
+  results: Map<string, Result>;
+  onRetry: (() => void) | null;
+}
 
-  if (shown.length === 0 && loading) return <Loading />;
-  const footer = (
+// What follows the last message: the run's progress or summary, a question, a failure.
+function Tail({chat, results, onRetry}: TailProps) {
+  const {entries, progress, interrupt, failure, outcome} = useStore(chat.conversation);
+  const lastRun = entries.at(-1)?.runId;
+  return (
     <div class="tail">
       {progress && <RunProgress progress={progress} />}
       {interrupt && !progress && (
@@ -81,11 +73,30 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
           chat={chat}
         />
       )}
-      {failure && <FailureNote failure={failure} onRetry={retry} />}
+      {failure && <FailureNote failure={failure} onRetry={onRetry} />}
       {outcome === "stopped" && <p class="detail">Stopped.</p>}
       {!progress && lastRun && <RunSummary threadId={chat.threadId} runId={lastRun} />}
     </div>
   );
+}
+
+function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments}) {
+  const conversation = useStore(chat.conversation);
+  const loading = useStore(chat.loading);
+  const {entries, progress, interrupt, failure} = conversation;
+  const results = useMemo(() => resultsOf(entries), [entries]);
+  const shown = useMemo(() => entries.filter(isShown), [entries]);
+  const lastUser = entries.findLast(({message}) => message.role === "user");
+  const resend = useCallback((id: string, content: Block[]) => void chat.resend(id, content), [chat]);
+  const fork = useCallback(
+    (id: string) => void forkThread(chat.threadId, id).then((made) => go("chat", made)),
+    [chat],
+  );
+  const actions = useMemo(() => ({resend, fork}), [resend, fork]);
+  const busy = progress !== null || interrupt !== null;
+  const retry = lastUser ? () => resend(lastUser.message.message_id, lastUser.message.content) : null;
+
+  if (shown.length === 0 && loading) return <Loading />;
   return (
     <>
       {shown.length === 0 && !failure ? (
@@ -107,7 +118,7 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
               actions={actions}
             />
           )}
-          footer={footer}
+          footer={<Tail chat={chat} results={results} onRetry={retry} />}
         />
       )}
       <Composer

@@ -1,7 +1,7 @@
 // Icons: strokes in a square of 24.
 const PATHS = {
   chat: "M4 5h16v11H9l-5 4z",
-  graph: "M6 6h4v4H6zM14 14h4v4h-4zM10 8h4a2 2 0 0 1 2 2v4",
+  graph: "M4 4h6v6H4zM14 14h6v6h-6zM10 7h4a3 3 0 0 1 3 3v4",
   threads: "M4 6h16M4 12h16M4 18h10",
   runs: "M4 6h7M8 12h9M13 18h7",
   memories: "M6 4h12v17l-6-4-6 4z",

@@ -10,7 +10,6 @@ interface Props<T> {
   label: string;
   role?: "log" | "list";
   sticky?: boolean; // stays at the end while it is there
-  header?: ComponentChildren;
   footer?: ComponentChildren;
 }
 
@@ -28,14 +27,10 @@ function indexAt(offsets: Float64Array, y: number): number {
   return low;
 }
 
-export function VirtualList<T>(props: Props<T>) {
-  const {items, keyOf, render, estimate, label, role = "list", sticky = false} = props;
-  const box = useRef<HTMLDivElement>(null);
+// The offset of each item, and the observer that measures the rows.
+function useOffsets<T>({items, keyOf, estimate}: Props<T>) {
   const heights = useRef(new Map<string, number>());
-  const atEnd = useRef(sticky);
-  const [view, setView] = useState({top: 0, height: 800});
   const [measured, setMeasured] = useState(0);
-
   const offsets = useMemo(() => {
     const sums = new Float64Array(items.length + 1);
     items.forEach((item, i) => {
@@ -43,7 +38,6 @@ export function VirtualList<T>(props: Props<T>) {
     });
     return sums;
   }, [items, measured, estimate]);
-
   const observer = useMemo(
     () =>
       new ResizeObserver((changes) => {
@@ -51,54 +45,78 @@ export function VirtualList<T>(props: Props<T>) {
         for (const {target} of changes) {
           const key = (target as HTMLElement).dataset["key"] ?? "";
           const height = target.getBoundingClientRect().height;
-          if (height > 0 && Math.abs((heights.current.get(key) ?? 0) - height) > 0.5) {
-            heights.current.set(key, height);
-            changed = true;
-          }
+          if (height <= 0 || Math.abs((heights.current.get(key) ?? 0) - height) <= 0.5) continue;
+          heights.current.set(key, height);
+          changed = true;
         }
         if (changed) setMeasured((count) => count + 1);
       }),
     [],
   );
   useEffect(() => () => observer.disconnect(), [observer]);
+  return {offsets, observer};
+}
 
+// The visible part of the box. What it shows stays where it is when rows above turn out to be higher or lower
+// than was thought; at its end it stays there if it is sticky, or if the key End has led there.
+function useView(sticky: boolean, offsets: Float64Array) {
+  const box = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(sticky);
+  const before = useRef(offsets);
+  const [view, setView] = useState({top: 0, height: 800});
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    if (sticky && atEnd.current) element.scrollTop = element.scrollHeight;
-    setView((old) => {
-      const next = {top: element.scrollTop, height: element.clientHeight};
-      return old.top === next.top && old.height === next.height ? old : next;
-    });
+    const shown = indexAt(before.current, element.scrollTop);
+    const moved = (offsets[shown] ?? 0) - (before.current[shown] ?? 0);
+    before.current = offsets;
+    if (atEnd.current) element.scrollTop = element.scrollHeight;
+    else if (moved !== 0) element.scrollTop += moved;
+    const next = {top: element.scrollTop, height: element.clientHeight};
+    setView((old) => (old.top === next.top && old.height === next.height ? old : next));
   });
-
   const onScroll = () => {
     const element = box.current;
     if (!element) return;
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+    const isEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+    atEnd.current = isEnd && (sticky || atEnd.current);
     setView({top: element.scrollTop, height: element.clientHeight});
   };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const element = box.current;
+    if (event.target !== element || !element || !["Home", "End"].includes(event.key)) return;
+    event.preventDefault();
+    atEnd.current = event.key === "End";
+    element.scrollTop = atEnd.current ? element.scrollHeight : 0;
+  };
+  return {box, view, onScroll, onKeyDown};
+}
 
+export function VirtualList<T>(props: Props<T>) {
+  const {items, keyOf, render, label, role = "list", sticky = false} = props;
+  const {offsets, observer} = useOffsets(props);
+  const {box, view, onScroll, onKeyDown} = useView(sticky, offsets);
   const first = indexAt(offsets, Math.max(0, view.top - OVERSCAN_PX));
   const last = Math.min(items.length, indexAt(offsets, view.top + view.height + OVERSCAN_PX) + 1);
+  const isList = role === "list";
   return (
     <div
       class="scroller"
       ref={box}
       onScroll={onScroll}
+      onKeyDown={onKeyDown}
       tabIndex={0}
-      role={role === "log" ? "log" : "region"}
+      role={isList ? "region" : "log"}
       aria-label={label}
     >
-      {props.header}
       <div class="virtual" style={{height: `${offsets[items.length]}px`}}>
         <div
           class="window"
           style={{transform: `translateY(${offsets[first]}px)`}}
-          role={role === "list" ? "list" : undefined}
+          role={isList ? "list" : undefined}
         >
           {items.slice(first, last).map((item, i) => (
-            <Row key={keyOf(item)} id={keyOf(item)} observer={observer} isItem={role === "list"}>
+            <Row key={keyOf(item)} id={keyOf(item)} observer={observer} isItem={isList}>
               {render(item, first + i)}
             </Row>
           ))}

@@ -1,0 +1,10 @@
+// When the first token of a run arrived here. The service's traces do not have it.
+const waits = new Map<string, number>(); // milliseconds after the request was sent, by run
+
+export function noteFirstToken(runId: string, wait: number): void {
+  waits.set(runId, wait);
+}
+
+export function firstTokenOf(runId: string): number | null {
+  return waits.get(runId) ?? null;
+}

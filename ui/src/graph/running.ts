@@ -1,0 +1,41 @@
+// The node that runs now: that of the run which the service has begun last.
+import {useEffect, useState} from "preact/hooks";
+import {runsOf} from "../api/runs";
+import {listThreads} from "../api/threads";
+
+const INTERVAL_MS = 700;
+
+export interface Running {
+  threadId: string;
+  runId: string;
+  node: string | null;
+}
+
+async function latest(signal: AbortSignal): Promise<Running | null> {
+  const {threads} = await listThreads({text: "", metadata: "", cursor: "", limit: 1}, signal);
+  const threadId = threads[0]?.thread_id;
+  if (!threadId) return null;
+  const {runs} = await runsOf(threadId, "", signal, 1);
+  const run = runs[0];
+  return run?.status === "running" ? {threadId, runId: run.run_id, node: run.current_node} : null;
+}
+
+export function useRunning(enabled: boolean): Running | null {
+  const [running, setRunning] = useState<Running | null>(null);
+  useEffect(() => {
+    if (!enabled) return;
+    const leaving = new AbortController();
+    let timer = 0;
+    const look = async () => {
+      // A failure is one of the next look, too; the page's own requests show it.
+      if (!document.hidden) await latest(leaving.signal).then(setRunning, () => {});
+      if (!leaving.signal.aborted) timer = window.setTimeout(look, INTERVAL_MS);
+    };
+    void look();
+    return () => {
+      leaving.abort();
+      clearTimeout(timer);
+    };
+  }, [enabled]);
+  return running;
+}

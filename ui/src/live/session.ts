@@ -1,0 +1,154 @@
+// A live session: sends the microphone, plays the answer, and keeps what is said.
+import {root} from "../api/request";
+import {session} from "../api/session";
+import {Store} from "../base/store";
+import {Microphone} from "./microphone";
+import {Speaker} from "./speaker";
+
+export interface Line {
+  who: "you" | "agent" | "note";
+  text: string;
+  open: boolean; // more of it comes
+}
+
+export interface LiveState {
+  phase: "idle" | "connecting" | "open" | "closed";
+  lines: Line[];
+  level: number; // of the microphone
+  hears: boolean;
+  latency: number | null; // from the end of the user's speech or text to the first audio, milliseconds
+  error: string | null;
+}
+
+const IDLE: LiveState = {phase: "idle", lines: [], level: 0, hears: false, latency: null, error: null};
+// Above this level the user counts as speaking.
+const SPEECH_LEVEL = 0.45;
+
+interface LiveEvent {
+  type: string;
+  text?: string;
+  finished?: boolean;
+  name?: string;
+  author?: string;
+  message?: string;
+  code?: string | null;
+  fatal?: boolean;
+}
+
+export class LiveSession {
+  readonly state = new Store<LiveState>(IDLE);
+  private socket: WebSocket | null = null;
+  private microphone: Microphone | null = null;
+  private speaker: Speaker | null = null;
+  private spokeAt: number | null = null; // the user's last word that has no answer yet
+
+  private update(change: Partial<LiveState>): void {
+    this.state.set({...this.state.get(), ...change});
+  }
+
+  start(threadId: string): void {
+    const {token} = session.get();
+    const url = `${root.replace(/^http/, "ws")}/v1/graph/live`;
+    const socket = token ? new WebSocket(url, ["service-bearer", token]) : new WebSocket(url);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    this.speaker = new Speaker();
+    this.update({...IDLE, phase: "connecting"});
+    socket.onopen = () => {
+      socket.send(JSON.stringify({thread_id: threadId, modalities: ["AUDIO"]}));
+      this.update({phase: "open"});
+    };
+    socket.onmessage = ({data}: MessageEvent<string | ArrayBuffer>) => {
+      if (typeof data === "string") this.take(JSON.parse(data) as LiveEvent);
+      else this.play(data);
+    };
+    socket.onclose = ({code, reason}) =>
+      this.end(code === 1000 ? null : reason || `the connection was closed (${code})`);
+  }
+
+  private play(block: ArrayBuffer): void {
+    if (this.spokeAt !== null) {
+      this.update({latency: performance.now() - this.spokeAt});
+      this.spokeAt = null;
+    }
+    this.speaker?.play(block);
+  }
+
+  private take(event: LiveEvent): void {
+    switch (event.type) {
+      case "input_transcript":
+        this.hear("you", event);
+        break;
+      case "output_transcript":
+        this.hear("agent", event);
+        break;
+      case "interrupted":
+        this.speaker?.discard();
+        break;
+      case "tool_call":
+        this.note(`calls ${event.name}`);
+        break;
+      case "agent_changed":
+        this.note(`${event.author} speaks now`);
+        break;
+      case "error":
+        this.update({error: [event.code, event.message].filter(Boolean).join(": ")});
+        break;
+    }
+  }
+
+  private hear(who: "you" | "agent", {text = "", finished = false}: LiveEvent): void {
+    const lines = [...this.state.get().lines];
+    const last = lines.at(-1);
+    if (last?.who === who && last.open)
+      lines[lines.length - 1] = {...last, text: last.text + text, open: !finished};
+    else if (text) lines.push({who, text, open: !finished});
+    this.update({lines});
+  }
+
+  private note(text: string): void {
+    this.update({lines: [...this.state.get().lines, {who: "note", text, open: false}]});
+  }
+
+  say(text: string): void {
+    this.spokeAt = performance.now();
+    this.socket?.send(JSON.stringify({type: "text", text}));
+    this.update({lines: [...this.state.get().lines, {who: "you", text, open: false}]});
+  }
+
+  async listen(): Promise<void> {
+    const microphone = new Microphone();
+    try {
+      await microphone.start((block, level) => {
+        if (level > SPEECH_LEVEL) this.spokeAt = performance.now();
+        if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(block);
+        this.update({level});
+      });
+      this.microphone = microphone;
+      this.update({hears: true, error: null});
+    } catch (error) {
+      microphone.stop();
+      this.update({error: (error as Error).message});
+    }
+  }
+
+  mute(): void {
+    this.microphone?.stop();
+    this.microphone = null;
+    this.update({hears: false, level: 0});
+  }
+
+  stop(): void {
+    this.mute();
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({type: "close"}));
+    this.speaker?.discard();
+  }
+
+  private end(error: string | null): void {
+    this.mute();
+    this.speaker?.close();
+    this.speaker = null;
+    const known = this.state.get().error;
+    this.update({phase: "closed", error: known ?? error});
+  }
+}

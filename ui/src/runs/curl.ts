@@ -1,0 +1,15 @@
+// Commands that read a run again.
+import {path, root} from "../api/request";
+import {session} from "../api/session";
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+// The token stays out of it: commands end in histories and chats.
+export function curlOf(threadId: string, runId: string): string {
+  const lines = [`curl -sN ${quoted(root + path`/v1/threads/${threadId}/runs/${runId}/stream`)}`];
+  lines.push("-H 'Accept: application/x-ndjson'");
+  if (session.get().token) lines.push('-H "Authorization: Bearer $TOKEN"');
+  return lines.join(" \\\n  ");
+}

@@ -1,0 +1,94 @@
+import {useEffect} from "preact/hooks";
+import {type RunRecord, runsOf} from "../api/runs";
+import {listThreads} from "../api/threads";
+import {duration, moment} from "../base/format";
+import {go, href} from "../base/route";
+import type {PageProps} from "../pages";
+import {Empty, Panel, useLoad} from "../widgets/states";
+import {StatusTag} from "./status";
+import {TraceView} from "./trace";
+
+function took({started_at, finished_at}: RunRecord): string {
+  return started_at && finished_at ? duration(Date.parse(finished_at) - Date.parse(started_at)) : "";
+}
+
+function RunList({threadId, current}: {threadId: string; current: string | undefined}) {
+  const runs = useLoad((signal) => runsOf(threadId, "", signal), [threadId, current]);
+  const first = runs.value?.runs[0]?.run_id;
+  useEffect(() => {
+    if (!current && first && runs.value?.runs[0]?.thread_id === threadId) go("runs", threadId, first);
+  }, [current, first, threadId]);
+  return (
+    <Panel of={runs}>
+      {({runs: found}) =>
+        found.length === 0 ? (
+          <p class="detail">This thread has no runs.</p>
+        ) : (
+          <ul class="links">
+            {found.map((run) => (
+              <li key={run.run_id}>
+                <a
+                  href={href("runs", threadId, run.run_id)}
+                  aria-current={run.run_id === current ? "true" : undefined}
+                >
+                  <span class="line">
+                    <StatusTag status={run.status} />
+                    <span class="grow" />
+                    <span class="detail">{took(run)}</span>
+                  </span>
+                  <time>{moment(run.created_at)}</time>
+                </a>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Panel>
+  );
+}
+
+export function Page({ids}: PageProps) {
+  const [wanted, runId] = ids;
+  const threads = useLoad((signal) => listThreads({text: "", metadata: "", cursor: ""}, signal), []);
+  const threadId = wanted ?? threads.value?.threads[0]?.thread_id;
+  const known = threads.value?.threads.map(({thread_id}) => thread_id) ?? [];
+  return (
+    <div class="page">
+      <header class="top">
+        <h1>Runs</h1>
+        {threadId && (
+          <label class="inline">
+            <span>Thread</span>
+            <select value={threadId} onChange={(event) => go("runs", event.currentTarget.value)}>
+              {[...new Set([threadId, ...known])].map((id) => (
+                <option key={id} value={id}>
+                  {id}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </header>
+      <Panel of={threads}>
+        {() =>
+          threadId ? (
+            <div class="master">
+              <nav class="column" aria-label="Runs">
+                <RunList threadId={threadId} current={runId} />
+              </nav>
+              {runId ? (
+                <TraceView key={runId} threadId={threadId} runId={runId} />
+              ) : (
+                <Empty title="Choose a run" />
+              )}
+            </div>
+          ) : (
+            <Empty title="No runs yet">
+              <p>Say something in Chat.</p>
+            </Empty>
+          )
+        }
+      </Panel>
+    </div>
+  );
+}
