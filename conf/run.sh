@@ -118,11 +118,9 @@ say_what_to_try() {
   fi
   cat <<TEXT
 
-The agent answers on $url (Ctrl-C ends it). Talk to it in a browser:
+The agent answers on $url (Ctrl-C ends it). Talk to it in a browser: $url/ui/
 
-  $url/ui/
-
-or in a terminal:
+Try:
 
   curl -s $url/v1/graph/invoke -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"Hello"}],"config":{"thread_id":"first"}}'
   curl -sN $url/v1/graph/stream -H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":"What time is it in Tokyo?"}],"config":{"thread_id":"first"}}'

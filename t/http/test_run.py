@@ -117,6 +117,8 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
             assert roles == ["user", "assistant", "user", "assistant", "tool", "assistant"] * (attempt + 1)
             # The documentation pages exist, with or without their viewers.
             assert http1.fetch(port, "GET", "/docs").status == 200
+            assert f"in a browser: http://127.0.0.1:{port}/ui/" in server.printed
+            assert http1.fetch(port, "GET", "/ui/").status == 200
             # A token in the query of a WebSocket must not be written to any file.
             http1.fetch(port, "GET", "/v1/graph/ws?token=secret-of-the-query")
             assert server.interrupt() == 0, server.printed

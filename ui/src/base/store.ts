@@ -23,6 +23,12 @@ export class Store<T> {
 
 export function useStore<T>(store: Store<T>): T {
   const [, redraw] = useState(0);
-  useEffect(() => store.watch(() => redraw((count) => count + 1)), [store]);
-  return store.get();
+  const value = store.get();
+  useEffect(() => {
+    const changed = () => redraw((count) => count + 1);
+    // It may have changed since this was drawn.
+    if (store.get() !== value) changed();
+    return store.watch(changed);
+  }, [store]);
+  return value;
 }

@@ -14,6 +14,7 @@ interface Props<T> {
 }
 
 const OVERSCAN_PX = 600;
+const END_PX = 60; // this near to the end counts as being there
 
 // Index of the last offset that is not above `y`.
 function indexAt(offsets: Float64Array, y: number): number {
@@ -63,6 +64,7 @@ function useView(sticky: boolean, offsets: Float64Array) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(sticky);
   const before = useRef(offsets);
+  const lastTop = useRef(0);
   const [view, setView] = useState({top: 0, height: 800});
   useLayoutEffect(() => {
     const element = box.current;
@@ -70,15 +72,20 @@ function useView(sticky: boolean, offsets: Float64Array) {
     const shown = indexAt(before.current, element.scrollTop);
     const moved = (offsets[shown] ?? 0) - (before.current[shown] ?? 0);
     before.current = offsets;
+    // A scroll of the user that was not reported yet.
+    const rest = element.scrollHeight - element.scrollTop - element.clientHeight;
+    if (element.scrollTop < lastTop.current && rest > END_PX) atEnd.current = false;
     if (atEnd.current) element.scrollTop = element.scrollHeight;
     else if (moved !== 0) element.scrollTop += moved;
+    lastTop.current = element.scrollTop;
     const next = {top: element.scrollTop, height: element.clientHeight};
     setView((old) => (old.top === next.top && old.height === next.height ? old : next));
   });
   const onScroll = () => {
     const element = box.current;
     if (!element) return;
-    const isEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+    const isEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_PX;
+    lastTop.current = element.scrollTop;
     atEnd.current = isEnd && (sticky || atEnd.current);
     setView({top: element.scrollTop, height: element.clientHeight});
   };
@@ -88,6 +95,7 @@ function useView(sticky: boolean, offsets: Float64Array) {
     event.preventDefault();
     atEnd.current = event.key === "End";
     element.scrollTop = atEnd.current ? element.scrollHeight : 0;
+    lastTop.current = element.scrollTop;
   };
   return {box, view, onScroll, onKeyDown};
 }
