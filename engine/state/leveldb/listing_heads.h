@@ -85,7 +85,7 @@ class ListingHeads {
   std::unordered_map<std::string, Heads::iterator> by_owner_ AG_GUARDED_BY(mutex_);
   size_t bytes_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t readings_ AG_GUARDED_BY(mutex_) = 0;
-  uint64_t commits_ AG_GUARDED_BY(mutex_) = 0;  // begun
+  uint64_t commits_ AG_GUARDED_BY(mutex_) = 0;  // number of begun commits
   bool committing_ AG_GUARDED_BY(mutex_) = false;
 };
 
