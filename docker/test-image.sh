@@ -19,7 +19,7 @@ buildah() { command buildah --root "$work/storage" --runroot "$work/run" --stora
 
 make_base() {
   if [[ ! -f $work/base.tar ]]; then
-    mmdebstrap --variant=minbase bookworm "$work/base.tar.new" \
+    mmdebstrap --format=tar --variant=minbase bookworm "$work/base.tar.new" \
       "deb http://deb.debian.org/debian bookworm main" \
       "deb http://deb.debian.org/debian-security bookworm-security main" \
       "deb http://deb.debian.org/debian bookworm-updates main"
@@ -144,12 +144,12 @@ inside() {
 inside sh -c 'serve-agent -t 2>&1 | cat' | grep -q 'test is successful'
 inside sh -c '(serve-agent 2>&1; echo "exit status $?" >/tmp/status) | cat' >"$work/log" &
 server=$!
-until inside curl -fs -o /dev/null http://127.0.0.1:8000/ping; do
+eval "check=($(buildah inspect --type image --format '{{range .Docker.Config.Healthcheck.Test}}{{printf "%q " .}}{{end}}' agent-graph))"
+# Ready as soon as the state server answers, which is a moment after nginx has begun to listen.
+until inside "${check[@]:1}" 2>/dev/null; do
   kill -0 "$server" || { cat "$work/log"; exit 1; }
   sleep 0.2
 done
-eval "check=($(buildah inspect --type image --format '{{range .Docker.Config.Healthcheck.Test}}{{printf "%q " .}}{{end}}' agent-graph))"
-inside "${check[@]:1}"
 answer=$(inside curl -fs http://127.0.0.1:8000/v1/graph/invoke -H 'Content-Type: application/json' \
   -d '{"messages":[{"role":"user","content":"hello"}]}')
 expect 'the answer' "$(grep -o '^{"success":true' <<<"$answer")" '{"success":true'
@@ -158,8 +158,23 @@ inside agent-graph check /etc/agent-graph | grep -q 'are fine'
 inside agent-graph-admin --version >/dev/null
 inside curl -fs http://127.0.0.1:9100/metrics | grep -q '^agent_graph_requests_total'
 expect 'the user of the state' "$(stat -c %u "$root/var/lib/agent-graph/state")" 10001
+# The stop signal comes while a stream runs, which goes on to its end.
+inside curl -fsN http://127.0.0.1:8000/v1/graph/stream -H 'Content-Type: application/json' \
+  -d '{"messages":[{"role":"user","content":"Tell me a story."}]}' >"$work/stream" &
+stream=$!
+until [[ -s $work/stream ]]; do
+  kill -0 "$stream"
+  sleep 0.1
+done
+if grep -q '"event":"updates"' "$work/stream"; then
+  echo 'test-image: FAILED: the stream has ended before the stop signal' >&2
+  exit 1
+fi
 kill -QUIT "$(cat "$root/tmp/nginx/nginx.pid")"
+wait "$stream"
+expect 'the end of the stream' "$(tail -n 1 "$work/stream" | grep -o '"status":"done"')" '"status":"done"'
 wait "$server"
 expect 'the end after SIGQUIT' "$(cat "$root/tmp/status")" 'exit status 0'
 grep -q '"POST /v1/graph/invoke" 200' "$work/log"
-echo 'test-image: the image serves as its user on a read-only file system, and ends with SIGQUIT'
+grep -q '"POST /v1/graph/stream" 200' "$work/log"
+echo 'test-image: the image serves as its user on a read-only file system, and SIGQUIT cuts no stream'
