@@ -99,6 +99,42 @@ def test_in_service_json(make_service, settings, words):
         assert word in line
 
 
+_SUBGRAPH = {"name": "SUB", "type": "graph"}
+_HALF = {"nodes": [{"name": "MAIN", "type": "agent"}], "edges": [{"from": "START", "to": "MAIN"}]}
+
+
+@pytest.mark.parametrize("settings, words", [
+    ('{"agent": "a.json:app",\n "agent": "graphs/support.json:app"}', ["service.json:2:2: agent: is there twice"]),
+    ({"agent": "graphs/support.json:app", "model": {"provider": "demo"}}, ["model: unknown key; did you mean models?"]),
+    (DEMO | {"rate_limit": {"requests": "100", "window": 60}}, ["rate_limit.requests: must be an integer from 1 to"]),
+    (DEMO | {"env": "keys.yaml"}, ["keys.yaml: line 1 is not KEY=VALUE"]),
+    (DEMO | {"agent": "circle.json:app"}, ['app.nodes.1.graph: graph "app" would be a part of itself']),
+    (DEMO | {"agent": "text.so:app"}, ["text.so: is not a shared object"]),
+    (DEMO | {"agent": "conf/graphs/support.json:app"}, ["conf/conf/graphs/support.json: cannot be opened: No such file"]),
+])  # fmt: skip
+def test_more_in_service_json(make_service, settings, words):
+    circle = {"nodes": [*_HALF["nodes"], _SUBGRAPH | {"graph": "app"}], "edges": _HALF["edges"]}
+    service = make_service(settings, files={
+        "keys.yaml": "OPENAI_API_KEY: sk-1\n",
+        "circle.json": json.dumps({"app": circle}),
+        "text.so": "not a program",
+    })  # fmt: skip
+    line = _line(service.refusal())
+    for word in words:
+        assert word in line
+
+
+@pytest.mark.parametrize("content", [
+    b"\xef\xbb\xbf" + json.dumps(DEMO).encode(),
+    json.dumps(DEMO, indent="\t").replace("\n", "\r\n").encode(),
+], ids=["byte order mark", "tabs and CRLF"])  # fmt: skip
+def test_files_of_windows_are_accepted(make_service, content):
+    settings = content.replace(b"{", b'{"env": "keys.env",', 1)
+    service = make_service(DEMO, files={"service.json": settings, "keys.env": b"MODE=development\r\n"})
+    accepted, printed = service.test_configuration()
+    assert accepted, printed
+
+
 @pytest.mark.parametrize("before, after, words", [
     (_SERVICE, "agent_graph_service test servise.json",
      ["conf/servise.json: No such file or directory; the path starts at the folder of nginx.conf", "nginx.conf:"]),
@@ -108,6 +144,11 @@ def test_in_service_json(make_service, settings, words):
     ("state=state/test", "state=/proc/a/b", ["state directory /proc/a/b cannot be created in /proc/a: No such file"]),
     ("state=state/test", "state=conf/service.json", ["state directory", "is not a directory"]),
     ("location / {", "location ~ ^/a {", ['which is no plain prefix, needs "agent_graph_base_path"']),
+    (_SERVICE, "agent_graph_service service.json test",
+     ['agent_graph_service "service.json"', "conf/test: No such file or directory"]),
+    ("state=state/test", "stat=state/test", ['"stat=state/test" is not one of threads=, queue=, zone=, state=']),
+    ("agent_graph test;", "agent_graph test; agent_graph_run_timeout ten;", ['"ten" is not a time such as 500ms, 30s']),
+    ("agent_graph test;", "agent_graph test; agent_graph_user $remote_user;", ['write "auth": "nginx" in', "nginx.conf:"]),
 ])  # fmt: skip
 def test_in_nginx_conf(make_service, before, after, words):
     service = make_service(DEMO)
@@ -157,7 +198,10 @@ def _of_another_version(module, path):
 
 
 @pytest.mark.skipif(environment.MODULE is None, reason="nginx contains the module")
-@pytest.mark.parametrize("mistake", ["not loaded", "loaded twice", "another version", "no such file", "in server"])
+@pytest.mark.parametrize("mistake", [
+    "not loaded", "loaded twice", "another version", "no such file", "in server", "in http", "name", "no file", "semicolon",
+    "certificate",
+])  # fmt: skip
 def test_messages_of_nginx_are_explained(make_service, mistake):
     service = make_service(DEMO)
     load = re.search(r"load_module [^;]*;", service.configuration)[0]
@@ -169,6 +213,11 @@ def test_messages_of_nginx_are_explained(make_service, mistake):
         "loaded twice": (load, load + load),
         "another version": (load, f"load_module {other};"),
         "no such file": (load, f"load_module {other};"),
+        "in http": ("server {", "agent_graph test; server {"),
+        "name": ("agent_graph test;", "agent_graph test; agent_graph_runtimeout 10m;"),
+        "no file": (f"{_SERVICE} state=state/test", "agent_graph_service test"),
+        "semicolon": ("agent_graph test;", "agent_graph test"),
+        "certificate": ("server {", "server { listen 127.0.0.1:1 ssl; ssl_certificate no.pem; ssl_certificate_key no.pem;"),
         "in server": ("agent_graph test;", "agent_graph test; } agent_graph_service x service.json; location /x {"),
     }
     service.configure(service.configuration.replace(*changed[mistake], 1))
