@@ -36,7 +36,9 @@ std::optional<Status> ErrorOfLostRun(const entry::RunFinished& finished) {
   if (finished.reason == state::kWorkerLost) text = "the worker that executed the run has ended";
   if (finished.reason == state::kEndNotStored) text = "the end of the run could not be stored";
   if (finished.reason == state::kPoisoned) text = "the run has crashed its workers";
-  if (finished.reason == state::kTooManyAttempts) text = "the run was attempted too often";
+  if (finished.reason == state::kTooManyAttempts) {
+    text = "the run was attempted too often without progress";
+  }
   return Status(StatusCode::kUnavailable, std::move(text));
 }
 

@@ -48,6 +48,11 @@ Status AuthorizeAgain(auth::Guard& guard, const run::RunRequest& request,
                       const runtime::Cancellation& cancellation) {
   static const json kNothing = json::object();
   const bool streams = request.action == auth::NameOf(auth::Action::kStream);
+  // Requests of older builds have none.
+  if (!streams && !request.action.empty() &&
+      request.action != auth::NameOf(auth::Action::kInvoke)) {
+    return Status(StatusCode::kDataLoss, "the stored request of the run cannot be read: action");
+  }
   return guard.AuthorizeStored(
       {.user = request.user != nullptr ? *request.user : kNothing,
        .user_id = request.user_id,

@@ -163,6 +163,10 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   if (options_.authorize) {
     Status allowed = options_.authorize(request, hosted->cancellation);
     if (allowed.code() == StatusCode::kPermissionDenied) return end(std::move(allowed), kForbidden);
+    // A damaged request would be as damaged in another worker.
+    if (allowed.code() == StatusCode::kDataLoss) {
+      return end(allowed, std::string(StatusCodeName(allowed.code())));
+    }
     AG_RETURN_IF_ERROR(allowed);
   }
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();

@@ -208,7 +208,10 @@ Result<RunRequest> LoadRequest(std::string_view text) {
   }
   request.cancelled_after = std::chrono::milliseconds(cancelled_after);
   if (!ReadText(*stored, "trace_parent", request.trace_parent)) return Damaged("trace_parent");
-  (void)ReadText(*stored, "action", request.action);  // not in requests of older builds
+  // Not in requests of older builds.
+  if (stored->contains("action") && !ReadText(*stored, "action", request.action)) {
+    return Damaged("action");
+  }
   return request;
 }
 

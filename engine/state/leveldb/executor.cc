@@ -251,13 +251,13 @@ void LevelDbExecutor::ExecuteWrite(WriteItem& item) {
       connections_.erase(request.connection->id());
       break;
     case WriteItem::Kind::kLeave:
-      store_.Leave(request.client);
+      store_.Leave(request.client, request.connection->id());
       break;
     case WriteItem::Kind::kPong:
-      store_.Hear(request.client);
+      store_.Hear(request.client, request.connection->id());
       break;
     case WriteItem::Kind::kRefuseGrants:
-      store_.RefuseGrants(request.client);
+      store_.RefuseGrants(request.client, request.connection->id());
       break;
     case WriteItem::Kind::kWatched:
       store_.NoticeWatched(item.watched);

@@ -149,38 +149,49 @@ void Store::Connect(const ClientHello& hello, uint64_t connection) {
   GrantRuns(now);
 }
 
+// Null if the client has another connection, or none.
+ClientEntry* Store::FindClient(const std::string& client, uint64_t connection) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.connection != connection) return nullptr;
+  return &found->second;
+}
+
 void Store::Disconnect(const std::string& client, uint64_t connection) {
-  auto found = clients_.find(client);
-  if (found == clients_.end() || found->second.connection != connection) return;
-  found->second.connection = 0;
-  found->second.disconnected = MonotonicClock::now();
-  next_client_check_ = found->second.disconnected;
+  ClientEntry* const entry = FindClient(client, connection);
+  if (entry == nullptr) return;
+  entry->connection = 0;
+  entry->disconnected = MonotonicClock::now();
+  next_client_check_ = entry->disconnected;
   DropWaitersOf(client);
 }
 
-void Store::Leave(const std::string& client) {
-  auto found = clients_.find(client);
-  if (found == clients_.end()) return;
+void Store::Leave(const std::string& client, uint64_t connection) {
+  ClientEntry* const entry = FindClient(client, connection);
+  if (entry == nullptr) return;
   DropWaitersOf(client);
-  ForgetReplies(client, found->second);
-  clients_.erase(found);
+  ForgetReplies(client, *entry);
+  clients_.erase(client);
   LoseLeasesOf(client, {}, /*crashed=*/false);
   AdmitWaiters();
   GrantRuns(MonotonicClock::now());
 }
 
-void Store::RefuseGrants(const std::string& client) {
-  auto found = clients_.find(client);
-  if (found != clients_.end()) found->second.takes_runs = false;
+void Store::RefuseGrants(const std::string& client, uint64_t connection) {
+  if (ClientEntry* const entry = FindClient(client, connection)) entry->takes_runs = false;
 }
 
 void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::Unpacker& body) {
-  auto client = clients_.find(from.client);
-  if (client == clients_.end())
+  if (!clients_.contains(from.client)) {
     return Refuse(from, Status(StatusCode::kInternal, "the client has sent no Hello"));
-  SetHeard(client->second);
+  }
+  ClientEntry* const client = FindClient(from.client, from.connection);
+  // The client sends it again on its next connection, if it still wants it.
+  if (client == nullptr) {
+    return Refuse(from, Status(StatusCode::kUnavailable, "the client has another connection"));
+  }
+  SetHeard(*client);
   if (AnswerAgain(from)) return;
-  Acknowledge(from.client, client->second, header.acknowledged_below);
+  Acknowledge(from.client, *client, header.acknowledged_below);
   if (database_.low_on_space() && NeedsSpace(header.operation)) {
     return Refuse(from, Status(StatusCode::kUnavailable, "the disk of the state is full"));
   }

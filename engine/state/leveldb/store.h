@@ -68,15 +68,16 @@ class Store {
   Status Load();
 
   // A client has sent Hello on a connection. Releases its leases of runs that it no longer holds.
+  // Nothing that it sent on earlier connections has an effect from then on.
   void Connect(const ClientHello& hello, uint64_t connection);
   // The client's connection has closed.
   void Disconnect(const std::string& client, uint64_t connection);
   // The client disconnects for good: its runs end and its replies are dropped.
-  void Leave(const std::string& client);
+  void Leave(const std::string& client, uint64_t connection);
   // The client takes no further accepted runs.
-  void RefuseGrants(const std::string& client);
+  void RefuseGrants(const std::string& client, uint64_t connection);
   // The client has answered a ping.
-  void Hear(const std::string& client);
+  void Hear(const std::string& client, uint64_t connection);
 
   // Executes one mutating request. Commit returns the reply, now or (Begin on a busy thread) later.
   // `body` is positioned at the operation's body.
@@ -205,11 +206,13 @@ class Store {
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
   // Why a worker no longer executes a run.
   enum class Loss : uint8_t {
-    kCrash,         // its process has ended, and no other run of it was suspected
-    kCrashOfOther,  // its process has ended; another run was suspected as well
+    kCrash,         // its process has ended, and only this run was in user code
+    kCrashBeside,   // the same, with other runs in user code, of which none was suspected
+    kCrashOfOther,  // the same, with another suspect
     kLeft,          // it has left, or no longer holds the run
     kGivenBack,
   };
+  static bool IsCrash(Loss loss) { return loss < Loss::kLeft; }
   // Keeps the lease for the next attempt. Returns the reason if there is none; empty: there is.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
   void ForgetAttempt(Lease& lease);
@@ -302,6 +305,7 @@ class Store {
   void NoticeDeleted(const std::string& thread_id);  // to every client
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs,
                     bool crashed);
+  ClientEntry* FindClient(const std::string& client, uint64_t connection);
   void AdmitWaiters();
   // Cancels the waiters of `run_id`; empty: all.
   void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});

@@ -29,7 +29,8 @@ void Store::CheckClients(MonotonicClock::time_point now) {
       continue;
     }
     const bool gone = entry.ProcessGone();
-    if (gone) LoseLeasesOf(id, {}, /*crashed=*/entry.connected_here);
+    // A worker that leaves may have to exit while functions still run.
+    if (gone) LoseLeasesOf(id, {}, /*crashed=*/entry.connected_here && entry.takes_runs);
     const auto absent = now - entry.disconnected;
     const bool retained = absent < kReplyRetention;
     if (!retained) ForgetReplies(id, entry);
@@ -48,9 +49,8 @@ void Store::CheckClients(MonotonicClock::time_point now) {
   }
 }
 
-void Store::Hear(const std::string& client) {
-  auto found = clients_.find(client);
-  if (found != clients_.end()) SetHeard(found->second);
+void Store::Hear(const std::string& client, uint64_t connection) {
+  if (ClientEntry* const entry = FindClient(client, connection)) SetHeard(*entry);
 }
 
 void Store::SetHeard(ClientEntry& entry) {

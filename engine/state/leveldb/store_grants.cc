@@ -223,15 +223,26 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
       const std::optional<RunRequestRow> request,
       transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, lease.row.run_id)));
   if (!run || !request) return DamagedState();
-  const bool crashed = loss == Loss::kCrash || loss == Loss::kCrashOfOther;
-  if (crashed && lease.row.in_user_code) {
+  if (IsCrash(loss) && lease.row.in_user_code) {
     if (run->suspect && loss == Loss::kCrash) ++run->crashes_alone;
+    if (run->suspect && loss == Loss::kCrashBeside) ++run->crashes_beside;
     run->suspect = true;
   }
   const int64_t now = UnixMicros();
   if (lease.row.stop_requested) return std::string(kStoppedReason);
-  if (run->crashes_alone >= kCrashesAloneMax) return std::string(kPoisoned);
-  if (run->record.attempt >= kAttemptsMax) return std::string(kTooManyAttempts);
+  if (run->crashes_alone >= kCrashesAloneMax || run->crashes_beside >= kCrashesBesideMax) {
+    return std::string(kPoisoned);
+  }
+  const RunRecord& before = run->record;
+  const bool has_advanced =
+      lease.row.last_append > 0 &&
+      (lease.row.step != before.step || lease.row.current_node != before.current_node);
+  if (has_advanced) {
+    run->attempts_in_place = 0;
+  } else if (loss != Loss::kGivenBack) {
+    ++run->attempts_in_place;
+  }
+  if (run->attempts_in_place >= kAttemptsInPlaceMax) return std::string(kTooManyAttempts);
   if (loss != Loss::kGivenBack && now > request->accept.continued_until_micros) {
     return std::string(kWorkerLost);
   }

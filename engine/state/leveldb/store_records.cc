@@ -91,16 +91,18 @@ Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64
   return Status::Ok();
 }
 
-// A record is kept longer than the entries of its run: as long as a client may repeat the request.
+// A record is kept as long as the entries of its run, and as long as a client may repeat the
+// request.
 void Store::TrimRecords(const std::vector<KeptRun>& runs, int64_t micros) {
   std::vector<const KeptRun*> ended;
   for (const KeptRun& run : runs) {
     if (run.has_ended) ended.push_back(&run);
   }
   if (ended.size() <= kRunsKept) return;
+  const int64_t kept_micros = std::max(log_kept_micros_, kRunKeyMicros);
   std::ranges::sort(ended, std::greater(), [](const KeptRun* run) { return run->finished_micros; });
   for (size_t i = kRunsKept; i < ended.size(); ++i) {
-    const bool kept = i < kRunsKeptMax && ended[i]->finished_micros > micros - kRunKeyMicros;
+    const bool kept = i < kRunsKeptMax && ended[i]->finished_micros > micros - kept_micros;
     if (!kept) transaction_.Delete(ended[i]->key);
   }
 }

@@ -357,15 +357,18 @@ void Store::LoseLeasesOf(const std::string& client, const std::vector<std::strin
                          bool crashed) {
   std::vector<std::string> lost;
   size_t suspects = 0;
+  size_t in_user_code = 0;
   for (const auto& [thread_id, lease] : leases_) {
-    if (lease.row.client == client &&
-        std::find(except_runs.begin(), except_runs.end(), lease.row.run_id) == except_runs.end()) {
-      lost.push_back(thread_id);
-      if (lease.suspect && lease.row.in_user_code) ++suspects;
-    }
+    const LeaseRow& row = lease.row;
+    if (row.client != client || std::ranges::count(except_runs, row.run_id) > 0) continue;
+    lost.push_back(thread_id);
+    if (!row.in_user_code) continue;
+    ++in_user_code;
+    if (lease.suspect) ++suspects;
   }
   Loss loss = Loss::kLeft;
-  if (crashed) loss = suspects == 1 ? Loss::kCrash : Loss::kCrashOfOther;
+  if (crashed && suspects == 1) loss = in_user_code == 1 ? Loss::kCrash : Loss::kCrashBeside;
+  if (crashed && suspects != 1) loss = Loss::kCrashOfOther;
   for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
 }
 

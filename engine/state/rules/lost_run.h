@@ -20,9 +20,14 @@ inline constexpr char kStoppedReason[] = "stopped";
 inline constexpr char kDeadlineReason[] = "deadline";
 inline constexpr char kDeadlineText[] = "the run took longer than it may";
 
-// Crashes of a worker, in user code of the run and of no other suspect, after which it is poisoned.
+// Crashes of a worker after which a suspect is poisoned: while only this run was in user code; and
+// while others were as well, of which none was suspected before. There are always others in a busy
+// worker.
 inline constexpr uint32_t kCrashesAloneMax = 2;
-inline constexpr uint32_t kAttemptsMax = 100;
+inline constexpr uint32_t kCrashesBesideMax = 5;
+// Attempts in a row that were lost at the same node, after which the run ends. Not counted are
+// those that a worker has given back.
+inline constexpr uint32_t kAttemptsInPlaceMax = 100;
 
 // Builds the execution meta of a run that did not report its end: an error with this reason.
 std::string LostRunExecution(const std::string& current_node, int64_t step,

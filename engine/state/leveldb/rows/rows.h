@@ -135,16 +135,19 @@ struct RunRow {
   uint64_t log_end = 0;  // index after the run's last entry; 0: the run has not ended
   // For accepted runs.
   bool has_appended = false;   // an attempt has appended: the next one continues it
-  uint32_t crashes_alone = 0;  // crashes of workers in which it was the only suspect
+  uint32_t crashes_alone = 0;  // of a suspect, see kCrashesAloneMax
   bool suspect = false;        // a worker crashed while it executed user code of this run
   // Size of its entries, for the bound of the log; too small if a state server died meanwhile. An
   // older build writes none.
   uint64_t log_bytes = 0;
+  // An older build writes none of these.
+  uint32_t attempts_in_place = 0;  // see kAttemptsInPlaceMax
+  uint32_t crashes_beside = 0;     // see kCrashesBesideMax
 };
 template <pack::SameAs<RunRow> T>
 auto Fields(T& row) {
   return std::tie(row.record, row.log_end, row.has_appended, row.crashes_alone, row.suspect,
-                  row.log_bytes);
+                  row.log_bytes, row.attempts_in_place, row.crashes_beside);
 }
 
 // An accepted run that has not ended.

@@ -130,6 +130,18 @@ TEST_F(RunHostTest, ARunThatItsUserMayNoLongerExecuteEnds) {
   EXPECT_EQ(finished_.reason, "forbidden");
 }
 
+TEST_F(RunHostTest, ARequestThatCannotBeAuthorizedBecauseItIsDamagedEnds) {
+  AddOneNode(Say("ok"));
+  host_options_.authorize = [](const RunRequest&, const auto&) {
+    return Status(StatusCode::kDataLoss, "the stored request of the run cannot be read: action");
+  };
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_EQ(finished_.status, "error");
+  EXPECT_EQ(finished_.reason, "DATA_LOSS");
+}
+
 TEST_F(RunHostTest, ARunIsGivenBackIfNothingCanBeDecidedNow) {
   AddOneNode(Say("ok"));
   host_options_.authorize = [](const RunRequest&, const auto&) { return Unavailable("no answer"); };

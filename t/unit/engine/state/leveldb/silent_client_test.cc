@@ -67,8 +67,8 @@ class SilentClientTest : public testing::Test {
   void Pass(int count, bool held_answers = false) {
     for (int i = 0; i < count; ++i) {
       now_ += seconds(1);
-      store_->Hear("other");
-      if (held_answers) store_->Hear("held");
+      store_->Hear("other", 2);
+      if (held_answers) store_->Hear("held", 1);
       store_->Tick(now_);
       Commit();
     }
@@ -139,7 +139,7 @@ TEST_F(SilentClientTest, IsHeardAgain) {
   Begin("held", "t", "first", minutes(5));
   Pass(20);
   EXPECT_THAT(Alerts(), SizeIs(1));
-  store_->Hear("held");
+  store_->Hear("held", 1);
   Pass(310, /*held_answers=*/true);
   EXPECT_EQ(Holder("t"), "first") << "it is late, and answers";
   EXPECT_THAT(reports_, SizeIs(2));
@@ -202,7 +202,7 @@ TEST_F(SilentClientTest, IsGrantedNothing) {
   Begin("held", "t", "third", minutes(5));
   Pass(12);
   EXPECT_EQ(replies_.back().status.code(), StatusCode::kUnavailable);
-  store_->Leave("other");
+  store_->Leave("other", 2);
   Commit();
   EXPECT_EQ(Holder("t"), "");
   EXPECT_EQ(Holder("mine"), "first");

@@ -4,6 +4,7 @@
 #include "../requests.h"
 #include "state/leveldb/listing.h"
 #include "state/leveldb/maintenance/maintenance.h"
+#include "state/leveldb/run_read.h"
 #include "state/leveldb/store.h"
 #include "state/leveldb/thread_read.h"
 #include "state/requests.h"
@@ -111,6 +112,20 @@ TEST_F(LogRetentionTest, OldOnesAreCutOffAndTheLatestStay) {
   Run(16);  // a mark
   EXPECT_GE(RunsInLog(), 32u);
   EXPECT_LE(RunsInLog(), 48u);
+}
+
+TEST_F(LogRetentionTest, AnOperatorMayKeepThemLongerWithTheirRecords) {
+  options_.log_kept = std::chrono::hours(3 * 24);
+  Open();
+  Run(200);
+  now_micros_ += 2 * kDayMicros;
+  Run(16);
+  EXPECT_EQ(RunsInLog(), 216u);
+  EXPECT_TRUE(ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "r1"}).ok());
+  now_micros_ += 2 * kDayMicros;
+  Run(16);
+  EXPECT_EQ(ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "r1"}).status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST_F(LogRetentionTest, BytesAreBounded) {

@@ -143,7 +143,7 @@ TEST_F(StoreTest, ARunThatIsReleasedBeforeItDidAnythingLeavesThePause) {
 TEST_F(StoreTest, AWorkerThatIsLostBeforeItsRunDidAnythingLeavesThePause) {
   Pause();
   Resume(/*intent=*/false);
-  store_->Leave("client");
+  store_->Leave("client", 1);
   Commit();
   EXPECT_EQ(Execution(), kPaused);
   EXPECT_EQ(LogKinds(), (std::vector<std::string>{"run_finished", "run_finished"}));
@@ -152,7 +152,7 @@ TEST_F(StoreTest, AWorkerThatIsLostBeforeItsRunDidAnythingLeavesThePause) {
 TEST_F(StoreTest, AWorkerThatIsLostAfterItsRunDidSomethingLeavesNone) {
   Pause();
   Resume(/*intent=*/true);
-  store_->Leave("client");
+  store_->Leave("client", 1);
   Commit();
   EXPECT_EQ(Execution(),
             R"({"current_node":"NODE","step":1,"status":"error","reason":"worker_lost"})");
