@@ -44,6 +44,7 @@ struct AcceptedRun {
   std::string current_node;
   int64_t step = 0;
   std::shared_ptr<HandOver> hand_over;  // never null
+  uint64_t lease_epoch = 0;             // of the grant; 0: not known
 
   // True if a part of the run is stored, which this attempt does not repeat.
   bool continues() const { return !current_node.empty(); }

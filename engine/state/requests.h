@@ -41,13 +41,15 @@ struct BeginRunRequest {
   // On a busy thread: stop the run in flight, and go before all runs that wait. Needs
   // enqueue_if_busy.
   bool interrupt_if_busy = false;
+  // Of the grant, if it is known: kFenced if the run was granted again since then. 0: any.
+  uint64_t granted_epoch = 0;
 };
 template <pack::SameAs<BeginRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
                   s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max, s.granted,
-                  s.interrupt_if_busy);
+                  s.interrupt_if_busy, s.granted_epoch);
 }
 
 struct BeginRunReply {

@@ -7,6 +7,7 @@
 // one conformance suite.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -46,8 +47,10 @@ class Service {
   // Accepts a run that a worker executes without a client; see AcceptRunRequest.
   virtual Result<AcceptRunReply> AcceptRun(const AcceptRunRequest& accept) = 0;
   // Gives an accepted run back before its end: another worker continues it as a new attempt. What
-  // it has appended is kept. Also for a run that was not begun.
-  virtual Status HandOverRun(const std::string& thread_id, const std::string& run_id) = 0;
+  // it has appended is kept. Also for a run that was not begun. `lease_epoch` is that of the grant:
+  // without effect on another attempt; 0: not known.
+  virtual Status HandOverRun(const std::string& thread_id, const std::string& run_id,
+                             uint64_t lease_epoch) = 0;
   virtual Result<RunRecord> GetRun(const GetRunRequest& get) = 0;
   virtual Result<RunPage> ListRuns(const ListRunsRequest& list) = 0;
   // `cancellation`, which may be null, ends the wait for entries.

@@ -95,6 +95,25 @@ BREAKS = [
         (_LEVELDB + "followers.cc",
          "  if (thread.version != version) return Outcome::kChanged;\n", "  (void)version;\n"),
     ], harness=False),
+    Break("attempts not told apart", [
+        ("engine/state/calls/executor.cc",
+         "           (run.lease_epoch == 0 || run.lease_epoch == lease_epoch);\n",
+         "           (run.lease_epoch == 0 || lease_epoch != 0);\n"),
+    ], harness=False),
+    Break("requests of an earlier connection executed", [
+        (_LEVELDB + "store.cc",
+         "if (found == clients_.end() || found->second.connection != connection) return nullptr;",
+         "(void)connection;\n  if (found == clients_.end()) return nullptr;"),
+    ], harness=False),
+    Break("a worker that leaves counts as a crash", [
+        (_LEVELDB + "store_clients.cc",
+         "entry.connected_here && entry.takes_runs", "entry.connected_here"),
+    ], simulation=False),
+    Break("one crash alone poisons", [
+        ("engine/state/rules/lost_run.h",
+         "inline constexpr uint32_t kCrashesAloneMax = 2;",
+         "inline constexpr uint32_t kCrashesAloneMax = 1;"),
+    ], simulation=False),
     Break("unknown effect repeated", [
         ("engine/run/context/lost_calls.cc",
          "  if (fate.repeatable) return std::nullopt;\n", "  return std::nullopt;\n"),

@@ -76,7 +76,8 @@ RunOutcome RunLoop::Leave() {
   Status kept = log_.Flush(place, meta_.step);
   if (kept.ok()) EmitQueued();
   if (kept.code() != StatusCode::kFenced) {
-    const Status given = state_->HandOverRun(environment_->thread_id, environment_->run_id);
+    const Status given =
+        state_->HandOverRun(environment_->thread_id, environment_->run_id, start_.lease_epoch);
     if (kept.ok()) kept = given;
   }
   if (!kept.ok()) environment_->Log(LogLevel::kWarning, meta_.current_node, kept.ToString());

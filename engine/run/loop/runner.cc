@@ -58,6 +58,7 @@ state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& 
   begin.wait_ms_max = wait_max.count();
   begin.run_ms_max = request.cancelled_after.count();
   begin.granted = request.accepted.has_value();
+  if (request.accepted) begin.granted_epoch = request.accepted->lease_epoch;
   return begin;
 }
 
@@ -194,7 +195,8 @@ void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Sta
   if (StateFor(request) == nullptr) return;
   const RunEnvironment& environment = *begun.environment;
   if (request.accepted && reason.empty() && MayPassElsewhere(failure)) {
-    const Status given = state_->HandOverRun(environment.thread_id, environment.run_id);
+    const Status given =
+        state_->HandOverRun(environment.thread_id, environment.run_id, begun.reply.lease_epoch);
     if (!given.ok()) environment.Log(LogLevel::kWarning, "", given.ToString());
     return;
   }

@@ -63,7 +63,7 @@ Result<BeginRunReply> Caller::BeginRun(const BeginRunRequest& run,
   AG_RETURN_IF_ERROR(CheckId(run.thread_id, "thread_id"));
   AG_RETURN_IF_ERROR(CheckId(run.run_id, "run_id"));
   AG_RETURN_IF_ERROR(CheckUser(run.user_id));
-  AG_RETURN_IF_ERROR(channel_->Hold(run.thread_id, run.run_id, cancellation));
+  AG_RETURN_IF_ERROR(channel_->Hold(run.thread_id, run.run_id, run.granted_epoch, cancellation));
   bool taken = false;
   Channel::CallOptions options;
   options.cancellation = cancellation;
@@ -84,7 +84,7 @@ Result<BeginRunReply> Caller::BeginRun(const BeginRunRequest& run,
     default:
       // The executor may already have granted the lease, or may still grant it. It can also fail to
       // read the thread after the grant.
-      channel_->Release(run.thread_id, run.run_id);
+      channel_->Release(run.thread_id, run.run_id, run.granted_epoch);
   }
   return reply;
 }
@@ -93,7 +93,7 @@ Result<AppendRunReply> Caller::AppendRun(const AppendRunRequest& append) {
   AG_RETURN_IF_ERROR(CheckMessageIds(append.thread_id, append.messages));
   Result<std::string> body = Send(Operation::kAppendRun, append);
   if (body.status().code() == StatusCode::kFenced) {
-    channel_->UnholdFenced(append.thread_id, append.run_id, append.lease_epoch);
+    channel_->UnholdAttempt(append.thread_id, append.run_id, append.lease_epoch);
   }
   return Unpacked<AppendRunReply>(std::move(body));
 }
@@ -105,10 +105,10 @@ Status Caller::FinishRun(const FinishRunRequest& finish) {
   if (status.ok()) {
     channel_->Unhold(append.thread_id, append.run_id);
   } else if (status.code() == StatusCode::kFenced) {
-    channel_->UnholdFenced(append.thread_id, append.run_id, append.lease_epoch);
+    channel_->UnholdAttempt(append.thread_id, append.run_id, append.lease_epoch);
   } else {
     // The caller will not use the run again in any case, so the thread must not stay locked.
-    channel_->Release(append.thread_id, append.run_id);
+    channel_->Release(append.thread_id, append.run_id, append.lease_epoch);
   }
   return status;
 }
@@ -125,11 +125,12 @@ Result<AcceptRunReply> Caller::AcceptRun(const AcceptRunRequest& accept) {
   return Ask<AcceptRunReply>(Operation::kAcceptRun, accept);
 }
 
-Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id) {
+Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id,
+                           uint64_t lease_epoch) {
   const Status status =
-      Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id}).status();
+      Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id, lease_epoch}).status();
   // After an error the executor may still hold the lease for us; it ends when we do not hold it.
-  channel_->Unhold(thread_id, run_id);
+  channel_->UnholdAttempt(thread_id, run_id, lease_epoch);
   return status;
 }
 

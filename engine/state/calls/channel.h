@@ -47,17 +47,19 @@ class Channel {
   // client when it reconnects. `cancellation` may be null; it is cancelled on CancelRun. Returns
   // kConflict if the client already holds a run with that id on that thread, kUnavailable if it is
   // still releasing one. A run that the client was granted is held from then on; this call sets its
-  // cancellation.
+  // cancellation, or returns kFenced if it was granted again after `granted_epoch` (0: not known).
   virtual Status Hold(const std::string& thread_id, const std::string& run_id,
-                      const runtime::Cancellation* cancellation) = 0;
+                      uint64_t granted_epoch, const runtime::Cancellation* cancellation) = 0;
   virtual void Unhold(const std::string& thread_id, const std::string& run_id) = 0;
-  // The same for an attempt that was fenced, unless a later attempt of the run was granted to this
-  // client.
-  virtual void UnholdFenced(const std::string& thread_id, const std::string& run_id,
-                            uint64_t lease_epoch) = 0;
+  // The same for an attempt that has lost its lease or gives it back, unless a later attempt of the
+  // run was granted to this client.
+  virtual void UnholdAttempt(const std::string& thread_id, const std::string& run_id,
+                             uint64_t lease_epoch) = 0;
   // Releases a run without waiting for the reply; sent as soon as there is an executor. If too many
   // operations are waiting it is not sent: the next executor frees every run that is not held.
-  virtual void Release(const std::string& thread_id, const std::string& run_id) = 0;
+  // `lease_epoch`: 0 if the run was not granted before it began. A later attempt stays held.
+  virtual void Release(const std::string& thread_id, const std::string& run_id,
+                       uint64_t lease_epoch) = 0;
 };
 
 }  // namespace agent_graph::state

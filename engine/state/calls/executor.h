@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -35,14 +36,29 @@ struct RequestHeader {
   int64_t micros = 0;
 };
 
+// A run that a client holds, or requests by a BeginRun that is resent.
+struct HeldRun {
+  std::string thread_id;
+  std::string run_id;
+  uint64_t lease_epoch = 0;  // 0: not known
+};
+template <pack::SameAs<HeldRun> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id, s.run_id, s.lease_epoch);
+}
+
 // A client connects, or reconnects after its connection or the executor has ended.
 struct ClientHello {
   std::string client;
   int64_t process = 0;
-  uint64_t process_start = 0;     // 0: unknown
-  std::vector<std::string> runs;  // runs held, or requested by a BeginRun that is resent
-  bool answers_pings = false;     // older clients ignore pings
-  bool takes_runs = false;        // executes accepted runs that are granted to it
+  uint64_t process_start = 0;  // 0: unknown
+  std::vector<HeldRun> held = {};
+  // Of a client of an older build, which names its runs without their threads.
+  std::optional<std::vector<std::string>> run_ids = {};
+  bool answers_pings = false;  // older clients ignore pings
+  bool takes_runs = false;     // executes accepted runs that are granted to it
+
+  bool Holds(const std::string& thread_id, const std::string& run_id, uint64_t lease_epoch) const;
 };
 
 // Messages from the executor to a client.
@@ -121,7 +137,7 @@ class Executor {
   virtual void Stop() = 0;
 
   // The executor answers with Welcome and releases the client's leases of runs that it no longer
-  // holds.
+  // holds. From then on requests from an earlier connection of the client are refused.
   virtual void Connect(std::shared_ptr<ClientConnection> connection, ClientHello hello) = 0;
   // The connection has closed; the client may reconnect.
   virtual void Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) = 0;

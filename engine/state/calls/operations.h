@@ -143,20 +143,22 @@ auto Fields(T& s) {
 struct ReleaseRunRequest {
   std::string thread_id;
   std::string run_id;
+  uint64_t lease_epoch = 0;  // no effect on a lease of another epoch; 0: not known
 };
 template <pack::SameAs<ReleaseRunRequest> T>
 auto Fields(T& s) {
-  return std::tie(s.thread_id, s.run_id);
+  return std::tie(s.thread_id, s.run_id, s.lease_epoch);
 }
 
 // Gives an accepted run back for another client.
 struct HandOverRunRequest {
   std::string thread_id;
   std::string run_id;
+  uint64_t lease_epoch = 0;  // as in ReleaseRunRequest
 };
 template <pack::SameAs<HandOverRunRequest> T>
 auto Fields(T& s) {
-  return std::tie(s.thread_id, s.run_id);
+  return std::tie(s.thread_id, s.run_id, s.lease_epoch);
 }
 
 // Copies the stored state to a backup of this name; see IsBackupName.

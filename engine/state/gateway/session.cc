@@ -86,8 +86,17 @@ bool Session::OnHello(const std::shared_ptr<Connection>& connection, pack::Unpac
   events_.on_clients_changed(connection_of_client_.size());
   // The kernel knows the process of a local client; its own claim is not needed.
   const int64_t process = connection->process() != 0 ? connection->process() : hello.process;
-  executor_.Connect(connection, {std::move(hello.client), process, hello.process_start,
-                                 std::move(hello.runs), hello.answers_pings, hello.takes_runs});
+  ClientHello client{.client = std::move(hello.client),
+                     .process = process,
+                     .process_start = hello.process_start,
+                     .answers_pings = hello.answers_pings,
+                     .takes_runs = hello.takes_runs};
+  if (hello.held) {
+    client.held = *std::move(hello.held);
+  } else {
+    client.run_ids = std::move(hello.runs);
+  }
+  executor_.Connect(connection, std::move(client));
   return true;
 }
 

@@ -136,7 +136,7 @@ void Store::Connect(const ClientHello& hello, uint64_t connection) {
   entry.connected_here = true;
   SetHeard(entry);
   DropWaitersOf(hello.client);
-  LoseLeasesOf(hello.client, hello.runs, /*crashed=*/false);
+  LoseLeasesOf(hello.client, &hello, /*crashed=*/false);
   // Messages sent on the previous connection may have been lost.
   for (const auto& [thread_id, lease] : leases_) {
     if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
@@ -171,7 +171,7 @@ void Store::Leave(const std::string& client, uint64_t connection) {
   DropWaitersOf(client);
   ForgetReplies(client, *entry);
   clients_.erase(client);
-  LoseLeasesOf(client, {}, /*crashed=*/false);
+  LoseLeasesOf(client, nullptr, /*crashed=*/false);
   AdmitWaiters();
   GrantRuns(MonotonicClock::now());
 }

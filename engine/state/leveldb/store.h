@@ -303,8 +303,8 @@ class Store {
   }
   void NoticeCancel(const LeaseRow& lease);
   void NoticeDeleted(const std::string& thread_id);  // to every client
-  void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs,
-                    bool crashed);
+  // All leases of the client, or those that `hello` does not name.
+  void LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed);
   ClientEntry* FindClient(const std::string& client, uint64_t connection);
   void AdmitWaiters();
   // Cancels the waiters of `run_id`; empty: all.

@@ -30,7 +30,7 @@ void Store::CheckClients(MonotonicClock::time_point now) {
     }
     const bool gone = entry.ProcessGone();
     // A worker that leaves may have to exit while functions still run.
-    if (gone) LoseLeasesOf(id, {}, /*crashed=*/entry.connected_here && entry.takes_runs);
+    if (gone) LoseLeasesOf(id, nullptr, /*crashed=*/entry.connected_here && entry.takes_runs);
     const auto absent = now - entry.disconnected;
     const bool retained = absent < kReplyRetention;
     if (!retained) ForgetReplies(id, entry);

@@ -270,7 +270,8 @@ Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunR
   auto found = leases_.find(run.thread_id);
   const bool holds = found != leases_.end() && found->second.accepted &&
                      found->second.row.client == from.client &&
-                     found->second.row.run_id == run.run_id;
+                     found->second.row.run_id == run.run_id &&
+                     (run.lease_epoch == 0 || found->second.row.epoch == run.lease_epoch);
   if (!holds) return ReplyRow{};
   Lease& lease = found->second;
   Result<std::string> none = StageNextAttempt(lease, Loss::kGivenBack);
@@ -307,7 +308,7 @@ void Store::NoticeWatched(const RunWatched& watched) {
   const auto lease = leases_.find(watched.thread_id);
   if (lease == leases_.end() || lease->second.row.run_id != watched.run_id) return;
   const auto client = clients_.find(lease->second.row.client);
-  if (!lease->second.accepted || client == clients_.end()) return;
+  if (client == clients_.end()) return;
   if (client->second.connection != 0) Notify(client->second.connection, watched);
 }
 

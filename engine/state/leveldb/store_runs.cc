@@ -25,6 +25,11 @@ bool Holds(const LeaseRow& row, const std::string& client, const std::string& ru
   return row.client == client && row.run_id == run_id;
 }
 
+// 0: not known.
+bool IsOf(uint64_t lease_epoch, const LeaseRow& row) {
+  return lease_epoch == 0 || lease_epoch == row.epoch;
+}
+
 // A lease updates the thread's record when it ends, not when it begins.
 void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
   thread.lease_epoch = lease.epoch;
@@ -100,7 +105,8 @@ void Store::BeginRun(Waiter begin) {
   auto found = leases_.find(begin.run.thread_id);
   const bool holds =
       found != leases_.end() && Holds(found->second.row, begin.from.client, begin.run.run_id);
-  if (begin.run.granted && !holds) return Refuse(begin.from, Fenced());
+  const bool holds_grant = holds && IsOf(begin.run.granted_epoch, found->second.row);
+  if (begin.run.granted && !holds_grant) return Refuse(begin.from, Fenced());
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (holds) {
@@ -250,10 +256,11 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunReque
 Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release) {
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
-  if (Holds(found->second.row, from.client, release.run_id) && found->second.accepted) {
-    return HandOverRun(from, {release.thread_id, release.run_id});
-  }
   if (Holds(found->second.row, from.client, release.run_id)) {
+    if (!IsOf(release.lease_epoch, found->second.row)) return ReplyRow{};
+    if (found->second.accepted) {
+      return HandOverRun(from, {release.thread_id, release.run_id, release.lease_epoch});
+    }
     // The thread must not stay locked if its rows cannot be read.
     if (!StageReleased(found->second).ok()) transaction_.Reject();
     EndLease(release.thread_id);
@@ -353,14 +360,14 @@ void Store::LoseLease(const std::string& thread_id, Loss loss) {
   transaction_.Accept(sync);
 }
 
-void Store::LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs,
-                         bool crashed) {
+void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed) {
   std::vector<std::string> lost;
   size_t suspects = 0;
   size_t in_user_code = 0;
   for (const auto& [thread_id, lease] : leases_) {
     const LeaseRow& row = lease.row;
-    if (row.client != client || std::ranges::count(except_runs, row.run_id) > 0) continue;
+    if (row.client != client) continue;
+    if (hello != nullptr && hello->Holds(thread_id, row.run_id, row.epoch)) continue;
     lost.push_back(thread_id);
     if (!row.in_user_code) continue;
     ++in_user_code;

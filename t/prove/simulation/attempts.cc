@@ -15,6 +15,7 @@ void Worker::Begin(const AttemptPtr& attempt) {
   begin.run_id = attempt->name.second;
   begin.run_ms_max = attempt->run_ms_max;
   begin.granted = attempt->accepted;
+  begin.granted_epoch = attempt->granted_epoch;
   Send(Operation::kBeginRun, pack::ToBytes(begin),
        [this, attempt](const state::Reply& reply) { OnBegun(attempt, reply); });
 }
@@ -41,11 +42,9 @@ void Worker::OnBegun(const AttemptPtr& attempt, const state::Reply& reply) {
   const bool refused = code == StatusCode::kBusy || code == StatusCode::kConflict ||
                        code == StatusCode::kPermissionDenied;
   if (refused) {
-    held_.erase(attempt->name);
+    Unhold(*attempt);
   } else {
-    const RunName name = attempt->name;
-    Send(Operation::kReleaseRun, pack::ToBytes(state::ReleaseRunRequest{name.first, name.second}),
-         [this, name](const state::Reply&) { held_.erase(name); });
+    Release(attempt);
   }
   if (attempt->accepted) return GiveBack(attempt);
   Lose(attempt);
@@ -107,7 +106,7 @@ void Worker::AppendStep(const AttemptPtr& attempt) {
            }
            return;
          }
-         if (reply.status.code() == StatusCode::kFenced) held_.erase(attempt->name);
+         if (reply.status.code() == StatusCode::kFenced) Unhold(*attempt);
          Lose(attempt);
        });
 }
@@ -128,15 +127,11 @@ void Worker::Finish(const AttemptPtr& attempt) {
   attempt->fields[kListField] = attempt->list;
   finish.snapshot.fields_json = attempt->fields.dump();
   Send(Operation::kFinishRun, pack::ToBytes(finish), [this, attempt](const state::Reply& reply) {
-    const RunName name = attempt->name;
-    if (reply.status.ok()) {
-      witness_.Finished(attempt->thread_number, name.second);
-      held_.erase(name);
-    } else if (reply.status.code() == StatusCode::kFenced) {
-      held_.erase(name);
+    if (reply.status.ok()) witness_.Finished(attempt->thread_number, attempt->name.second);
+    if (reply.status.ok() || reply.status.code() == StatusCode::kFenced) {
+      Unhold(*attempt);
     } else {
-      Send(Operation::kReleaseRun, pack::ToBytes(state::ReleaseRunRequest{name.first, name.second}),
-           [this, name](const state::Reply&) { held_.erase(name); });
+      Release(attempt);
     }
     Lose(attempt);
   });
@@ -145,9 +140,10 @@ void Worker::Finish(const AttemptPtr& attempt) {
 // A fiber of the run may not have noticed it, and appends once more.
 void Worker::GiveBack(const AttemptPtr& attempt) {
   const bool appends_late = attempt->phase == Attempt::Phase::kReady && chance_.OneIn(2);
-  const RunName name = attempt->name;
-  Send(Operation::kHandOverRun, pack::ToBytes(state::HandOverRunRequest{name.first, name.second}),
-       [this, name](const state::Reply&) { held_.erase(name); });
+  const auto& [thread_id, run_id] = attempt->name;
+  Send(Operation::kHandOverRun,
+       pack::ToBytes(state::HandOverRunRequest{thread_id, run_id, attempt->granted_epoch}),
+       [this, attempt](const state::Reply&) { Unhold(*attempt); });
   if (appends_late) AppendStep(attempt);
   Lose(attempt);
 }

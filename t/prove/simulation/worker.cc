@@ -7,6 +7,8 @@
 
 namespace agent_graph::simulation {
 
+using state::Operation;
+
 void Worker::Boot() {
   client_ = name_ + "." + std::to_string(++incarnation_);
   process_ = StartProcess();
@@ -62,7 +64,7 @@ void Worker::Connect() {
   hello.client = client_;
   hello.process = process_;
   hello.process_start = 1;
-  for (const auto& [thread_id, run_id] : held_) hello.runs.push_back(run_id);
+  for (const auto& [name, epoch] : held_) hello.held.push_back({name.first, name.second, epoch});
   hello.answers_pings = true;
   hello.takes_runs = !leaving_;
   wire_->up.push_back({.kind = Frame::Kind::kHello, .hello = std::move(hello)});
@@ -148,13 +150,14 @@ void Worker::OnGrant(const state::GrantedRun& granted) {
     return client_ + " is granted " + granted.run_id + ", attempt " +
            std::to_string(granted.attempt) + ", step " + std::to_string(granted.step);
   });
-  held_.insert(name);
+  held_[name] = granted.lease_epoch;
   // An attempt that has lost its lease may still be executing.
   for (const AttemptPtr& attempt : attempts_) {
     if (attempt->name == name) attempt->late = true;
   }
   auto attempt = std::make_shared<Attempt>();
   attempt->name = name;
+  attempt->granted_epoch = granted.lease_epoch;
   attempt->continues = !granted.current_node.empty();
   attempt->steps = std::stoll(granted.request);
   attempt->next_step = attempt->continues ? granted.step : 0;
@@ -168,7 +171,7 @@ void Worker::RunDirectly(const std::string& thread_id, const std::string& run_id
   attempt->accepted = false;
   attempt->steps = steps;
   attempt->run_ms_max = run_ms_max;
-  held_.insert(attempt->name);
+  held_[attempt->name] = 0;
   attempts_.push_back(attempt);
 }
 
@@ -196,6 +199,18 @@ void Worker::Advance(const AttemptPtr& attempt) {
 void Worker::Lose(const AttemptPtr& attempt) {
   attempt->phase = Attempt::Phase::kOver;
   std::erase(attempts_, attempt);
+}
+
+void Worker::Unhold(const Attempt& attempt) {
+  const auto held = held_.find(attempt.name);
+  if (held != held_.end() && held->second <= attempt.granted_epoch) held_.erase(held);
+}
+
+void Worker::Release(const AttemptPtr& attempt) {
+  const auto& [thread_id, run_id] = attempt->name;
+  Send(Operation::kReleaseRun,
+       pack::ToBytes(state::ReleaseRunRequest{thread_id, run_id, attempt->granted_epoch}),
+       [this, attempt](const state::Reply&) { Unhold(*attempt); });
 }
 
 Signature Worker::SignatureOf(const Attempt& attempt) const {

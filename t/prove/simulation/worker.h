@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +72,7 @@ class Worker {
     int64_t steps = 0;
     int64_t next_step = 0;
     int64_t run_ms_max = 0;
+    uint64_t granted_epoch = 0;
     uint64_t epoch = 0;
     uint64_t thread_number = 0;
     uint64_t entries = 0;  // of this attempt
@@ -98,6 +98,9 @@ class Worker {
   void Finish(const AttemptPtr& attempt);
   void GiveBack(const AttemptPtr& attempt);
   void Lose(const AttemptPtr& attempt);
+  // Unless a later attempt was granted meanwhile.
+  void Unhold(const Attempt& attempt);
+  void Release(const AttemptPtr& attempt);
   Signature SignatureOf(const Attempt& attempt) const;
   uint64_t AcknowledgedBelow() const;
 
@@ -116,7 +119,7 @@ class Worker {
   WirePtr wire_;
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, Pending> pending_;
-  std::set<RunName> held_;
+  std::map<RunName, uint64_t> held_;  // → epoch of the grant; 0: of a client's run
   std::vector<AttemptPtr> attempts_;
 };
 

@@ -80,7 +80,7 @@ Result<std::string> Link::Call(std::string frame, const CallOptions& options) {
     if (ready_) Write(frame);
     pending_bytes_ += frame.size();
     const bool answer_kept = IsAnswerKept(wire::OperationOf(frame));
-    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, started, answer_kept});
+    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, 0, started, answer_kept});
   }
   if (options.taken != nullptr) *options.taken = true;
   const Deadline deadline = DeadlineAfter(options_.operation_timeout);
@@ -111,13 +111,17 @@ void Link::GiveUpOnServer() {
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
 }
 
-Status Link::Hold(const std::string& thread_id, const std::string& run_id,
+Status Link::Hold(const std::string& thread_id, const std::string& run_id, uint64_t granted_epoch,
                   const runtime::Cancellation* cancellation) {
   Holding holding;
+  holding.lease_epoch = granted_epoch;
   if (cancellation != nullptr) holding.cancellation = *cancellation;
   MutexLock lock(mutex_);
   const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
   if (is_new) return Status::Ok();
+  if (granted_epoch != 0 && held->second.lease_epoch > granted_epoch) {
+    return Status(StatusCode::kFenced, "the run was granted again");
+  }
   if (std::exchange(held->second.granted, false)) {
     held->second.cancellation = std::move(holding.cancellation);
     return Status::Ok();
@@ -131,38 +135,45 @@ Status Link::Hold(const std::string& thread_id, const std::string& run_id,
 
 void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
   MutexLock lock(mutex_);
-  Forget({thread_id, run_id});
+  held_runs_.erase({thread_id, run_id});
 }
 
-void Link::UnholdFenced(const std::string& thread_id, const std::string& run_id,
-                        uint64_t lease_epoch) {
+void Link::UnholdAttempt(const std::string& thread_id, const std::string& run_id,
+                         uint64_t lease_epoch) {
   MutexLock lock(mutex_);
-  const auto held = held_runs_.find({thread_id, run_id});
-  if (held != held_runs_.end() && held->second.lease_epoch <= lease_epoch) held_runs_.erase(held);
+  Forget({thread_id, run_id}, lease_epoch);
 }
 
-void Link::Forget(const HeldRun& run) {
-  held_runs_.erase(run);
+Link::Holding* Link::FindHeld(const RunName& run, uint64_t lease_epoch) {
+  const auto held = held_runs_.find(run);
+  if (held == held_runs_.end()) return nullptr;
+  const bool is_later = lease_epoch != 0 && held->second.lease_epoch > lease_epoch;
+  return is_later ? nullptr : &held->second;
 }
 
-void Link::Release(const std::string& thread_id, const std::string& run_id) {
+void Link::Forget(const RunName& run, uint64_t lease_epoch) {
+  if (FindHeld(run, lease_epoch) != nullptr) held_runs_.erase(run);
+}
+
+void Link::Release(const std::string& thread_id, const std::string& run_id, uint64_t lease_epoch) {
   std::string frame = wire::BeginRequest(Operation::kReleaseRun, UnixMicros());
   pack::Packer packer(frame);
-  pack::Pack(packer, ReleaseRunRequest{thread_id, run_id});
+  pack::Pack(packer, ReleaseRunRequest{thread_id, run_id, lease_epoch});
   if (!wire::EndFrame(frame)) return;
   MutexLock lock(mutex_);
   if (stopping_) return;
   if (pending_.size() >= wire::kOperationsInFlightMax) {
-    Forget({thread_id, run_id});
+    Forget({thread_id, run_id}, lease_epoch);
     return;
   }
   const uint64_t sequence = Number(frame);
   if (ready_) Write(frame);
   pending_bytes_ += frame.size();
-  if (auto held = held_runs_.find({thread_id, run_id}); held != held_runs_.end()) {
-    held->second.released = true;
+  if (Holding* held = FindHeld({thread_id, run_id}, lease_epoch); held != nullptr) {
+    held->released = true;
   }
-  Pending release{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()};
+  Pending release{
+      std::move(frame), {}, RunName{thread_id, run_id}, lease_epoch, MonotonicClock::now()};
   release.answer_kept = IsAnswerKept(Operation::kReleaseRun);
   pending_.emplace(sequence, std::move(release));
 }

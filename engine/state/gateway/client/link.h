@@ -47,22 +47,23 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   std::string BeginRequest(Operation operation, int64_t micros) const override;
   Result<std::string> Call(std::string request, const CallOptions& options) override;
 
-  Status Hold(const std::string& thread_id, const std::string& run_id,
+  Status Hold(const std::string& thread_id, const std::string& run_id, uint64_t granted_epoch,
               const runtime::Cancellation* cancellation) override;
   void Unhold(const std::string& thread_id, const std::string& run_id) override;
-  void UnholdFenced(const std::string& thread_id, const std::string& run_id,
-                    uint64_t lease_epoch) override;
-  void Release(const std::string& thread_id, const std::string& run_id) override;
+  void UnholdAttempt(const std::string& thread_id, const std::string& run_id,
+                     uint64_t lease_epoch) override;
+  void Release(const std::string& thread_id, const std::string& run_id,
+               uint64_t lease_epoch) override;
 
   // Ends the current connection; the link connects again. For tests.
   void DropConnection();
 
  private:
-  struct HeldRun {
+  struct RunName {
     std::string thread_id;
     std::string run_id;
 
-    friend auto operator<=>(const HeldRun&, const HeldRun&) = default;
+    friend auto operator<=>(const RunName&, const RunName&) = default;
   };
   struct Holding {
     std::optional<runtime::Cancellation> cancellation;
@@ -73,7 +74,8 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   struct Pending {
     std::string frame;
     runtime::Promise<Reply> answer;
-    std::optional<HeldRun> released;  // set for a Release, which never fails
+    std::optional<RunName> released;  // set for a Release, which never fails
+    uint64_t released_epoch = 0;      // of this attempt; 0: not known
     MonotonicClock::time_point started;
     bool answer_kept = false;  // the server keeps the reply until it is acknowledged
     bool queued = false;       // the server has queued it and replies when its thread is free
@@ -97,7 +99,10 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   void Wake();
 
   static Status NoAnswer();
-  void Forget(const HeldRun& run) AG_REQUIRES(mutex_);
+  // The run, if the client holds this attempt of it and not a later one; 0: any attempt. Null if
+  // not.
+  Holding* FindHeld(const RunName& run, uint64_t lease_epoch) AG_REQUIRES(mutex_);
+  void Forget(const RunName& run, uint64_t lease_epoch) AG_REQUIRES(mutex_);
   void GiveUpOnServer() AG_REQUIRES(mutex_);
   std::string MakeHello() const AG_REQUIRES(mutex_);
   uint64_t Number(std::string& frame) AG_REQUIRES(mutex_);
@@ -126,7 +131,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   uint64_t acknowledged_below_ AG_GUARDED_BY(mutex_) = 0;      // the last that was sent
   std::map<uint64_t, Pending> pending_ AG_GUARDED_BY(mutex_);  // by sequence number
   size_t pending_bytes_ AG_GUARDED_BY(mutex_) = 0;
-  std::map<HeldRun, Holding> held_runs_ AG_GUARDED_BY(mutex_);
+  std::map<RunName, Holding> held_runs_ AG_GUARDED_BY(mutex_);
   bool takes_runs_ AG_GUARDED_BY(mutex_);
   std::string unsent_ AG_GUARDED_BY(mutex_);
   size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;

@@ -237,7 +237,7 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
     MutexLock lock(mutex_);
     auto found = pending_.find(header.sequence);
     if (found == pending_.end()) return;  // the caller no longer waits
-    if (found->second.released) Forget(*found->second.released);
+    if (found->second.released) Forget(*found->second.released, found->second.released_epoch);
     if (!found->second.queued) {
       const auto took = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                                   MonotonicClock::now() - found->second.started)
@@ -271,7 +271,11 @@ std::string Link::MakeHello() const {
   hello.process = getpid();
   hello.answers_pings = true;
   hello.takes_runs = takes_runs_;
-  for (const auto& [run, holding] : held_runs_) hello.runs.push_back(run.run_id);
+  hello.held.emplace();
+  for (const auto& [run, holding] : held_runs_) {
+    hello.runs.push_back(run.run_id);
+    hello.held->push_back({run.thread_id, run.run_id, holding.lease_epoch});
+  }
   return wire::MakeFrame(wire::FrameType::kHello, hello);
 }
 

@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -73,14 +74,15 @@ struct Hello {
   std::string client;
   int64_t process = 0;
   uint64_t process_start = 0;
-  std::vector<std::string> runs;  // runs held, or requested by a Begin that is resent
-  bool answers_pings = false;     // older clients ignore Ping
-  bool takes_runs = false;        // older clients take no accepted runs
+  std::vector<std::string> runs;                  // ids of `held`, for an older server
+  bool answers_pings = false;                     // older clients ignore Ping
+  bool takes_runs = false;                        // older clients take no accepted runs
+  std::optional<std::vector<HeldRun>> held = {};  // nullopt: an older client, which names `runs`
 };
 template <pack::SameAs<Hello> T>
 auto Fields(T& s) {
   return std::tie(s.magic, s.protocol_min, s.protocol_max, s.client, s.process, s.process_start,
-                  s.runs, s.answers_pings, s.takes_runs);
+                  s.runs, s.answers_pings, s.takes_runs, s.held);
 }
 
 struct Welcome {

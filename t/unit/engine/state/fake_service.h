@@ -66,7 +66,7 @@ class FakeService : public Service {
     ON_CALL(*this, FindWaitingThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, AcceptRun).WillByDefault(Return(unexpected));
     ON_CALL(*this, HandOverRun)
-        .WillByDefault([this](const std::string& thread_id, const std::string&) {
+        .WillByDefault([this](const std::string& thread_id, const std::string&, uint64_t) {
           return HandOverInMemory(thread_id);
         });
     ON_CALL(*this, GetRun).WillByDefault(Return(unexpected));
@@ -96,7 +96,7 @@ class FakeService : public Service {
   MOCK_METHOD(Status, FinishRun, (const FinishRunRequest&), (override));
   MOCK_METHOD(Result<StopReply>, RequestStop, (const StopRequest&), (override));
   MOCK_METHOD(Result<AcceptRunReply>, AcceptRun, (const AcceptRunRequest&), (override));
-  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&), (override));
+  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&, uint64_t), (override));
   MOCK_METHOD(Result<RunRecord>, GetRun, (const GetRunRequest&), (override));
   MOCK_METHOD(Result<RunPage>, ListRuns, (const ListRunsRequest&), (override));
   MOCK_METHOD(Result<FollowRunReply>, FollowRun,

@@ -92,7 +92,7 @@ TEST_P(AcceptedRunsTest, AnAttemptThatWasReplacedCannotWrite) {
   Accept(RequestOn("t", "r1"));
   const GrantedRun granted = grants.Next();
   const BeginRunReply begun = Begin(*worker, granted);
-  ASSERT_TRUE(worker->HandOverRun("t", "r1").ok());
+  ASSERT_TRUE(worker->HandOverRun("t", "r1", 0).ok());
   const GrantedRun again = grants.Next();  // after a pause, because nobody else takes it
   EXPECT_EQ(again.attempt, 1u);
   EXPECT_EQ(worker->AppendRun(Append(granted, begun, {{"late", "{}", 0}})).status().code(),
@@ -108,7 +108,7 @@ TEST_P(AcceptedRunsTest, ARunHandedOverGoesToAnotherClient) {
   Grants grants;
   Connect(grants.Receiver());
   leaving->RefuseGrants();
-  ASSERT_TRUE(leaving->HandOverRun("t", "r1").ok());
+  ASSERT_TRUE(leaving->HandOverRun("t", "r1", 0).ok());
   EXPECT_EQ(grants.Next().attempt, 1u);
   EXPECT_TRUE(leaving_grants.empty());
 }

@@ -61,8 +61,11 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     if (stopped_) return;
     executor_ = executor;
     connection_ = std::make_shared<Connection>(weak_from_this());
-    ClientHello hello{client_, getpid(), 0, {}, true, takes_runs_};
-    for (const auto& [run, holding] : held_) hello.runs.push_back(run.second);
+    ClientHello hello{
+        .client = client_, .process = getpid(), .answers_pings = true, .takes_runs = takes_runs_};
+    for (const auto& [run, holding] : held_) {
+      hello.held.push_back({run.first, run.second, holding.lease_epoch});
+    }
     executor_->Connect(connection_, std::move(hello));
     for (auto& [sequence, pending] : pending_) {
       pending.queued = false;
@@ -118,13 +121,17 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     return reply.status().code() == StatusCode::kCancelled ? reply.status() : NoAnswer();
   }
 
-  Status Hold(const std::string& thread_id, const std::string& run_id,
+  Status Hold(const std::string& thread_id, const std::string& run_id, uint64_t granted_epoch,
               const runtime::Cancellation* cancellation) override {
     MutexLock lock(mutex_);
     Holding holding;
+    holding.lease_epoch = granted_epoch;
     if (cancellation != nullptr) holding.cancellation = *cancellation;
     const auto [held, is_new] = held_.try_emplace({thread_id, run_id}, holding);
     if (is_new) return Status::Ok();
+    if (granted_epoch != 0 && held->second.lease_epoch > granted_epoch) {
+      return Status(StatusCode::kFenced, "the run was granted again");
+    }
     if (std::exchange(held->second.granted, false)) {
       held->second.cancellation = holding.cancellation;
       return Status::Ok();
@@ -136,22 +143,20 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     MutexLock lock(mutex_);
     held_.erase({thread_id, run_id});
   }
-  void UnholdFenced(const std::string& thread_id, const std::string& run_id,
-                    uint64_t lease_epoch) override {
+  void UnholdAttempt(const std::string& thread_id, const std::string& run_id,
+                     uint64_t lease_epoch) override {
     MutexLock lock(mutex_);
-    const auto held = held_.find({thread_id, run_id});
-    if (held != held_.end() && held->second.lease_epoch <= lease_epoch) held_.erase(held);
+    Forget({thread_id, run_id}, lease_epoch);
   }
-  void Release(const std::string& thread_id, const std::string& run_id) override {
+  void Release(const std::string& thread_id, const std::string& run_id,
+               uint64_t lease_epoch) override {
     std::string request = BeginRequest(Operation::kReleaseRun, UnixMicros());
     pack::Packer packer(request);
-    pack::Pack(packer, ReleaseRunRequest{thread_id, run_id});
+    pack::Pack(packer, ReleaseRunRequest{thread_id, run_id, lease_epoch});
     MutexLock lock(mutex_);
     if (stopped_) return;
-    if (auto held = held_.find({thread_id, run_id}); held != held_.end()) {
-      held->second.released = true;
-    }
-    Add(std::move(request), {}, Run(thread_id, run_id));
+    if (Holds({thread_id, run_id}, lease_epoch)) held_.at({thread_id, run_id}).released = true;
+    Add(std::move(request), {}, HeldRun{thread_id, run_id, lease_epoch});
   }
 
  private:
@@ -165,7 +170,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
   struct Pending {
     std::string request;
     runtime::Promise<Reply> answer;
-    std::optional<Run> released;
+    std::optional<HeldRun> released;
     bool queued = false;
   };
 
@@ -193,7 +198,17 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     return Status(StatusCode::kUnavailable, "the executor did not answer in time");
   }
 
-  uint64_t Add(std::string request, runtime::Promise<Reply> answer, std::optional<Run> released)
+  // This attempt of the run, or, for epoch 0, any.
+  bool Holds(const Run& run, uint64_t lease_epoch) AG_REQUIRES(mutex_) {
+    const auto held = held_.find(run);
+    if (held == held_.end()) return false;
+    return lease_epoch == 0 || held->second.lease_epoch <= lease_epoch;
+  }
+  void Forget(const Run& run, uint64_t lease_epoch) AG_REQUIRES(mutex_) {
+    if (Holds(run, lease_epoch)) held_.erase(run);
+  }
+
+  uint64_t Add(std::string request, runtime::Promise<Reply> answer, std::optional<HeldRun> released)
       AG_REQUIRES(mutex_) {
     const uint64_t sequence = next_sequence_++;
     const auto [place, added] = pending_.emplace(
@@ -240,7 +255,9 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     if (auto* reply = std::get_if<Reply>(&message)) {
       const auto found = pending_.find(reply->sequence);
       if (found == pending_.end()) return;
-      if (found->second.released) held_.erase(*found->second.released);
+      if (const auto& released = found->second.released) {
+        Forget({released->thread_id, released->run_id}, released->lease_epoch);
+      }
       const runtime::Promise<Reply> answer = found->second.answer;
       pending_.erase(found);
       ++counters_.answers;

@@ -164,7 +164,7 @@ TEST_P(RunWatchTest, PiecesOfAnEarlierAttemptAreVoid) {
   Publish("m", "Hel");
   EXPECT_EQ(Watch().piece->text, "Hel");
   const uint64_t first = begun_.lease_epoch;
-  ASSERT_TRUE(worker_->HandOverRun("t", "r").ok());
+  ASSERT_TRUE(worker_->HandOverRun("t", "r", 0).ok());
   Begin();
   while (Watch().lease_epoch == first) continue;
   EXPECT_FALSE(Watch(0).piece);
@@ -200,7 +200,7 @@ TEST_P(RunWatchTest, RunsOfOthersAreNotFound) {
 // The next attempt may be granted to the same client.
 TEST_P(RunWatchTest, AFencedAttemptDoesNotDropTheNextOne) {
   const BeginRunReply first = begun_;
-  ASSERT_TRUE(worker_->HandOverRun("t", "r").ok());
+  ASSERT_TRUE(worker_->HandOverRun("t", "r", 0).ok());
   Begin();
   AppendRunRequest late = AppendOf(RunOn("t", "", "r"), first);
   EXPECT_EQ(worker_->AppendRun(late).status().code(), StatusCode::kFenced);

@@ -216,7 +216,8 @@ TEST_F(CrashTest, RunsThatAreGivenBackAndLeavingWorkersDoNotCount) {
       store_->RefuseGrants(leaving.client, leaving.connection);
     }
     if (i % 3 == 1) {
-      Send(leaving, Operation::kHandOverRun, HandOverRunRequest{"t", "r"});
+      Send(leaving, Operation::kHandOverRun,
+           HandOverRunRequest{"t", "r", leaving.runs.back().lease_epoch});
     }
     End(leaving);  // in the third case its function has not returned in time
     store_->Disconnect(leaving.client, leaving.connection);

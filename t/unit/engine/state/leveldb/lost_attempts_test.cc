@@ -35,10 +35,10 @@ class LostAttemptsTest : public testing::Test {
     ASSERT_TRUE(store_->Load().ok());
   }
   // The worker sends Hello on its next connection.
-  void Connect(std::vector<std::string> runs = {}) {
+  void Connect(std::vector<HeldRun> held = {}) {
     store_->Connect({.client = kWorker,
                      .process = getpid(),
-                     .runs = std::move(runs),
+                     .held = std::move(held),
                      .answers_pings = true,
                      .takes_runs = true},
                     ++connection_);
@@ -153,7 +153,8 @@ TEST_F(LostAttemptsTest, RunsThatAreGivenBackDoNotCount) {
   Accept();
   for (int i = 0; i < kManyAttempts; ++i) {
     Arrive("WORK", 1);
-    EXPECT_TRUE(Send(Operation::kHandOverRun, HandOverRunRequest{"t", "r"}).ok());
+    EXPECT_TRUE(
+        Send(Operation::kHandOverRun, HandOverRunRequest{"t", "r", granted_->lease_epoch}).ok());
     granted_.reset();
     // After the pause in which another worker could have taken it.
     store_->Tick(MonotonicClock::now() + std::chrono::seconds(2));
@@ -163,12 +164,33 @@ TEST_F(LostAttemptsTest, RunsThatAreGivenBackDoNotCount) {
   EXPECT_EQ(Record().state, RunState::kRunning);
 }
 
+TEST_F(LostAttemptsTest, AGrantThatDidNotArriveIsMadeAgain) {
+  Connect();
+  Accept();
+  const GrantedRun first = *granted_;
+  Arrive("WORK", 1);
+  Lose();
+  ASSERT_TRUE(granted_);
+  // The worker knows only the attempt before.
+  Connect({{"t", "r", first.lease_epoch}});
+  store_->Tick(MonotonicClock::now());
+  Commit();
+  EXPECT_EQ(granted_->attempt, first.attempt + 2);
+  // It holds that one.
+  const GrantedRun latest = *granted_;
+  granted_.reset();
+  Connect({{"t", "r", latest.lease_epoch}});
+  store_->Tick(MonotonicClock::now());
+  Commit();
+  EXPECT_FALSE(granted_);
+}
+
 TEST_F(LostAttemptsTest, AnEarlierConnectionHasNoEffect) {
   Connect();
   Accept();
   const uint64_t earlier = connection_;
   const AppendRunRequest late = Arriving("WORK", 1);
-  Connect({"r"});
+  Connect({{"t", "r", granted_->lease_epoch}});
   EXPECT_EQ(Send(Operation::kAppendRun, late, earlier).code(), StatusCode::kUnavailable);
   EXPECT_NE(Record().current_node, "WORK");
   // Nor do a farewell and a refusal of grants.

@@ -41,7 +41,7 @@ class SilentClientTest : public testing::Test {
     ClientHello hello;
     hello.client = client;
     hello.process = getpid();
-    hello.runs = std::move(runs);
+    hello.run_ids = std::move(runs);
     hello.answers_pings = answers_pings;
     store_->Connect(hello, connection);
   }

@@ -28,7 +28,7 @@ class StoreTest : public testing::Test {
     ClientHello hello;
     hello.client = "client";
     hello.process = getpid();
-    hello.runs = {"run"};
+    hello.run_ids = {"run"};
     store_->Connect(hello, 1);
   }
 
