@@ -47,6 +47,8 @@ state::StateOptions MakeStateOptions(const settings::Settings& settings,
   options.memory_index_bytes_max = settings.store.index_bytes_max;
   options.indexed_metadata = settings.threads.indexed_metadata;
   options.thread_ttl = std::chrono::seconds(settings.checkpointer.ttl_seconds);
+  options.log_kept = std::chrono::seconds(settings.checkpointer.log_kept_seconds);
+  options.log_bytes_max = settings.checkpointer.log_bytes_max;
   if (log != nullptr) {
     options.log = [log](state::LogLevel level, const std::string& text) {
       log->Log(ToLogLevel(level), text);

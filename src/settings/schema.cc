@@ -31,6 +31,10 @@ constexpr int64_t kJsonDepthMax = 128;  // values are walked recursively on a sm
 
 // --- checkpointer ---------------------------------------------------------------------------
 
+constexpr int64_t kLogKeptSecondsMax = int64_t{30} * 24 * 3600;
+constexpr uint64_t kLogBytesLeast = uint64_t{1} << 20;
+constexpr uint64_t kLogBytesMost = uint64_t{1} << 30;
+
 Status ReadCheckpointerType(const Value& value, CheckpointerSettings& checkpointer) {
   using Type = CheckpointerSettings::Type;
   static constexpr std::array<std::string_view, 3> kNames = {"leveldb", "memory", "none"};
@@ -58,6 +62,14 @@ constexpr Key<CheckpointerSettings> kCheckpointerKeys[] = {
     {"ttl",
      [](const Value& v, CheckpointerSettings& c) {
        return v.IsNull() ? Status::Ok() : v.Read(1, kSecondsMax, c.ttl_seconds);
+     }},
+    {"log_kept",
+     [](const Value& v, CheckpointerSettings& c) {
+       return v.Read(0, kLogKeptSecondsMax, c.log_kept_seconds);
+     }},
+    {"log_bytes_max",
+     [](const Value& v, CheckpointerSettings& c) {
+       return v.Read(kLogBytesLeast, kLogBytesMost, c.log_bytes_max);
      }},
 };
 

@@ -33,6 +33,10 @@ struct CheckpointerSettings {
   Type type = Type::kLevelDb;
   Sync sync = Sync::kRun;
   int64_t ttl_seconds = 0;  // idle threads are deleted after this time; 0: never
+  // How long, and up to which size for a thread, the logs of finished runs are kept beyond the
+  // latest ones.
+  int64_t log_kept_seconds = int64_t{24} * 3600;
+  uint64_t log_bytes_max = uint64_t{64} * 1024 * 1024;
 };
 
 // The memory store.
