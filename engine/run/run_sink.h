@@ -59,8 +59,8 @@ class RunSink {
   virtual Status OnEvent(const RunEvent& event) = 0;
   // By far the most frequent call. The default implementation converts it to an event.
   virtual Status OnDelta(const RunDelta& delta);
-  // All entries before this index in the thread's log are stored, and a node is about to be
-  // executed. Called for accepted runs.
+  // All entries before this index in the thread's log are stored (0: not known), and a node is
+  // about to be executed.
   virtual void OnStored(uint64_t /*log_end*/) {}
   // Reports how many bytes of JSON the run holds of its thread, weighed as JsonWeight does, and of
   // a reply that a model is still sending. Called whenever the numbers change.

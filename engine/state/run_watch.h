@@ -1,5 +1,4 @@
-// Reading the message that an accepted run is producing, from another client than the run's. Plain
-// data.
+// Reading the message that a run is producing, from another client than the run's. Plain data.
 //
 // Pieces of a message are never stored. The client that executes the run sends them only while
 // other clients watch it: the first WatchRun makes the state send it RunWatched. Then it publishes

@@ -1,5 +1,7 @@
 #include "ngx_module/worker/leaving_runs.h"
 
+#include <chrono>
+
 #include "ngx_module/callback.h"
 
 namespace agent_graph::nginx {
@@ -10,7 +12,7 @@ constexpr ngx_msec_t kCheckInterval = 100;
 }  // namespace
 
 void LeavingRuns::Begin(service::Service& service, const Times& times, ngx_log_t* log) {
-  service.LeaveRuns();
+  service.LeaveRuns(std::chrono::milliseconds(times.readers));
   service_ = &service;
   times_ = times;
   begun_ = ngx_current_msec;

@@ -16,6 +16,8 @@ class LeavingRuns {
     ngx_msec_t cut = 0;
     // The worker exits, although runs may still be in progress.
     ngx_msec_t exit = 0;
+    // By then the readers of other workers' runs have gone, one after the other.
+    ngx_msec_t readers = 0;
   };
 
   LeavingRuns() = default;

@@ -40,6 +40,8 @@ LeavingRuns::Times TimesOfLeaving() {
   times.cut = core->shutdown_timeout != 0 ? core->shutdown_timeout : main->handover;
   times.hand_over = times.cut - std::min(times.cut, kHandOverLead);
   times.exit = times.cut + main->exit_timeout;
+  // nginx closes their connections at worker_shutdown_timeout.
+  times.readers = std::min(main->shutdown_jitter, times.cut / 2);
   return times;
 }
 

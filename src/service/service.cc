@@ -110,10 +110,10 @@ void Service::ReturnMemory() {
   runtime.Spawn([&runtime] { runtime.RunOnIoPool(ReturnFreeMemory); });
 }
 
-void Service::LeaveRuns() {
+void Service::LeaveRuns(std::chrono::milliseconds readers_go_within) {
   if (implementation_->host == nullptr) return;
   implementation_->state->RefuseGrants();
-  implementation_->host->Leave();
+  implementation_->host->Leave(readers_go_within);
 }
 
 void Service::HandOverRuns() {
@@ -130,7 +130,7 @@ size_t Service::accepted_runs() const {
 
 void Service::Drain() {
   implementation_->inbox.Close();
-  LeaveRuns();
+  LeaveRuns({});
 }
 
 Status Service::Stop(Deadline deadline) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -76,8 +77,8 @@ class Service {
   // Has an engine thread return free memory to the system.
   void ReturnMemory();
   // For a worker that leaves; in this order. The worker gets no further accepted runs, and readers
-  // of other workers' runs end.
-  void LeaveRuns();
+  // of other workers' runs end, each at a random time within `readers_go_within`.
+  void LeaveRuns(std::chrono::milliseconds readers_go_within);
   // Accepted runs leave before their next node: other workers continue them.
   void HandOverRuns();
   // Also cuts model calls and idempotent tools.

@@ -138,7 +138,9 @@ std::unique_ptr<state::Backend> Service::Implementation::MakeState() {
     client.on_run_granted = [this](state::GrantedRun granted) {
       host->Execute(std::move(granted));
     };
-    client.on_run_watched = [this](const state::RunWatched& watched) { host->Publish(watched); };
+    client.on_run_watched = [this](const state::RunWatched& watched) {
+      host->local().Publish(watched);
+    };
   }
   return state::MakeBackend(client);
 }

@@ -3,6 +3,7 @@
 
 #include <agent_graph/json.h>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -44,6 +45,16 @@ NodeResult Stream(const State&, RunContext& context) {
   return Message::Assistant(text);
 }
 
+// Streams, and waits in the middle until the file exists that the user names.
+NodeResult StreamAndWait(const State& state, RunContext& context) {
+  context.EmitText("begun, ");
+  while (!std::filesystem::exists(state.LastUserText())) {
+    if (!context.SleepFor(std::chrono::milliseconds(10))) return Message::Assistant("cut");
+  }
+  context.EmitText("ended");
+  return Message::Assistant("begun, ended");
+}
+
 StateField Visits() {
   return {.name = "visits",
           .reducer = Reducer::kAppend,
@@ -74,6 +85,10 @@ void BuildEnvironment(GraphBuilder& graph) {
 
 void BuildStreaming(GraphBuilder& graph) {
   graph.AddFunction("STREAM", Stream).AddEdge(START, "STREAM");
+}
+
+void BuildStreamingSlowly(GraphBuilder& graph) {
+  graph.AddFunction("STREAM", StreamAndWait).AddEdge(START, "STREAM");
 }
 
 void BuildEndless(GraphBuilder& graph) {
@@ -171,6 +186,7 @@ AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)
 AGENT_GRAPH_EXPORT(hanging, BuildHanging)
 AGENT_GRAPH_EXPORT(environment, BuildEnvironment)
 AGENT_GRAPH_EXPORT(streaming, BuildStreaming)
+AGENT_GRAPH_EXPORT(streaming_slowly, BuildStreamingSlowly)
 AGENT_GRAPH_EXPORT(endless, BuildEndless)
 AGENT_GRAPH_EXPORT(pausing, BuildPausing)
 AGENT_GRAPH_EXPORT(two_steps, BuildTwoSteps)

@@ -135,6 +135,25 @@ def test_readers_in_every_worker_get_pieces(gated, gated_provider):
         reader.check(gated_provider.text)
 
 
+def test_readers_in_every_worker_get_pieces_of_a_run_with_a_client(gated, gated_provider):
+    """The run belongs to the connection that began it; others follow it all the same."""
+    body = invocation("hi", config={"thread_id": "t", "run_id": "r1"})
+    with gated.connect() as client:
+        client.request("POST", "/v1/graph/stream", [], body)
+        gated_provider.wait_for_waiting(1)
+        streams = [RunStream(gated.port, _path()) for _ in range(24)]
+        for stream in streams:
+            piece = stream.read()
+            assert piece.message["delta"] and text_of(piece.message) == "one "
+        gated_provider.open_gate()
+        for stream in streams:
+            assert stream.read_to_end()
+            reader = Reader()
+            reader.take(stream.events)
+            reader.check(gated_provider.text)
+        assert is_done(client.read_reply().lines()[-1])
+
+
 def test_a_reader_that_comes_back_gets_the_rest(gated, gated_provider):
     """It comes back again and again, in whichever worker, and at the end has everything once."""
     body = invocation("hi", config={"thread_id": "t", "run_id": "r1", "on_disconnect": "continue"})

@@ -1,7 +1,8 @@
-// An accepted run as its followers in this worker see it: how far its log has grown, and the
+// A run as its followers in this worker see it: how far its log has grown, and the
 // message that the model is producing. A run of another worker has one as well; see remote_run.h.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +49,10 @@ class LiveRun {
   Status Await(uint64_t version, const runtime::Cancellation& cancellation,
                Deadline deadline) const;
 
+  // Followers have asked for the run, at any time.
+  void SetFollowed() { followed_.store(true, std::memory_order_relaxed); }
+  bool is_followed() const { return followed_.load(std::memory_order_relaxed); }
+
   // Wakes one follower in Await, so that it does what another one has stopped to do. A follower
   // that is about to call Await with an earlier version does not wait.
   void WakeOne();
@@ -66,6 +71,7 @@ class LiveRun {
  private:
   void Changed() AG_REQUIRES(mutex_);
 
+  std::atomic<bool> followed_{false};
   mutable Mutex mutex_;
   uint64_t version_ AG_GUARDED_BY(mutex_) = 1;
   uint64_t lease_epoch_ AG_GUARDED_BY(mutex_) = 0;

@@ -8,7 +8,6 @@
 #include "base/json_weight.h"
 #include "run/context/execution_meta.h"
 #include "run/host/live_sink.h"
-#include "run/host/piece_publisher.h"
 #include "run/host/stored_request.h"
 #include "run/run_request.h"
 #include "runtime/runtime.h"
@@ -43,6 +42,7 @@ RunHost::RunHost(Runner& runner, state::Service& state, runtime::Runtime& runtim
       state_(state),
       runtime_(runtime),
       options_(std::move(options)),
+      local_(state, runtime, options_.count_bytes),
       remote_(state, options_.count_bytes) {}
 
 // A run may be granted again before the fiber of an attempt that lost its lease has ended; the new
@@ -55,6 +55,7 @@ void RunHost::Execute(state::GrantedRun granted) {
   start->continues = !PlaceOf(granted).empty();
   start->granted = std::move(granted);
   CountBytes(static_cast<int64_t>(start->bytes));
+  local_.Add(start->key.first, start->key.second, start->hosted->live);
   {
     MutexLock lock(mutex_);
     runs_[start->key] = start->hosted;
@@ -110,7 +111,7 @@ void RunHost::Remove(const Start& start) {
     const auto found = runs_.find(start.key);
     if (found != runs_.end() && found->second == start.hosted) runs_.erase(found);
   }
-  start.hosted->live->End();
+  local_.Remove(start.key.first, start.key.second, *start.hosted->live);
   StartWaiting();
 }
 
@@ -124,7 +125,9 @@ void RunHost::Run(Start& start) {
   if (!failure.ok()) Log(LogLevel::kWarning, run_id, failure);
   // After a failure the run is still ours if the state server did not answer. The call has no
   // effect on a run that has ended.
-  if (leaves || !failure.ok()) (void)state_.HandOverRun(thread_id, run_id);
+  if (leaves || !failure.ok()) {
+    (void)state_.HandOverRun(thread_id, run_id, start.granted.lease_epoch);
+  }
 }
 
 Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
@@ -144,7 +147,8 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   request.accepted = AcceptedRun{.attempt = granted.attempt,
                                  .current_node = PlaceOf(granted),
                                  .step = granted.step,
-                                 .hand_over = hosted->hand_over};
+                                 .hand_over = hosted->hand_over,
+                                 .lease_epoch = granted.lease_epoch};
   const auto end = [&](Status failure, std::string reason) {
     AG_RETURN_IF_ERROR(
         runner_.EndUnexecuted(request, hosted->cancellation, failure, std::move(reason)));
@@ -172,58 +176,29 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();
 }
 
-std::shared_ptr<LiveRun> RunHost::Find(const std::string& thread_id,
-                                       const std::string& run_id) const {
-  MutexLock lock(mutex_);
-  const auto found = runs_.find(Key(thread_id, run_id));
-  return found == runs_.end() ? nullptr : found->second->live;
-}
-
-void RunHost::Publish(const state::RunWatched& watched) {
-  std::shared_ptr<Hosted> hosted;
-  {
-    MutexLock lock(mutex_);
-    const auto found = runs_.find(Key(watched.thread_id, watched.run_id));
-    if (found == runs_.end()) return;
-    const bool publishes = std::exchange(found->second->watch, watched.watch) != 0;
-    if (publishes) return;
-    hosted = found->second;
-  }
-  runtime_.Spawn([this, hosted, thread_id = watched.thread_id, run_id = watched.run_id] {
-    const auto watch = [&] {
-      MutexLock lock(mutex_);
-      return hosted->watch;
-    };
-    // False if a client has begun to watch meanwhile.
-    const auto stops = [&](uint64_t before) {
-      MutexLock lock(mutex_);
-      if (hosted->watch != before) return false;
-      hosted->watch = 0;
-      return true;
-    };
-    PiecePublisher(state_, hosted->live, thread_id, run_id).Publish(watch, stops);
-  });
-}
-
 size_t RunHost::count() const {
   MutexLock lock(mutex_);
   return runs_.size();
 }
 
-void RunHost::Leave() {
+void RunHost::Leave(std::chrono::milliseconds followers_go_within) {
   MutexLock lock(mutex_);
-  leaving_ = true;
+  if (std::exchange(leaving_, true)) return;
+  left_at_ = MonotonicClock::now();
+  followers_go_within_ = followers_go_within;
 }
 
-bool RunHost::leaves() const {
+Deadline RunHost::LeaveTime(double share) const {
   MutexLock lock(mutex_);
-  return leaving_;
+  if (!leaving_) return kNoDeadline;
+  const double millis = static_cast<double>(followers_go_within_.count()) * share;
+  return left_at_ + std::chrono::milliseconds(static_cast<int64_t>(millis));
 }
 
 void RunHost::HandOver() {
+  Leave();
   {
     MutexLock lock(mutex_);
-    leaving_ = true;
     for (const auto& [key, hosted] : runs_) hosted->hand_over->Request();
   }
   StartWaiting();

@@ -2,6 +2,7 @@
 // to such a run; clients follow its log.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,11 +16,11 @@
 #include "base/status.h"
 #include "run/hand_over.h"
 #include "run/host/live_run.h"
+#include "run/host/local_runs.h"
 #include "run/host/remote_run.h"
 #include "run/loop/runner.h"
 #include "run/run_environment.h"
 #include "runtime/cancellation.h"
-#include "state/run_watch.h"
 #include "state/runs.h"
 
 namespace agent_graph::runtime {
@@ -44,8 +45,9 @@ struct RunHostOptions {
   std::function<Status(uint64_t bytes, uint64_t own_bytes,
                        const runtime::Cancellation& cancellation, Deadline deadline)>
       await_bytes;
-  // Asks again whether the user may run this, before each attempt. kPermissionDenied ends the run;
-  // after another failure it is given back. May suspend. May be empty.
+  // Asks again whether the user may run this, before each attempt. kPermissionDenied and kDataLoss
+  // (a damaged request) end the run; after another failure it is given back. May suspend. May be
+  // empty.
   std::function<Status(const RunRequest& request, const runtime::Cancellation& cancellation)>
       authorize;
   LogFunction log;  // may be empty
@@ -58,18 +60,18 @@ class RunHost {
 
   // Starts the run on a fiber of its own. Called on any thread; never blocks.
   void Execute(state::GrantedRun granted);
-  // The run, if this worker executes it; else null. Clients choose run ids, so that two threads may
-  // have the same one.
-  std::shared_ptr<LiveRun> Find(const std::string& thread_id, const std::string& run_id) const;
-  // Clients of other workers follow the run: publishes its message in progress, as long as they do.
-  void Publish(const state::RunWatched& watched);
+  // The runs of this worker: accepted ones, and those of connected clients.
+  LocalRuns& local() { return local_; }
   // The runs of other workers.
   RemoteRuns& remote() { return remote_; }
   // Number of runs that were granted and have not ended or left.
   size_t count() const;
-  // For a worker that leaves. Runs that are granted from now on are given back at once.
-  void Leave();
-  bool leaves() const;
+  // For a worker that leaves. Runs that are granted from now on are given back at once. Followers
+  // of runs that are not here go within `followers_go_within`.
+  void Leave(std::chrono::milliseconds followers_go_within = {});
+  // When a follower must go: `share` (from 0 to 1) of that time has passed. kNoDeadline: the worker
+  // does not leave.
+  Deadline LeaveTime(double share) const;
   // Makes runs leave at their next node boundary: another worker continues them.
   void HandOver();
   // Also cuts model calls and idempotent tools. Runs in other user code end with their process.
@@ -80,8 +82,6 @@ class RunHost {
     std::shared_ptr<LiveRun> live = std::make_shared<LiveRun>();
     runtime::Cancellation cancellation;
     std::shared_ptr<run::HandOver> hand_over = std::make_shared<run::HandOver>(cancellation);
-    // Number of the latest watch; 0: no other worker watches. Guarded by the host's mutex.
-    uint64_t watch = 0;
   };
   using Key = std::pair<std::string, std::string>;  // thread and run
   struct Start {
@@ -107,6 +107,7 @@ class RunHost {
   state::Service& state_;
   runtime::Runtime& runtime_;
   const RunHostOptions options_;
+  LocalRuns local_;
   RemoteRuns remote_;
 
   mutable Mutex mutex_;
@@ -116,6 +117,8 @@ class RunHost {
   size_t active_ AG_GUARDED_BY(mutex_) = 0;   // runs with a fiber
   size_t loading_ AG_GUARDED_BY(mutex_) = 0;  // of these, continued runs that are being loaded
   bool leaving_ AG_GUARDED_BY(mutex_) = false;
+  MonotonicClock::time_point left_at_ AG_GUARDED_BY(mutex_);
+  std::chrono::milliseconds followers_go_within_ AG_GUARDED_BY(mutex_){};
 };
 
 }  // namespace agent_graph::run

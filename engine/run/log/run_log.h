@@ -24,9 +24,10 @@ namespace agent_graph::run {
 // is larger than this, the next one follows after as many bytes as it has.
 inline constexpr size_t kCompleteEffectAfter = size_t{1} << 20;
 
-// Used by fibers of one engine thread: the run's and those of its tool calls. Only one fiber may
-// call Flush at a time; it is suspended until the state server replies. Without a state service (no
-// checkpointer) entries are discarded.
+// Used by fibers of one engine thread: the run's and those of its tool calls. While the run's fiber
+// waits for a user function, UserEmission uses it instead. Only one of them may call Flush at a
+// time; it waits until the state server replies. Without a state service (no checkpointer) entries
+// are discarded.
 class RunLog {
  public:
   // `record`: also keep the entries for a RunListener; see TakeRecord.

@@ -22,7 +22,7 @@ void RunUsage::Count(const EntryBody& body) {
     input_tokens_ += finished->reply->input_tokens;
     output_tokens_ += finished->reply->output_tokens;
     cost_nano_usd_ += finished->reply->cost_nano_usd;
-    counted_message_ = HashOf(finished->reply->message_id);
+    counted_messages_.insert(HashOf(finished->reply->message_id));
   } else if (const auto* failed = std::get_if<entry::ModelFailed>(&body)) {
     ++failed_calls_;
     input_tokens_ += failed->input_tokens;
@@ -33,9 +33,9 @@ void RunUsage::Count(const EntryBody& body) {
     input_tokens_ += lost->input_tokens;
     cost_nano_usd_ += lost->cost_nano_usd;
   } else if (const auto* message = std::get_if<entry::MessageAdded>(&body)) {
-    // A function node that calls a model itself returns a message with usage.
+    // A function node may return a message with usage that no model call of the run has.
     if (!message->usage || message->node.empty()) return;
-    if (HashOf(message->message_id) == counted_message_) return;
+    if (counted_messages_.erase(HashOf(message->message_id)) > 0) return;
     ++model_calls_;
     input_tokens_ += message->usage->prompt_tokens;
     output_tokens_ += message->usage->completion_tokens;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 
 #include "run/log/log_entry.h"
 
@@ -31,8 +32,8 @@ class RunUsage {
   int64_t failed_calls_ = 0;
   int64_t cost_nano_usd_ = 0;
   int64_t tool_calls_ = 0;  // executed here or handed to the client
-  // Hash of the id of the newest model call's message: its entry repeats the tokens.
-  size_t counted_message_ = 0;
+  // Hashes of the ids of model calls' messages, whose entries repeat the tokens, until they come.
+  std::unordered_set<size_t> counted_messages_;
 };
 
 }  // namespace agent_graph::run

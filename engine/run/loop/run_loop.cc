@@ -142,7 +142,10 @@ Status RunLoop::Arrive() {
   // Instant nodes are appended together with the next node. After a node that took time, append:
   // its result is worth keeping, and the reply shows whether a stop was requested.
   const graph::Node* node = graph_.FindNode(next_);
-  if (node != nullptr && RunnerOf(*node).IsInstant(*node) && !took_time_) return Status::Ok();
+  const bool instant = node != nullptr && RunnerOf(*node).IsInstant(*node);
+  // An attempt after another one shows where it is, because its user code may crash again.
+  const bool is_repeated = request_.accepted && request_.accepted->attempt > 1;
+  if (instant && !took_time_ && !is_repeated) return Status::Ok();
   took_time_ = false;
   log_.SetInUserCode(node != nullptr && RunnerOf(*node).ExecutesUserCode(*node));
   // Followers of an accepted run get pieces; if the attempt is lost, the log names their message.
@@ -152,7 +155,7 @@ Status RunLoop::Arrive() {
   }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
   // Before the first piece: the position of a reader is then behind the entry that names it.
-  if (request_.accepted) emitter_.Stored(LogEnd());
+  emitter_.Stored(LogEnd());
   EmitQueued();
   return Status::Ok();
 }
@@ -170,15 +173,17 @@ Status RunLoop::Step() {
   meta_.current_node = node->name;
   emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
   log_.Add(entry::NodeStarted{.node = node->name, .step = meta_.step + 1});
-  const NodeRun run{.environment = environment_,
-                    .node = *node,
-                    .thread = thread_,
-                    .emitter = emitter_,
-                    .log = log_,
-                    .inputs = state_ != nullptr ? &inputs_ : nullptr,
-                    .step = meta_.step,
-                    .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr,
-                    .message_id = std::exchange(message_id_, {})};
+  const NodeRun run{
+      .environment = environment_,
+      .node = *node,
+      .thread = thread_,
+      .emitter = emitter_,
+      .log = log_,
+      .inputs = state_ != nullptr ? &inputs_ : nullptr,
+      .step = meta_.step,
+      .log_begin = start_.thread_number == 0 ? std::nullopt : std::optional(start_.log_index),
+      .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr,
+      .message_id = std::exchange(message_id_, {})};
   AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(run));
   ++meta_.step;
   AG_RETURN_IF_ERROR(TakeIn(node->name, std::move(result)));

@@ -12,6 +12,7 @@
 #include "run/context/metered_model.h"
 #include "run/context/model_conversation.h"
 #include "run/hand_over.h"
+#include "run/nodes/model_call_entry.h"
 #include "run/nodes/node_tools.h"
 
 namespace agent_graph::run {
@@ -138,32 +139,12 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   }();
   Result<models::ModelReply>& reply = metered.reply;
   const int64_t duration_micros = UnixMicros() - started_micros;
-  const Usage& usage = metered.usage;
   if (reply.status().code() == StatusCode::kBudgetExceeded && !partial.empty()) {
-    reply = PartialReply(std::move(partial), usage);
+    reply = PartialReply(std::move(partial), metered.usage);
   }
-  if (!reply.ok()) {
-    run.log.Add(entry::ModelFailed{.node = run.node.name,
-                                   .model_name = agent.model,
-                                   .duration_micros = duration_micros,
-                                   .code = std::string(StatusCodeName(reply.status().code())),
-                                   .reason = reply.status().message(),
-                                   .input_tokens = usage.prompt_tokens,
-                                   .output_tokens = usage.completion_tokens,
-                                   .cost_nano_usd = metered.cost_nano_usd});
-    return reply.status();
-  }
-  Complete(*reply, message_id, state);
-  run.log.Add(entry::ModelFinished{
-      .node = run.node.name,
-      .model_name = agent.model,
-      .duration_micros = duration_micros,
-      .stop_reason = reply->stop_reason,
-      .reply = entry::ModelFinished::Reply{.model = reply->model,
-                                           .message_id = reply->message.id,
-                                           .input_tokens = usage.prompt_tokens,
-                                           .output_tokens = usage.completion_tokens,
-                                           .cost_nano_usd = metered.cost_nano_usd}});
+  if (reply.ok()) Complete(*reply, message_id, state);
+  run.log.Add(ModelCallEntry(run.node.name, agent.model, message_id, metered, duration_micros));
+  if (!reply.ok()) return reply.status();
   if (agent.output_field.empty()) return NodeResult(std::move(reply->message));
   return NodeResult().Set(agent.output_field, reply->message.Text());
 }

@@ -50,35 +50,4 @@ Status Emitter::Check(Status status) {
   return status;
 }
 
-Status UserEmission::EmitPiece(std::string_view message_id, std::string_view text,
-                               std::string_view reasoning) {
-  Emitter* emitter;
-  {
-    MutexLock lock(mutex_);
-    if (emitter_ == nullptr || busy_) {
-      return Status(StatusCode::kCancelled, "the run no longer waits for this node");
-    }
-    busy_ = true;
-    emitter = emitter_;
-  }
-  Status status = emitter->EmitPiece(message_id, text, reasoning);
-  {
-    MutexLock lock(mutex_);
-    busy_ = false;
-  }
-  idle_.Notify();
-  return status;
-}
-
-void UserEmission::Close() {
-  for (;;) {
-    {
-      MutexLock lock(mutex_);
-      emitter_ = nullptr;
-      if (!busy_) return;
-    }
-    idle_.Wait(nullptr, kNoDeadline);
-  }
-}
-
 }  // namespace agent_graph::run

@@ -1,15 +1,12 @@
 // Passes the events of a run to its sink.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "base/mutex.h"
 #include "base/status.h"
 #include "run/run_sink.h"
 #include "runtime/cancellation.h"
-#include "runtime/signal.h"
 
 namespace agent_graph::run {
 
@@ -53,23 +50,6 @@ class Emitter {
   uint64_t thread_bytes_ = 0;
   uint64_t reply_bytes_ = 0;  // bytes of replies that are not part of the thread yet
   uint64_t reported_reply_bytes_ = 0;
-};
-
-// Gives a user function on another thread access to the emitter until the run stops waiting for
-// that function. Thread-safe.
-class UserEmission {
- public:
-  explicit UserEmission(Emitter& emitter) : emitter_(&emitter) {}
-
-  Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
-  // Called by the run's fiber: later calls of EmitPiece fail. Waits for one in progress.
-  void Close();
-
- private:
-  Mutex mutex_;
-  Emitter* emitter_ AG_GUARDED_BY(mutex_);  // null once closed
-  bool busy_ AG_GUARDED_BY(mutex_) = false;
-  runtime::Signal idle_;
 };
 
 }  // namespace agent_graph::run

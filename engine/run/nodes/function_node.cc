@@ -46,7 +46,7 @@ Status Describe(const Status& failure, const std::string& name, const graph::Fun
 Result<NodeResult> CallFunction(const NodeRun& run, const graph::FunctionNode& node) {
   const std::string& name = run.node.name;
   const Deadline deadline = run.environment->DeadlineOf(node.timeout);
-  auto emission = std::make_shared<UserEmission>(run.emitter);
+  auto emission = std::make_shared<UserEmission>(run);
   auto call = std::make_shared<FunctionCall>();
   call->environment = run.environment;
   call->state = run.thread.shared_state();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "agent_graph/node.h"
 #include "base/status.h"
@@ -22,8 +24,10 @@ struct NodeRun {
   WorkingThread& thread;  // to read the state; the loop applies the result
   Emitter& emitter;
   RunLog& log;
-  OpenInputs* inputs = nullptr;        // the calls that wait for the user; null: no call can ask
-  int64_t step = 0;                    // number of nodes executed before
+  OpenInputs* inputs = nullptr;  // the calls that wait for the user; null: no call can ask
+  int64_t step = 0;              // number of nodes executed before
+  // Index in the thread's log of the run's first entry; nullopt: nothing is stored, or not known.
+  std::optional<uint64_t> log_begin = {};
   const LostCalls* earlier = nullptr;  // tool calls of earlier attempts; null: the first attempt
   // Id of the message that the node streams; empty: it chooses one. Set if StreamsOneMessage.
   std::string message_id = {};

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "run/context/metered_model.h"
 #include "run/context/model_conversation.h"
+#include "run/nodes/model_call_entry.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 
@@ -87,11 +88,16 @@ Result<models::ModelReply> FunctionContext::Generate(const ModelCall& call,
     if (!call.stream) return Status::Ok();
     return emission_->EmitPiece(message_id, delta.text, delta.reasoning);
   };
+  const int64_t started_micros = UnixMicros();
+  MeteredReply metered{Status(StatusCode::kModel, "the model call failed")};
   try {
-    return run::CallModel(*environment_, call.model, std::move(request), on_delta).reply;
+    metered = run::CallModel(*environment_, call.model, std::move(request), on_delta);
   } catch (const std::exception& failure) {
-    return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
+    metered.reply = Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
   }
+  emission_->LogModelCall(
+      ModelCallEntry(node_, call.model, message_id, metered, UnixMicros() - started_micros));
+  return std::move(metered.reply);
 }
 
 void FunctionContext::Log(LogLevel level, std::string_view text) {

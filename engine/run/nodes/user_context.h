@@ -8,8 +8,8 @@
 #include "agent_graph/run_context.h"
 #include "agent_graph/tool.h"
 #include "models/model.h"
-#include "run/nodes/emitter.h"
 #include "run/nodes/memory_access.h"
+#include "run/nodes/user_emission.h"
 #include "run/run_environment.h"
 #include "tools/call/engine_tool_context.h"
 

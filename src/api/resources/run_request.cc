@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "graph/compiled_graph.h"
+#include "run/host/direct_sink.h"
+#include "run/host/run_host.h"
 #include "run/loop/runner.h"
 
 namespace agent_graph::api {
@@ -158,8 +160,12 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest reques
                                  const runtime::Cancellation& cancellation, run::RunSink& sink) {
   // Frees the parsed body before a run that may be long. The run counts its own memory.
   context.SetBody(json::object(), 0);
+  run::RunHost* const host = context.api().host;
+  std::optional<run::DirectSink> shown;  // to those that follow the run
+  if (host != nullptr && !request.transient) shown.emplace(sink, host->local());
+  run::RunSink& receiver = shown ? static_cast<run::RunSink&>(*shown) : sink;
   Result<run::RunOutcome> outcome =
-      context.api().runner->Execute(std::move(request), cancellation, sink);
+      context.api().runner->Execute(std::move(request), cancellation, receiver);
   if (outcome.ok()) context.exchange().CountRun(CountedAs(*outcome, cancellation.reason()));
   return outcome;
 }

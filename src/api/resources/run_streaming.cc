@@ -1,9 +1,12 @@
 #include "api/resources/run_streaming.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "api/resources/run_record.h"
 #include "api/stream/line_reader.h"
+#include "base/ids.h"
 #include "base/percent_encoding.h"
 #include "run/host/run_host.h"
 #include "state/service.h"
@@ -13,6 +16,7 @@ namespace {
 
 // A reader that takes nothing for so long loses its connection; it can come back with its cursor.
 constexpr std::chrono::seconds kReaderWaitMax{60};
+constexpr auto kRandomMax = static_cast<double>(std::numeric_limits<uint64_t>::max());
 
 class HttpReader : public LineReader {
  public:
@@ -62,11 +66,13 @@ RunFollower MakeFollower(HandlerContext& context, const RunName& run,
                          const runtime::Cancellation& cancellation) {
   LiveRuns runs;
   if (run::RunHost* host = context.api().host; host != nullptr) {
-    runs.here = [host, run] { return host->Find(run.thread_id, run.run_id); };
+    runs.here = [host, run] { return host->local().Find(run.thread_id, run.run_id); };
     runs.elsewhere = [host, run](uint64_t thread_number) {
       return host->remote().Join(run.thread_id, thread_number, run.run_id);
     };
-    runs.leaves = [host] { return host->leaves(); };
+    // Readers that go at different times do not all come to the next worker at once.
+    const double share = static_cast<double>(RandomUint64()) / kRandomMax;
+    runs.leave_time = [host, share] { return host->LeaveTime(share); };
   }
   return RunFollower(context.state(), std::move(runs),
                      {context.caller().scope, run.thread_id, run.run_id}, options, cancellation);

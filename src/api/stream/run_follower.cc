@@ -128,10 +128,10 @@ std::shared_ptr<const run::LiveRun> RunFollower::FindLive() const {
 
 Status RunFollower::FollowNext() {
   if (const auto live = FindLive(); live != nullptr) return FollowLive(live);
-  if (runs_.leaves && runs_.leaves()) return Status(StatusCode::kCancelled, "the worker leaves");
-  // Only accepted runs have pieces that can be followed.
-  const bool has_pieces = record_.accepted && !state::HasEnded(record_.state);
-  if (!runs_.elsewhere || !has_pieces) return ReadLog(UntilBeat());
+  if (runs_.leave_time && MonotonicClock::now() >= runs_.leave_time()) {
+    return Status(StatusCode::kCancelled, "the worker leaves");
+  }
+  if (!runs_.elsewhere || state::HasEnded(record_.state)) return ReadLog(UntilLook());
   return FollowRemote();
 }
 
@@ -154,7 +154,7 @@ Status RunFollower::FollowLive(const std::shared_ptr<const run::LiveRun>& live) 
   run::LiveRun::View view;
   AG_ASSIGN_OR_RETURN(const bool shown, ShowView(*live, view));
   if (view.ended) left_ = live;
-  if (!shown) return ReadLog(view.ended ? UntilBeat() : kCatchUpWait);
+  if (!shown) return ReadLog(view.ended ? UntilLook() : kCatchUpWait);
   const Status waited = live->Await(view.version, cancellation_, next_beat_);
   if (waited.code() != StatusCode::kDeadlineExceeded) return waited;
   // The thread may have been deleted, or the run granted to another worker.
@@ -165,10 +165,10 @@ Status RunFollower::FollowRemote() {
   if (remote_ == nullptr) remote_ = runs_.elsewhere(record_.thread_number);
   run::LiveRun::View view;
   AG_ASSIGN_OR_RETURN(const bool shown, ShowView(remote_->live(), view));
-  if (!shown) return ReadLog(view.ended ? UntilBeat() : kCatchUpWait);
-  const Status waited = remote_->Await(view.version, followed_.scope, cancellation_, next_beat_);
+  if (!shown) return ReadLog(view.ended ? UntilLook() : kCatchUpWait);
+  const Status waited = remote_->Await(view.version, followed_.scope, cancellation_, NextLook());
   // During an upgrade, a state server that knows no pieces serves the log.
-  return waited.code() == StatusCode::kUnavailable ? ReadLog(UntilBeat()) : waited;
+  return waited.code() == StatusCode::kUnavailable ? ReadLog(UntilLook()) : waited;
 }
 
 Status RunFollower::ReadLog(std::chrono::milliseconds wait) {
@@ -203,9 +203,13 @@ Status RunFollower::BeatIfDue() {
   return reader_->OnIdle();
 }
 
-std::chrono::milliseconds RunFollower::UntilBeat() const {
+Deadline RunFollower::NextLook() const {
+  return runs_.leave_time ? std::min(next_beat_, runs_.leave_time()) : next_beat_;
+}
+
+std::chrono::milliseconds RunFollower::UntilLook() const {
   // Rounded up, so that the wait does not end just before the heartbeat is due.
-  return std::chrono::ceil<std::chrono::milliseconds>(next_beat_ - MonotonicClock::now());
+  return std::chrono::ceil<std::chrono::milliseconds>(NextLook() - MonotonicClock::now());
 }
 
 std::string RunFollower::CursorAt(uint64_t index, uint64_t reasoning_bytes,

@@ -37,9 +37,9 @@ struct LiveRuns {
   std::function<std::shared_ptr<const run::LiveRun>()> here;
   // For a run of another worker.
   std::function<std::shared_ptr<run::RemoteRun>(uint64_t thread_number)> elsewhere;
-  // True when this worker leaves: readers of runs that it does not execute must go, with their
-  // cursors, to another worker.
-  std::function<bool()> leaves;
+  // When this worker leaves: the time at which this reader of a run that is executed elsewhere must
+  // go, with its cursor, to another worker. Before that: kNoDeadline.
+  std::function<Deadline()> leave_time;
 };
 
 struct FollowerOptions {
@@ -85,7 +85,9 @@ class RunFollower {
   Status ReadLog(std::chrono::milliseconds wait);
   Status AwaitRetry(Status failure);
   Status BeatIfDue();
-  std::chrono::milliseconds UntilBeat() const;
+  // When the follower looks around, whatever it waits for.
+  Deadline NextLook() const;
+  std::chrono::milliseconds UntilLook() const;
 
   Status ShowEntry(const state::IndexedEntry& indexed);
   Status ShowEvent(const run::RunEvent& event, const EventPlace& place);

@@ -98,9 +98,9 @@ TEST_F(RunHostTest, FollowersSeeTheMessageInProgress) {
   MakeHost();
   host_->Execute(Granted("t1"));
   waits.get_future().wait();
-  EXPECT_EQ(host_->Find("t2", "r1"), nullptr);
-  EXPECT_EQ(host_->Find("t1", "r2"), nullptr);
-  const std::shared_ptr<LiveRun> live = host_->Find("t1", "r1");
+  EXPECT_EQ(host_->local().Find("t2", "r1"), nullptr);
+  EXPECT_EQ(host_->local().Find("t1", "r2"), nullptr);
+  const std::shared_ptr<LiveRun> live = host_->local().Find("t1", "r1");
   ASSERT_NE(live, nullptr);
   const LiveRun::View view = live->Read("", 0, 0);
   ASSERT_TRUE(view.partial);
@@ -142,11 +142,24 @@ TEST_F(RunHostTest, ARequestThatCannotBeAuthorizedBecauseItIsDamagedEnds) {
   EXPECT_EQ(finished_.reason, "DATA_LOSS");
 }
 
+TEST_F(RunHostTest, FollowersGoOneAfterTheOtherWhenItLeaves) {
+  AddOneNode(Say("ok"));
+  MakeHost();
+  EXPECT_EQ(host_->LeaveTime(0.5), kNoDeadline);
+  const auto before = MonotonicClock::now();
+  host_->Leave(std::chrono::seconds(100));
+  host_->HandOver();
+  EXPECT_GE(host_->LeaveTime(0), before);
+  EXPECT_EQ(host_->LeaveTime(0.5) - host_->LeaveTime(0), std::chrono::seconds(50));
+  EXPECT_EQ(host_->LeaveTime(1) - host_->LeaveTime(0), std::chrono::seconds(100));
+  Finish();
+}
+
 TEST_F(RunHostTest, ARunIsGivenBackIfNothingCanBeDecidedNow) {
   AddOneNode(Say("ok"));
   host_options_.authorize = [](const RunRequest&, const auto&) { return Unavailable("no answer"); };
   // The grant is the lease, which the fake has only of runs that have begun.
-  EXPECT_CALL(state_, HandOverRun("t1", testing::_));
+  EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_));
   MakeHost();
   host_->Execute(Granted("t1"));
   Finish();
@@ -172,12 +185,12 @@ TEST_F(RunHostTest, RunsThatWaitAreGivenBackUnbegun) {
   model_.script = {{.pieces = {"Hi"}, .wait_for_cancel = true}};
   host_options_.runs_max = 1;
   MakeHost();
-  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
-  EXPECT_CALL(state_, HandOverRun("t2", "r1"));
+  EXPECT_CALL(state_, HandOverRun("t1", "r1", testing::_));
+  EXPECT_CALL(state_, HandOverRun("t2", "r1", testing::_));
   host_->Execute(Granted("t1"));
   host_->Execute(Granted("t2"));
   waits.get_future().wait();
-  const std::shared_ptr<LiveRun> waiting = host_->Find("t2", "r1");
+  const std::shared_ptr<LiveRun> waiting = host_->local().Find("t2", "r1");
   ASSERT_NE(waiting, nullptr);
   EXPECT_EQ(waiting->Read("", 0, 0).lease_epoch, 0u);
   host_->HandOverNow();
@@ -192,7 +205,7 @@ TEST_F(RunHostTest, LargeRequestsDoNotWait) {
   MakeHost();
   state::GrantedRun large = Granted("t1");
   large.request.resize(65 * 1024 * 1024);
-  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  EXPECT_CALL(state_, HandOverRun("t1", "r1", testing::_));
   host_->Execute(std::move(large));
   Finish();
 }
@@ -201,7 +214,7 @@ TEST_F(RunHostTest, GivesBackRunsThatAreGrantedWhileItLeaves) {
   AddOneNode(Say("ok"));
   MakeHost();
   host_->HandOver();
-  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  EXPECT_CALL(state_, HandOverRun("t1", "r1", testing::_));
   host_->Execute(Granted("t1"));
   Finish();
   EXPECT_TRUE(state_.Kinds("t1").empty());
@@ -213,7 +226,7 @@ TEST_F(RunHostTest, GivesBackARunThatCannotBegin) {
     return Status(StatusCode::kUnavailable, "no answer");
   };
   MakeHost();
-  EXPECT_CALL(state_, HandOverRun("t1", "r1"));
+  EXPECT_CALL(state_, HandOverRun("t1", "r1", testing::_));
   host_->Execute(Granted("t1"));
   Finish();
 }
@@ -271,7 +284,7 @@ TEST_F(RunHostTest, AThreadThatDoesNotFitGoesToAnotherWorker) {
     return Status(StatusCode::kDeadlineExceeded, "no room");
   };
   // The grant is the lease, which the fake has only of runs that have begun.
-  EXPECT_CALL(state_, HandOverRun("t1", testing::_));
+  EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_));
   MakeHost();
   state_.omitted_bytes = 1'000'000;
   host_->Execute(Granted("t1"));

@@ -33,6 +33,18 @@ TEST(RunUsage, AModelCallAndItsMessageCountOnce) {
             R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
 }
 
+TEST(RunUsage, CallsWhoseMessagesComeTogetherCountOnce) {
+  RunUsage usage;
+  for (const char* id : {"m1", "m2"}) {
+    usage.Count(entry::ModelFinished{.reply = entry::ModelFinished::Reply{
+                                         .message_id = id, .input_tokens = 3, .output_tokens = 2}});
+  }
+  usage.Count(MessageWithUsage("m1", "A"));
+  usage.Count(MessageWithUsage("m2", "A"));
+  EXPECT_EQ(usage.model_calls(), 2);
+  EXPECT_EQ(usage.tokens(), 10);
+}
+
 TEST(RunUsage, CostsAndFailedCallsAreAdded) {
   RunUsage usage;
   entry::ModelFinished finished;

@@ -127,6 +127,43 @@ TEST_F(BudgetTest, AFunctionThatCallsAModelCannotHideIt) {
   EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "never mind");
 }
 
+// The worker may die in the function, so the next attempt must know of its calls before it ends.
+TEST_F(BudgetTest, CallsOfAFunctionAreStoredAsTheyEnd) {
+  std::vector<size_t> stored;  // after each call
+  const auto stored_calls = [&] {
+    return static_cast<size_t>(std::ranges::count(state_.Kinds("t1"), "model_finished"));
+  };
+  builder_.AddFunction("A", [&](const State&, RunContext& context) -> NodeResult {
+    for (int i = 0; i < 2; ++i) {
+      context.CallModel({.messages = {Message::User("x")}});
+      stored.push_back(stored_calls());
+    }
+    return Message::Assistant("done");
+  });
+  builder_.AddEdge(START, "A");
+  model_.script = {{.pieces = {"1"}}, {.pieces = {"2"}}};
+  RunRequest request = AskWith(R"({"model_calls":9})");
+  request.accepted = AcceptedRun{.hand_over = std::make_shared<HandOver>(cancellation_)};
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
+  EXPECT_EQ(stored, (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(json::parse(finished_.usage_json).at("model_calls"), 2);
+}
+
+TEST_F(BudgetTest, AFailedCallOfAFunctionIsLogged) {
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    try {
+      context.CallModel({.messages = {Message::User("x")}});
+    } catch (const ModelError&) {
+      return Message::Assistant("never mind");
+    }
+    return Message::Assistant("done");
+  });
+  builder_.AddEdge(START, "A");
+  model_.script = {{.failure = Status(StatusCode::kModel, "no")}};
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
+  EXPECT_EQ(std::ranges::count(state_.Kinds("t1"), "model_failed"), 1);
+}
+
 TEST_F(BudgetTest, AttemptsShareTheBudget) {
   builder_.AddAgent("MAIN", {}).AddEdge(START, "MAIN");
   const auto attempt = [&](bool left) {

@@ -162,7 +162,7 @@ class RunFollowerTest : public testing::Test {
   }
 
   RunFollower Follower(const Lines& lines) {
-    LiveRuns runs{.here = [this] { return live_; }, .elsewhere = {}, .leaves = {}};
+    LiveRuns runs{.here = [this] { return live_; }, .elsewhere = {}, .leave_time = leave_time_};
     if (remote_ != nullptr) {
       runs.elsewhere = [this](uint64_t number) { return remote_->Join("t", number, "r"); };
     }
@@ -185,6 +185,7 @@ class RunFollowerTest : public testing::Test {
   std::shared_ptr<run::LiveRun> live_;
   std::unique_ptr<run::RemoteRuns> remote_;
   std::function<void()> before_read_;
+  std::function<Deadline()> leave_time_;
   FollowerOptions options_{.heartbeat = std::chrono::hours(1),
                            .retry = std::chrono::milliseconds(1)};
   Status last_;
