@@ -4,6 +4,7 @@
 
 #include <agent_graph/json.h>
 #include <arpa/inet.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,15 +37,27 @@ void Report(const std::string& path) {
   close(connection);
 }
 
+void ReportFunction(const std::string& run_id, const std::string& name) {
+  const char* instance = std::getenv("PROVE_INSTANCE");
+  if (instance == nullptr) return;
+  Report("/" + std::string(instance) + "/function/" + run_id + "/" + name);
+}
+
 // Reports, and sets the field that shows that the node has finished.
 ag::NodeFunction Step(std::string name) {
   return [name](const ag::State&, ag::RunContext& context) -> ag::NodeResult {
-    const char* instance = std::getenv("PROVE_INSTANCE");
-    if (instance != nullptr) {
-      Report("/" + std::string(instance) + "/function/" + context.run_id() + "/" + name);
-    }
+    ReportFunction(context.run_id(), name);
     return ag::NodeResult().Set("steps", context.run_id() + "/" + name);
   };
+}
+
+// Ends its worker, each time, if the user asks for it.
+ag::NodeResult Plan(const ag::State& state, ag::RunContext& context) {
+  if (state.LastUserText().find("kind=poison") != std::string::npos) {
+    ReportFunction(context.run_id(), "POISON");
+    kill(getpid(), SIGKILL);
+  }
+  return Step("PLAN")(state, context);
 }
 
 ag::NodeResult Ask(const ag::State& state, ag::RunContext& context) {
@@ -79,7 +92,7 @@ void AddTools(ag::GraphBuilder& graph) {
 void Build(ag::GraphBuilder& graph) {
   graph.AddField({.name = "steps", .reducer = ag::Reducer::kAppend});
   graph.AddField({.name = "verdict"});
-  graph.AddFunction("PLAN", Step("PLAN"));
+  graph.AddFunction("PLAN", Plan);
   graph.AddAgent("MAIN", {.model = "main", .tool_node = "TOOLS"});
   AddTools(graph);
   ag::GraphBuilder team;

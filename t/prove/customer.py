@@ -10,6 +10,7 @@ import laws
 
 KINDS = ("tools", "numbered", "text", "ask", "remote")
 _RUN_SECONDS_MAX = 240
+_GUILTY_SHARE = 0.01  # of runs that end their workers
 
 
 class Seen:
@@ -77,6 +78,10 @@ class Run:
     def text(self):
         return f"run={self.tag} kind={self.kind} pace={self.pace}"
 
+    @property
+    def question(self):
+        return {"role": "user", "content": [{"type": "text", "text": self.text}]}
+
     def body(self, messages):
         return {"messages": messages,
                 "config": {"thread_id": self.thread_id, "run_id": self.run_id}}
@@ -94,30 +99,45 @@ class Customer:
     async def work(self, stopping):
         """Runs after runs, on a new thread from time to time."""
         thread = turns = 0
-        while not stopping.is_set():
+        sound = True
+        while sound and not stopping.is_set():
+            self._runs += 1
+            number = f"{self._number}n{self._runs}"
+            if self._instance.has_functions and self._chance.random() < _GUILTY_SHARE:
+                run = Run(self._instance, number, "poison", f"c{self._number}p{self._runs}", 0.001)
+                sound = await self._watch(run, self._live_guilty(run))
+                continue
             if self._chance.random() < 0.3:
                 thread, turns = thread + 1, 0
             turns += 1
-            self._runs += 1
-            number = f"{self._number}n{self._runs}"
             kind = self._chance.choice(KINDS)
             # Some runs are slow enough that a reload has to hand them over.
             pace = 0.35 if self._chance.random() < 0.04 else self._chance.choice((0.001, 0.004))
             run = Run(self._instance, number, kind, f"c{self._number}t{thread}", pace)
             run.turn = turns
-            self._book.begun(run)
-            try:
-                await asyncio.wait_for(self._live(run), _RUN_SECONDS_MAX)
-            except asyncio.TimeoutError:
-                self._book.violate("3 every accepted run ends", f"{run.path} ({kind}) did not")
-                return
-            except AssertionError as failure:
-                self._book.violate("3 every accepted run ends", f"{run.path}: {failure}")
-                return
+            sound = await self._watch(run, self._live(run))
+
+    async def _watch(self, run, life):
+        self._book.begun(run)
+        try:
+            await asyncio.wait_for(life, _RUN_SECONDS_MAX)
+            return True
+        except asyncio.TimeoutError:
+            self._book.violate("3 every accepted run ends", f"{run.path} ({run.kind}) did not")
+        except AssertionError as failure:
+            self._book.violate("3 every accepted run ends", f"{run.path}: {failure}")
+        return False
+
+    async def _live_guilty(self, run):
+        """Its function ends its worker each time; readers get the end of the run."""
+        await self._start(run, [run.question])
+        await self._read(run)
+        record = (await fetch_surely(self._instance.port, "GET", run.path)).data
+        crashes = self._instance.crashes_in_function[run.run_id]
+        laws.check_guilty(self._book, run, record, crashes)
 
     async def _live(self, run):
-        message = {"role": "user", "content": [{"type": "text", "text": run.text}]}
-        await self._start(run, [message])
+        await self._start(run, [run.question])
         await self._read(run)
         last = run
         if run.seen.done[0].get("outcome") == "interrupted":

@@ -59,8 +59,7 @@ class FrozenInstance(Instance):
         self.struck["a worker stands still", "model asked"] += 1
 
     async def _accept(self, run, prefix=""):
-        message = {"role": "user", "content": [{"type": "text", "text": run.text}]}
-        await fetch_surely(self.port, "POST", prefix + "/v1/graph/runs", run.body([message]),
+        await fetch_surely(self.port, "POST", prefix + "/v1/graph/runs", run.body([run.question]),
                            accept=(202,))
 
     async def _check(self, book, first, second):

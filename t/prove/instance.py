@@ -11,6 +11,8 @@ import time
 from harness import environment
 from harness.service import Service
 
+from outside import OWN_CRASH
+
 # Where a fault can strike. `between` is any moment.
 POINTS = ("model asked", "mid delta", "after deltas", "model answered", "before effect",
           "after effect", "after result", "in function", "accepted", "entry read", "between")
@@ -18,6 +20,8 @@ POINTS = ("model asked", "mid delta", "after deltas", "model answered", "before 
 FAULTS = {"worker": 44, "any worker": 10, "state server": 16, "worker, then state server": 14,
           "state server, then worker": 6, "reload": 4, "reload, then state server": 3,
           "all of nginx": 2, "quit and start": 1}
+
+OWN_FAULT = "a run ends its worker"
 
 # How long a fault waits for work, and then for its point.
 _PROGRESS_SECONDS = 2
@@ -51,6 +55,7 @@ class Instance:
         self._wanted_points = 10
         self._restarting = False
         self._hunt = None
+        self.has_functions = compiled
         self.kills = 0  # processes; all of nginx counts once
         self.struck = collections.Counter()  # by fault and point
         self.crashes_in_function = collections.Counter()  # by run
@@ -98,6 +103,11 @@ class Instance:
 
     async def point(self, point, port):
         """Called at each point; strikes there if it is the next place to strike at."""
+        if point == OWN_CRASH:
+            self._note_crash()
+            self.kills += 1
+            self.struck[OWN_FAULT, "in function"] += 1
+            return
         now = time.monotonic()
         self._passed += port is not None
         if self._hunt is None or self._restarting or now < self._next_strike:

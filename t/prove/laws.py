@@ -19,7 +19,7 @@ LAWS = ("1 state is the fold of the log", "2 a stream is a view of the log",
         "6 no false poison")
 _FOLD, _VIEW, _ENDS, _ONE, _ONCE, _POISON = LAWS
 _DIGITS_OF_NUMBER = 13
-_CRASHES_TO_POISON = 3  # the first makes it a suspect, two more alone end it
+CRASHES_TO_POISON = 3  # the first makes it a suspect, two more alone end it
 
 
 def text_of(message):
@@ -83,8 +83,18 @@ async def check(book, run, last):
 def _check_poison(book, run):
     crashes = run.instance.crashes_in_function[run.run_id]
     book.poisoned += 1
-    book.expect(_POISON, crashes >= _CRASHES_TO_POISON,
+    book.expect(_POISON, crashes >= CRASHES_TO_POISON,
                 f"{run.path} is poisoned after {crashes} crashes in its functions")
+
+
+def check_guilty(book, run, record, crashes):
+    """A run whose own function ends its worker each time."""
+    book.poisoned += 1
+    book.finished += 1
+    book.expect(_POISON, (record["status"], record["reason"]) == ("error", "poisoned"),
+                f"{run.path} ends its workers and is {record['status']} ({record['reason']})")
+    book.expect(_POISON, crashes >= CRASHES_TO_POISON,
+                f"{run.path} is poisoned after {crashes} crashes")
 
 
 async def _turn(port, run):

@@ -10,6 +10,8 @@ import re
 from harness.ports import free_port
 
 WORDS = 8
+# No place for a fault: the run itself is about to end its worker.
+OWN_CRASH = "own crash"
 _TAG = re.compile(r"run=(\S+) kind=(\S+) pace=([0-9.]+)")
 
 
@@ -39,6 +41,7 @@ class Outside:
         self.keys = collections.defaultdict(set)
         self.functions = collections.Counter()  # executions by run and node
         self.in_functions = collections.Counter()  # runs inside of a function now, by run
+        self.function_ports = {}  # of the latest execution, by run
         self.models_asked = 0
 
     async def start(self):
@@ -102,8 +105,11 @@ class Outside:
     async def _function(self, writer, instance, port, run, node):
         self.functions[run, node] += 1
         self.in_functions[run] += 1
+        self.function_ports[run] = port
         try:
-            await self._strike(instance, "in function", port)
+            # The answer to this one is its end, and that of its worker.
+            point = OWN_CRASH if node == "POISON" else "in function"
+            await self._strike(instance, point, port)
             await self._reply(writer, {})
         finally:
             self.in_functions[run] -= 1

@@ -25,8 +25,9 @@ from harness.ports import release_ports  # noqa: E402
 import laws  # noqa: E402
 from customer import Customer  # noqa: E402
 from frozen import FrozenInstance  # noqa: E402
-from instance import FAULTS, POINTS, Instance  # noqa: E402
+from instance import FAULTS, OWN_FAULT, POINTS, Instance  # noqa: E402
 from outside import Outside  # noqa: E402
+from poison import PoisonInstance  # noqa: E402
 
 _SETTLE_SECONDS = 240
 
@@ -66,8 +67,9 @@ class Proof:
     async def run(self):
         await self.world.start()
         instances = list(self.instances.values())
-        frozen = FrozenInstance(self._directory, self.world)
-        self.instances[frozen.name] = frozen
+        scenarios = [FrozenInstance(self._directory, self.world),
+                     PoisonInstance(self._directory, self.world)]
+        self.instances |= {instance.name: instance for instance in scenarios}
         await asyncio.gather(*(instance.start() for instance in instances))
         stopping = asyncio.Event()
         customers = [
@@ -77,7 +79,7 @@ class Proof:
             for instance in instances
             for number in range(self.options.customers)
         ]
-        customers.append(asyncio.ensure_future(frozen.scenario(self.book)))
+        customers += [asyncio.ensure_future(one.scenario(self.book)) for one in scenarios]
         began = time.monotonic()
         for instance in instances:
             instance.begin_faults()
@@ -115,7 +117,7 @@ class Proof:
         rows += [(f"at: {point}", sum(n for (_, at), n in struck.items() if at == point))
                  for point in POINTS]
         rows += [(f"fault: {fault}", sum(n for (what, _), n in struck.items() if what == fault))
-                 for fault in (*FAULTS, "a worker stands still")]
+                 for fault in (*FAULTS, OWN_FAULT, "a worker stands still")]
         rows += [(f"law {law}", f"{count} checks, "
                   f"{sum(1 for broken, _ in book.violations if broken == law)} violations")
                  for law, count in book.checks.items()]

@@ -3,7 +3,7 @@
 #include "prove/simulation/trace.h"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -118,13 +118,11 @@ std::vector<std::string> Server::Write(bool may_crash) {
   return changed;
 }
 
-// A connection is read to its end before the next one of the same client.
+// Also of a client that has another connection by now: that may be read first.
 std::vector<WirePtr> Server::ReadyWires() const {
   std::vector<WirePtr> ready;
-  std::set<std::string> clients;
-  for (const WirePtr& wire : wires_) {
-    if (clients.insert(wire->client).second && !wire->up.empty()) ready.push_back(wire);
-  }
+  std::ranges::copy_if(wires_, std::back_inserter(ready),
+                       [](const WirePtr& wire) { return !wire->up.empty(); });
   return ready;
 }
 
@@ -146,13 +144,13 @@ void Server::Execute(const WirePtr& wire, Frame frame) {
       std::erase(wires_, wire);
       break;
     case Frame::Kind::kLeave:
-      store_->Leave(wire->client);
+      store_->Leave(wire->client, wire->id);
       break;
     case Frame::Kind::kPong:
-      store_->Hear(wire->client);
+      store_->Hear(wire->client, wire->id);
       break;
     case Frame::Kind::kRefuseGrants:
-      store_->RefuseGrants(wire->client);
+      store_->RefuseGrants(wire->client, wire->id);
       break;
     case Frame::Kind::kRequest:
       Apply(wire, frame);
