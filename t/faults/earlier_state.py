@@ -1,10 +1,13 @@
 """Makes the kept samples of stored state that test_earlier_state.py opens.
 
-    python3 t/faults/earlier_state.py NAME     writes t/faults/earlier_state/NAME
+    python3 t/faults/earlier_state.py NAME [AGENT_GRAPH_BUILD]     writes t/faults/earlier_state/NAME
 
 Run it before a release that changes rows of the state. A sample is never made again: it is what a
 version has written. It has a finished thread, a paused thread, a run that was in progress when all of
-nginx was killed, and an accepted run that waited for it. Nothing in it depends on the time of day."""
+nginx was killed, and an accepted run that waited for it. Nothing in it depends on the time of day.
+
+BEFORE_RUNS is what a build has written that kept no records of runs and accepted none; its entries of
+the log do not have the values of fields. There the run in progress is that of a connected client."""
 
 import json
 import pathlib
@@ -19,6 +22,7 @@ from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.service import Service, invocation  # noqa: E402
 
 SAMPLES = pathlib.Path(__file__).resolve().parent / "earlier_state"
+BEFORE_RUNS = "0.2.0-before-runs"
 GRAPH = {
     "app": {
         "nodes": [
@@ -37,17 +41,20 @@ GRAPH = {
 }
 
 
-def make_service(directory, provider):
+def make_service(directory, provider, **other):
     """A service of the sample's graph, not started."""
     models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
-    # Without a recovery the run in progress is not continued, however old the sample is.
-    settings = {"agent": "sample.json:app", "models": models, "recovery": None}
+    settings = {"agent": "sample.json:app", "models": models} | other
     service = Service(directory, settings, workers=2, location="agent_graph_run_timeout 3650d;")
     service.write("sample.json", json.dumps(GRAPH))
     return service
 
 
-def _fill(service, provider):
+# Without it the run in progress would be continued, or not, depending on the age of the sample.
+NO_RECOVERY = {"recovery": None}
+
+
+def _fill(service, provider, accepts):
     provider.open_gate()
     finished = invocation("hello", config={"thread_id": "finished", "run_id": "r1"})
     assert service.post("/v1/graph/invoke", finished).status == 200
@@ -55,6 +62,9 @@ def _fill(service, provider):
     assert service.post("/v1/graph/invoke", paused).status == 200
     provider.close_gate()
     begun = invocation("slowly", config={"thread_id": "begun", "run_id": "r2"})
+    if not accepts:
+        service.connect().request("POST", "/v1/graph/stream", [], begun)
+        return provider.wait_for_waiting(1)
     assert service.post("/v1/graph/runs", begun).status == 202
     provider.wait_for_waiting(1)
     waiting = invocation("later", config={"thread_id": "begun", "run_id": "r3"})
@@ -64,13 +74,14 @@ def _fill(service, provider):
 def main():
     processes.adopt_orphans()
     target = SAMPLES / sys.argv[1]
+    accepts = target.name != BEFORE_RUNS
     provider = GatedProvider()
     with tempfile.TemporaryDirectory(prefix="agent-graph-sample-") as directory:
         path = pathlib.Path(directory)
         path.chmod(0o755)
-        service = make_service(path / "nginx", provider)
+        service = make_service(path / "nginx", provider, **(NO_RECOVERY if accepts else {}))
         service.start()
-        _fill(service, provider)
+        _fill(service, provider, accepts)
         service.kill_all()
         target.mkdir(parents=True)
         for file in sorted((service.directory / "state" / "test" / "db").iterdir()):

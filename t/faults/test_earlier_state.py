@@ -6,18 +6,27 @@ import shutil
 
 import pytest
 
-from earlier_state import SAMPLES, make_service
+from earlier_state import BEFORE_RUNS, NO_RECOVERY, SAMPLES, make_service
+from harness.admin import admin, state_of
 from harness.messages import texts
 from harness.nginx import WORKER_USER
+from harness.stream import is_done
+
+_NAMES = sorted(path.name for path in SAMPLES.iterdir())
 
 
-@pytest.fixture(params=sorted(path.name for path in SAMPLES.iterdir()))
-def service(request, directory, instances, gated_provider):
+@pytest.fixture(params=_NAMES)
+def sample(request):
+    return request.param
+
+
+@pytest.fixture
+def service(sample, directory, instances, gated_provider):
     gated_provider.open_gate()
-    found = make_service(directory / "nginx", gated_provider)
+    found = make_service(directory / "nginx", gated_provider, **NO_RECOVERY)
     instances.append(found)
     state = found.directory / "state" / "test"
-    shutil.copytree(SAMPLES / request.param, state / "db")
+    shutil.copytree(SAMPLES / sample, state / "db")
     _give_to_workers(state)
     return found.start()
 
@@ -51,8 +60,29 @@ def test_its_paused_thread_resumes(service):
     assert data["state"]["visits"] == ["FIRST", "SECOND"]
 
 
-def test_its_runs_end(service, gated_provider):
-    """The run in progress keeps what its first node did; the run that waited for it is executed."""
+def test_its_run_in_progress_ends(service, sample):
+    """It keeps what its first node did, but for a field whose value is not in the log."""
+    before_runs = sample == BEFORE_RUNS
+    reply = service.invoke("again", config={"thread_id": "begun"}, response_granularity="full")
+    assert reply.status == 200, reply.text
+    visits = reply.json()["data"]["state"]["visits"]
+    assert visits == ["FIRST"] * (1 if before_runs else 3)
+    assert _messages(service, "begun")[:2] == ["slowly", "first"]
+    record = service.get("/v1/threads/begun/runs/r2").json()["data"]
+    assert (record["status"], record["reason"]) == ("error", "worker_lost")
+    stream = service.get("/v1/threads/begun/runs/r2/stream", headers={"Accept": "application/x-ndjson"})
+    assert stream.status == 200 and is_done(stream.lines()[-1])
+
+
+def test_its_rows_are_verified(service):
+    for thread in ("finished", "paused", "begun"):
+        assert service.get(f"/v1/threads/{thread}/runs").status == 200
+    assert "3 threads, 0 memories, 0 problems" in admin("verify", state_of(service))
+
+
+@pytest.mark.parametrize("sample", [name for name in _NAMES if name != BEFORE_RUNS])
+def test_its_accepted_run_is_executed(service, gated_provider):
+    """It waited for the run that was in progress."""
     reply = service.get("/v1/threads/begun/runs/r3/wait")
     assert reply.status == 200, reply.text
     assert _messages(service, "begun") == ["slowly", "first", "later", "first", gated_provider.text]
