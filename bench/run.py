@@ -99,10 +99,10 @@ def private_kib(pids):
     return total
 
 
-async def memory_of_open_streams(nginx, count):
+async def memory_of_open_streams(nginx, count, path="/slow/v1/graph/stream"):
     before = private_kib(nginx.workers())
     body = BODY.encode()
-    head = (f"POST /slow/v1/graph/stream HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json"
+    head = (f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json"
             f"\r\nContent-Length: {len(body)}\r\n\r\n").encode()
 
     async def open_stream():

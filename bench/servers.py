@@ -99,8 +99,9 @@ http {{
 class Nginx:
     """nginx with the module: the services under test, `return 200` and `proxy_pass`."""
 
-    def __init__(self, build, directory, port):
+    def __init__(self, build, directory, port, provider_port=None):
         self.build, self.directory, self.port = build, directory, port
+        self.provider_port = provider_port or port + 1
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
         for model in ("fast", "slow"):
             (directory / f"{model}_agent.json").write_text(json.dumps({"app": {
@@ -109,7 +110,9 @@ class Nginx:
         for name, checkpointer, agent in (("plain", "none", "graph.so:app"),
                                           ("durable", "leveldb", "graph.so:app"),
                                           ("model", "none", "fast_agent.json:app"),
-                                          ("slow", "none", "slow_agent.json:app")):
+                                          ("slow", "none", "slow_agent.json:app"),
+                                          ("stored", "leveldb", "fast_agent.json:app"),
+                                          ("dripped", "leveldb", "slow_agent.json:app")):
             (directory / f"{name}.json").write_text(json.dumps({
                 "agent": agent, "checkpointer": {"type": checkpointer},
                 "store": "leveldb" if checkpointer == "leveldb" else None,
@@ -121,7 +124,9 @@ class Nginx:
     agent_graph_service durable {directory}/durable.json state={directory}/state-durable;
     agent_graph_service model {directory}/model.json state={directory}/state-model;
     agent_graph_service slow {directory}/slow.json state={directory}/state-slow;
-    upstream provider {{ server 127.0.0.1:{self.port + 1}; keepalive 64; }}
+    agent_graph_service stored {directory}/stored.json state={directory}/state-stored;
+    agent_graph_service dripped {directory}/dripped.json state={directory}/state-dripped;
+    upstream provider {{ server 127.0.0.1:{self.provider_port}; keepalive 64; }}
     server {{
         listen 127.0.0.1:{self.port};
         location = /return {{ return 200 "{{}}"; }}
@@ -129,6 +134,8 @@ class Nginx:
         location /durable/ {{ agent_graph durable; }}
         location /model/ {{ agent_graph model; }}
         location /slow/ {{ agent_graph slow; }}
+        location /stored/ {{ agent_graph stored; }}
+        location /dripped/ {{ agent_graph dripped; }}
         location /proxied/ {{
             proxy_pass http://provider/provider/;
             proxy_http_version 1.1;
@@ -141,7 +148,7 @@ class Nginx:
 
     def model(self, path):
         return {"provider": "openai", "model": "bench", "api_key": "none",
-                "base_url": f"http://127.0.0.1:{self.port + 1}/{path}"}
+                "base_url": f"http://127.0.0.1:{self.provider_port}/{path}"}
 
     def __enter__(self):
         self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",

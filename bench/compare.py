@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Compares two builds of the module, such as those of a commit and its parent: what do requests cost?
+
+Usage: bench/compare.py BASE HEAD [--rounds N] [--seconds N]
+
+BASE and HEAD are build directories with the target `benchmarks`. One nginx of each runs at the same
+time, and the measurements alternate, so that other load on the machine meets both. Prints for each
+measurement the median of HEAD / BASE over all rounds. Exits with 1 if HEAD is worse by more than 5 %.
+Requests per second are shown only: they depend on the client, too, and CPU time does not.
+"""
+import argparse
+import asyncio
+import contextlib
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import run
+from servers import BODY, TOKENS, Nginx, Provider, canned_reply
+
+WORSE_MAX = 1.05
+INVOKE, STREAM, SLOW = "/durable/v1/graph/invoke", "/stored/v1/graph/stream", "/dripped/v1/graph/stream"
+FIRST_TOKENS = 200  # in one round
+OPEN_STREAMS = 500
+
+
+class Ratios:
+    """Of one measurement, over the rounds."""
+
+    def __init__(self, name, bounded=True):
+        self.name = name
+        self.bounded = bounded
+        self.pairs = []
+
+    def add(self, base, head):
+        self.pairs.append((base, head))
+
+    @property
+    def median(self):
+        return statistics.median(head / base for base, head in self.pairs)
+
+    @property
+    def is_worse(self):
+        return self.bounded and self.median > WORSE_MAX
+
+    def line(self):
+        base, head = (statistics.median(column) for column in zip(*self.pairs))
+        verdict = "WORSE" if self.is_worse else "" if self.bounded else "(shown only)"
+        spread = [head / base for base, head in self.pairs]
+        return (f"{self.name:<48}{base:>12,.1f}{head:>12,.1f}   ratio {self.median:5.3f} "
+                f"({min(spread):.3f} to {max(spread):.3f}) {verdict}")
+
+
+def costs(path, connections):
+    return lambda nginx: run.wrk(nginx, path, connections, BODY)
+
+
+def first_token_ms(nginx):
+    times = run.first_byte_times(nginx.port, STREAM, BODY, FIRST_TOKENS)
+    return 1000 * run.percentile(times, 0.5)
+
+
+def open_stream_kib(nginx):
+    return asyncio.run(run.memory_of_open_streams(nginx, OPEN_STREAMS, SLOW))
+
+
+class Comparison:
+    def __init__(self, base, head):
+        self._sides = base, head
+        self.ratios = {}
+
+    def _in_turns(self, measure, round_number):
+        """Each side is the first one in every second round."""
+        order = self._sides if round_number % 2 == 0 else self._sides[::-1]
+        results = {nginx: measure(nginx) for nginx in order}
+        return [results[nginx] for nginx in self._sides]
+
+    def _add(self, name, base, head, **options):
+        self.ratios.setdefault(name, Ratios(name, **options)).add(base, head)
+
+    def run_round(self, number):
+        for what, path, connections in (("invoke, new threads", INVOKE, 64),
+                                        (f"stream of {TOKENS} tokens, new threads", STREAM, 32)):
+            base, head = self._in_turns(costs(path, connections), number)
+            self._add(f"{what}: us of CPU", base.cpu, head.cpu)
+            # The inverse, so that more is worse, as everywhere.
+            self._add(f"{what}: us between requests", 1e6 / base.rate, 1e6 / head.rate, bounded=False)
+        self._add("time to the first token, idle: ms", *self._in_turns(first_token_ms, number))
+
+    def measure_memory(self):
+        """Once: later rounds would find pages that the allocator has kept."""
+        self._add(f"private memory of one of {OPEN_STREAMS} open streams: KiB",
+                  *self._in_turns(open_stream_kib, 0))
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("base", type=pathlib.Path)
+    parser.add_argument("head", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=int, default=run.SECONDS, help="of each measurement with wrk")
+    return parser.parse_args()
+
+
+def _check(build):
+    for name in ("ngx_http_agent_graph_module.so", "bench/graph.so"):
+        if not (build / name).exists():
+            raise SystemExit(f"{build} has no {name}: build the targets `serving` and `benchmarks` there")
+    return build.resolve()
+
+
+def main():
+    options = _options()
+    builds = [_check(build) for build in (options.base, options.head)]
+    run.SECONDS = options.seconds
+    port = 18700 + os.getpid() % 1000 * 3
+    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name, contextlib.ExitStack() as stack:
+        directory = pathlib.Path(name)
+        directory.chmod(0o755)
+        stack.enter_context(Provider(directory, port, *canned_reply()))
+        sides = []
+        for number, build in enumerate(builds):
+            folder = directory / ("base", "head")[number]
+            folder.mkdir()
+            sides.append(stack.enter_context(Nginx(build, folder, port + 1 + number, port)))
+        comparison = Comparison(*sides)
+        comparison.measure_memory()
+        for number in range(options.rounds):
+            comparison.run_round(number)
+    print(f"{'':<48}{'BASE':>12}{'HEAD':>12}   HEAD / BASE, bound {WORSE_MAX}")
+    for ratios in comparison.ratios.values():
+        print(ratios.line())
+    return 1 if any(ratios.is_worse for ratios in comparison.ratios.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
