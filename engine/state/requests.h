@@ -67,6 +67,26 @@ auto Fields(T& s) {
                   s.thread_number, s.log_index);
 }
 
+// Reads a thread's state unless it is large.
+struct GetStateUpToRequest {
+  Scope scope;
+  std::string thread_id;
+  uint64_t bytes_max = 0;  // of the reply; a larger one omits the state
+};
+template <pack::SameAs<GetStateUpToRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.bytes_max);
+}
+
+struct GetStateUpToReply {
+  ThreadState state;
+  uint64_t omitted_bytes = 0;  // size of the state that was omitted; 0: it is there
+};
+template <pack::SameAs<GetStateUpToReply> T>
+auto Fields(T& s) {
+  return std::tie(s.state, s.omitted_bytes);
+}
+
 // An append fenced by the lease: refused with kFenced if the run no longer holds it.
 struct AppendRunRequest {
   std::string thread_id;

@@ -80,6 +80,8 @@ class Service {
   virtual Status DeleteThread(const Scope& scope, const std::string& thread_id) = 0;
   // Returns record, snapshot and working window, and the run in flight if there is one.
   virtual Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) = 0;
+  // The same, if it is not larger than the caller has memory for.
+  virtual Result<GetStateUpToReply> GetStateUpTo(const GetStateUpToRequest& get) = 0;
   // Merges into the state and returns the result. kPermissionDenied for a thread outside the scope.
   virtual Result<ThreadState> PutState(const PutStateRequest& put) = 0;
   // Clears window, summary, custom fields and a pending interrupt; keeps the record and the

@@ -205,6 +205,11 @@ Result<ThreadState> Caller::GetState(const Scope& scope, const std::string& thre
   return Ask<ThreadState>(Operation::kGetState, ThreadRequest{scope, thread_id});
 }
 
+Result<GetStateUpToReply> Caller::GetStateUpTo(const GetStateUpToRequest& get) {
+  AG_RETURN_IF_ERROR(CheckId(get.thread_id, "thread_id"));
+  return Ask<GetStateUpToReply>(Operation::kGetStateUpTo, get);
+}
+
 Result<ThreadState> Caller::PutState(const PutStateRequest& put) {
   AG_RETURN_IF_ERROR(CheckMessageIds(put.thread_id, put.messages));
   AG_RETURN_IF_ERROR(CheckUser(put.user_id));

@@ -48,6 +48,7 @@ class Caller : public Backend {
   Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) override;
   Status DeleteThread(const Scope& scope, const std::string& thread_id) override;
   Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) override;
+  Result<GetStateUpToReply> GetStateUpTo(const GetStateUpToRequest& get) override;
   Result<ThreadState> PutState(const PutStateRequest& put) override;
   Status ClearState(const Scope& scope, const std::string& thread_id) override;
 

@@ -52,6 +52,7 @@ enum class Operation : uint8_t {
   kWatchRun = 44,
   kPublishPiece = 45,  // changes no row
   kGetRunTotals = 46,
+  kGetStateUpTo = 47,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,

@@ -43,6 +43,14 @@ Result<ThreadState> GetState(const DatabaseSnapshot& snapshot, const ThreadReque
   return ReadState(snapshot, body.thread_id, thread);
 }
 
+Result<GetStateUpToReply> GetStateUpTo(const DatabaseSnapshot& snapshot,
+                                       const GetStateUpToRequest& body) {
+  AG_ASSIGN_OR_RETURN(ThreadState state, GetState(snapshot, {body.scope, body.thread_id}));
+  const size_t bytes = pack::ToBytes(state).size();
+  if (bytes <= body.bytes_max) return GetStateUpToReply{.state = std::move(state)};
+  return GetStateUpToReply{.state = {}, .omitted_bytes = bytes};
+}
+
 Result<StoredMessage> GetMessage(const DatabaseSnapshot& snapshot, const MessageRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
   return ReadMessage(snapshot, thread.key(), body.message_id);
@@ -107,6 +115,8 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
       return Run(GetThread, snapshot, unpacker);
     case Operation::kGetState:
       return Run(GetState, snapshot, unpacker);
+    case Operation::kGetStateUpTo:
+      return Run(GetStateUpTo, snapshot, unpacker);
     case Operation::kListMessages:
       return Run(ListMessages, snapshot, unpacker);
     case Operation::kGetMessage:

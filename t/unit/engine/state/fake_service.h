@@ -80,6 +80,11 @@ class FakeService : public Service {
     ON_CALL(*this, GetState).WillByDefault([this](const Scope&, const std::string& thread_id) {
       return FindState(thread_id);
     });
+    ON_CALL(*this, GetStateUpTo)
+        .WillByDefault([this](const GetStateUpToRequest& get) -> Result<GetStateUpToReply> {
+          AG_ASSIGN_OR_RETURN(ThreadState state, GetState(get.scope, get.thread_id));
+          return GetStateUpToReply{.state = std::move(state)};
+        });
     ON_CALL(*this, PutState).WillByDefault(Return(unexpected));
     ON_CALL(*this, ClearState).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListMessages).WillByDefault(Return(unexpected));
@@ -110,6 +115,7 @@ class FakeService : public Service {
   MOCK_METHOD(Result<ThreadPage>, ListThreads, (const Scope&, const PageRequest&), (override));
   MOCK_METHOD(Status, DeleteThread, (const Scope&, const std::string&), (override));
   MOCK_METHOD(Result<ThreadState>, GetState, (const Scope&, const std::string&), (override));
+  MOCK_METHOD(Result<GetStateUpToReply>, GetStateUpTo, (const GetStateUpToRequest&), (override));
   MOCK_METHOD(Result<ThreadState>, PutState, (const PutStateRequest&), (override));
   MOCK_METHOD(Status, ClearState, (const Scope&, const std::string&), (override));
   MOCK_METHOD(Result<MessagePage>, ListMessages,

@@ -68,6 +68,25 @@ TEST_P(ServiceThreadsTest, WindowKeepsOneLongTurnWhole) {
   EXPECT_EQ(Ids(begun->state.window), Ids(turn));
 }
 
+TEST_P(ServiceThreadsTest, ALargeStateIsOmittedAndMeasured) {
+  PutStateRequest put = PutOn("t", "alice");
+  put.messages = {UserMessage("m1", std::string(10'000, 'x'))};
+  ASSERT_TRUE(service().PutState(put).ok());
+  Result<GetStateUpToReply> reply = service().GetStateUpTo({Scope::All(), "t", 20'000});
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->omitted_bytes, 0u);
+  EXPECT_THAT(Ids(reply->state.window), ElementsAre("m1"));
+
+  reply = service().GetStateUpTo({Scope::All(), "t", 9'000});
+  ASSERT_TRUE(reply.ok());
+  EXPECT_GT(reply->omitted_bytes, 10'000u);
+  EXPECT_LT(reply->omitted_bytes, 20'000u);
+  EXPECT_THAT(reply->state.window, IsEmpty());
+
+  EXPECT_EQ(service().GetStateUpTo({Scope::Owner("bob"), "t", 9'000}).status().code(),
+            StatusCode::kNotFound);
+}
+
 TEST_P(ServiceThreadsTest, PutMergesAsTheContractSays) {
   PutStateRequest put = PutOn("t", "alice");
   put.fields_json = R"({"a":{"x":1,"y":2},"list":[1,2],"gone":true})";
