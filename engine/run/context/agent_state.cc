@@ -1,21 +1,53 @@
 #include "run/context/agent_state.h"
 
-#include "agent_graph/json.h"
-#include "base/own_json.h"
+#include <algorithm>
+
+#include "base/json.h"
 
 namespace agent_graph::run {
 namespace {
 
+// Takes the value off the start of JSON text that this program wrote: without blanks, behind it the
+// end of its container or a comma.
+std::string_view TakeValue(std::string_view& text) {
+  size_t depth = 0;
+  bool in_string = false;
+  size_t end = 0;
+  for (bool complete = false; end < text.size() && !complete; ++end) {
+    const char c = text[end];
+    if (in_string) {
+      if (c == '\\') ++end;
+      in_string = c != '"';
+      complete = !in_string && depth == 0;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']' || c == ',' || c == ':') {
+      if (depth == 0) break;  // behind a number or a literal
+      complete = (c == '}' || c == ']') && --depth == 0;
+    }
+  }
+  const std::string_view value = text.substr(0, std::min(end, text.size()));
+  text.remove_prefix(value.size());
+  return value;
+}
+
+// Copies the members as text: parsed values of large fields would take many times their size.
 void AppendCustomFields(std::string& out, std::string_view fields_json) {
-  if (fields_json.empty() || fields_json == "{}") return;
-  Result<json> fields = ParseJson(fields_json, kOwnJsonLimits);
-  if (!fields.ok() || !fields->is_object()) return;
-  for (const auto& [name, value] : fields->items()) {
-    if (IsReservedField(name)) continue;
-    out.push_back(',');
-    AppendJsonString(out, name);
-    out.push_back(':');
-    out += DumpJson(value);
+  if (!fields_json.starts_with('{')) return;
+  fields_json.remove_prefix(1);
+  while (fields_json.starts_with('"')) {
+    const std::string_view name = TakeValue(fields_json);
+    if (name.size() < 2 || !fields_json.starts_with(':')) return;
+    fields_json.remove_prefix(1);
+    const std::string_view value = TakeValue(fields_json);
+    if (!IsReservedField(name.substr(1, name.size() - 2))) {
+      out.push_back(',');
+      out.append(name).push_back(':');
+      out += value;
+    }
+    if (fields_json.starts_with(',')) fields_json.remove_prefix(1);
   }
 }
 

@@ -72,9 +72,25 @@ TEST(AgentStateTest, NoCustomFieldIsWrittenASecondTime) {
   EXPECT_EQ(json::parse(text).at("city"), "Rome");
 }
 
+TEST(AgentStateTest, CustomFieldsAreShownAsTheyAreStored) {
+  state::ThreadState thread;
+  for (const char* fields :
+       {R"({"a":"},\"b\":[","context":{"x":[1,{"y":"]"}]},"b":-1.5e3,"c":null})",
+        R"({"context_summary":"\\","a\"b":{},"d":[],"e":[[],{"":""}],"f":true})",
+        R"({"only":"\\\""})"}) {
+    thread.snapshot.fields_json = fields;
+    json expected = json::parse(fields);
+    for (const char* name : {"context", "context_summary"}) expected.erase(name);
+    json state = json::parse(AgentStateJson(thread));
+    for (const char* name : {"context", "context_summary", "execution_meta"}) state.erase(name);
+    EXPECT_EQ(state, expected);
+  }
+}
+
 TEST(AgentStateTest, FieldsThatCannotBeReadAreLeftOut) {
   state::ThreadState thread;
-  for (const char* fields : {"", "{}", "{", "[1]", "null"}) {
+  for (const char* fields :
+       {"", "{}", "{", "[1]", "null", R"({"a)", R"({"a")", R"({")", R"({"a\)"}) {
     thread.snapshot.fields_json = fields;
     EXPECT_EQ(json::parse(AgentStateJson(thread)).size(), 3u) << fields;
   }
