@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "bridge/exchange.h"
+#include "state/requests.h"
+#include "state/service.h"
 
 namespace agent_graph::api {
 namespace {
@@ -13,6 +15,13 @@ Status Explain(Status room) {
   if (room.code() != StatusCode::kDeadlineExceeded) return room;
   return Status(StatusCode::kResourceExhausted,
                 "this worker has too little free memory for the request");
+}
+
+// A larger state is read in a second call, once there is memory for it.
+constexpr uint64_t kStateBytesMax = 64 * 1024;
+
+Status AwaitOmitted(bridge::Exchange& exchange, uint64_t state_bytes) {
+  return Explain(exchange.AwaitMemory(kStateCopies * state_bytes, DeadlineAfter(kMemoryWaitMax)));
 }
 
 }  // namespace
@@ -31,6 +40,25 @@ std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t by
   const Status room = exchange.AwaitMemory(more, DeadlineAfter(kMemoryWaitMax));
   if (room.ok()) return std::nullopt;
   return ErrorOf(Explain(room));
+}
+
+Result<state::ThreadState> ReadThreadState(bridge::Exchange& exchange, state::Service& state,
+                                           const state::Scope& scope,
+                                           const std::string& thread_id) {
+  AG_ASSIGN_OR_RETURN(state::GetStateUpToReply reply,
+                      state.GetStateUpTo({scope, thread_id, kStateBytesMax}));
+  if (reply.omitted_bytes == 0) return std::move(reply.state);
+  AG_RETURN_IF_ERROR(AwaitOmitted(exchange, reply.omitted_bytes));
+  return state.GetState(scope, thread_id);
+}
+
+Status AwaitStateMemory(bridge::Exchange& exchange, state::Service& state,
+                        const state::Scope& scope, const std::string& thread_id) {
+  Result<state::GetStateUpToReply> reply = state.GetStateUpTo({scope, thread_id, 0});
+  if (reply.status().code() == StatusCode::kNotFound) return Status::Ok();
+  AG_RETURN_IF_ERROR(reply.status());
+  if (reply->omitted_bytes <= kStateBytesMax) return Status::Ok();
+  return AwaitOmitted(exchange, reply->omitted_bytes);
 }
 
 }  // namespace agent_graph::api

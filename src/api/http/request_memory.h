@@ -4,12 +4,19 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "api/http/errors.h"
+#include "base/status.h"
 
 namespace agent_graph::bridge {
 class Exchange;
 }
+namespace agent_graph::state {
+class Service;
+struct Scope;
+struct ThreadState;
+}  // namespace agent_graph::state
 
 namespace agent_graph::api {
 
@@ -21,6 +28,9 @@ inline constexpr uint64_t kBodyCopies = 5;
 // the thread then. A reply that a model is sending is one text with room to grow.
 inline constexpr uint64_t kThreadCopies = 5;
 inline constexpr uint64_t kReplyCopies = 2;
+
+// A state that is read: packed, as rows, and as JSON.
+inline constexpr uint64_t kStateCopies = 3;
 
 // Smaller bodies are not counted: a request takes that much without one.
 inline constexpr uint64_t kUncountedBodyBytes = 4 * 1024;
@@ -43,5 +53,14 @@ Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes);
 // Waits until the worker has room to handle a body of `bytes`, and holds it. What the exchange
 // holds already is part of that. The error to answer with.
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
+
+// Reads a thread's state. If it is large, first waits until the worker has room for it, which the
+// exchange then holds.
+Result<state::ThreadState> ReadThreadState(bridge::Exchange& exchange, state::Service& state,
+                                           const state::Scope& scope, const std::string& thread_id);
+
+// Waits until the worker has room for a reply with the state of a thread, which may not exist.
+Status AwaitStateMemory(bridge::Exchange& exchange, state::Service& state,
+                        const state::Scope& scope, const std::string& thread_id);
 
 }  // namespace agent_graph::api

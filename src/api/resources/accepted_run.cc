@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "api/http/request_memory.h"
 #include "api/resources/idempotency.h"
 #include "api/resources/request_shapes.h"
 #include "base/clock.h"
@@ -44,12 +45,12 @@ state::BeginRunRequest BeginOf(const HandlerContext& context, const run::RunRequ
 
 // Checks tool results as the start of a run does, as far as the thread is known now: while another
 // run is in flight, only the start can decide.
-Status CheckResults(const HandlerContext& context, const run::RunRequest& request) {
+Status CheckResults(HandlerContext& context, const run::RunRequest& request) {
   if (!run::BringResults(request.messages)) return Status::Ok();
   state::ThreadState thread;
   if (!request.thread_id.empty()) {
     Result<state::ThreadState> found =
-        context.api().state->GetState(request.scope, request.thread_id);
+        ReadThreadState(context.exchange(), *context.api().state, request.scope, request.thread_id);
     if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
     if (found.ok()) thread = *std::move(found);
   }
@@ -64,7 +65,7 @@ Status CheckResults(const HandlerContext& context, const run::RunRequest& reques
       "config.thread_id: must name the thread that waits for the result; " + matched.message());
 }
 
-Status Check(const HandlerContext& context, const run::RunRequest& request, bool has_key) {
+Status Check(HandlerContext& context, const run::RunRequest& request, bool has_key) {
   if (context.api().graph->live_root() != nullptr) {
     return InvalidArgument("the graph is live: use /v1/graph/live");
   }

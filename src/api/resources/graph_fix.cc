@@ -3,6 +3,7 @@
 #include "agent_graph/json.h"
 #include "api/http/body_config.h"
 #include "api/http/context.h"
+#include "api/http/request_memory.h"
 #include "api/resources/handlers.h"
 #include "base/json.h"
 #include "run/context/agent_state.h"
@@ -48,16 +49,21 @@ void FixGraph(HandlerContext& context) {
     return context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
   }
   const state::Scope& scope = context.caller().scope;
+  const uint64_t held_bytes = context.exchange().held_bytes();
+  const auto read = [&] {
+    context.exchange().Hold(held_bytes);
+    return ReadThreadState(context.exchange(), context.state(), scope, thread_id);
+  };
   Status failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Result<state::ThreadState> state = context.state().GetState(scope, thread_id);
+    Result<state::ThreadState> state = read();
     if (state.status().code() == StatusCode::kNotFound) {
       return context.Succeed(FixData(false, "the thread has no state", 0, "null"));
     }
     if (!state.ok()) return context.Fail(state.status());
     Result<size_t> removed = Fix(context, *state);
     if (removed.ok()) {
-      if (*removed > 0) state = context.state().GetState(scope, thread_id);
+      if (*removed > 0) state = read();
       if (!state.ok()) return context.Fail(state.status());
       return context.Succeed(
           FixData(true, Describe(*removed), *removed, run::AgentStateJson(*state)));

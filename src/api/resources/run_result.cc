@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "api/http/request_memory.h"
 #include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
 #include "api/stream/run_outcome.h"
@@ -155,7 +156,7 @@ Status AwaitRunEnd(HandlerContext& context, state::RunRecord& run, Deadline dead
 void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
                      Granularity granularity) {
   Result<state::ThreadState> state =
-      context.state().GetState(context.caller().scope, run.thread_id);
+      ReadThreadState(context.exchange(), context.state(), context.caller().scope, run.thread_id);
   if (!state.ok()) return context.Fail(state.status());
   const bool has_moved_on = state->record.last_run_id != run.run_id;
   const bool failed = run.state == state::RunState::kError;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "api/http/request_memory.h"
 #include "api/resources/run_record.h"
 #include "api/stream/line_reader.h"
 #include "base/ids.h"
@@ -62,8 +63,7 @@ bridge::HeaderList StreamHeaders(std::string_view content_type) {
 }
 
 RunFollower MakeFollower(HandlerContext& context, const RunName& run,
-                         const FollowerOptions& options,
-                         const runtime::Cancellation& cancellation) {
+                         FollowerOptions options, const runtime::Cancellation& cancellation) {
   LiveRuns runs;
   if (run::RunHost* host = context.api().host; host != nullptr) {
     runs.here = [host, run] { return host->local().Find(run.thread_id, run.run_id); };
@@ -74,8 +74,12 @@ RunFollower MakeFollower(HandlerContext& context, const RunName& run,
     const double share = static_cast<double>(RandomUint64()) / kRandomMax;
     runs.leave_time = [host, share] { return host->LeaveTime(share); };
   }
+  options.read_state = [&context, thread_id = run.thread_id] {
+    return ReadThreadState(context.exchange(), context.state(), context.caller().scope, thread_id);
+  };
   return RunFollower(context.state(), std::move(runs),
-                     {context.caller().scope, run.thread_id, run.run_id}, options, cancellation);
+                     {context.caller().scope, run.thread_id, run.run_id}, std::move(options),
+                     cancellation);
 }
 
 std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::string& thread_id,

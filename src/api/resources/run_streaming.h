@@ -38,7 +38,7 @@ void StreamRun(HandlerContext& context, const RunStreamRequest& stream,
 
 // Returns a follower of a run, as the caller sees it.
 RunFollower MakeFollower(HandlerContext& context, const RunName& run,
-                         const FollowerOptions& options, const runtime::Cancellation& cancellation);
+                         FollowerOptions options, const runtime::Cancellation& cancellation);
 // Returns the error for a place at which the run cannot be followed; nullopt: it can.
 std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::string& thread_id,
                                       RunFollower::Place place);

@@ -2,6 +2,7 @@
 
 #include "agent_graph/json.h"
 #include "api/http/context.h"
+#include "api/http/request_memory.h"
 #include "api/resources/file_references.h"
 #include "api/resources/handlers.h"
 #include "api/resources/message_input.h"
@@ -36,15 +37,24 @@ void ReadState(const json& fields, const HandlerContext& context, state::PutStat
   put.fields_json = DumpJson(custom);
 }
 
+// Returns the state behind `prefix`, without copies of it.
+std::string StateData(std::string_view prefix, state::ThreadState state) {
+  std::string data = run::AgentStateJson(state);
+  data.insert(0, prefix);
+  data += '}';
+  return data;
+}
+
 }  // namespace
 
 void GetThreadState(HandlerContext& context) {
   Problems problems;
   const std::string& thread_id = context.ThreadId(problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  Result<state::ThreadState> state = context.state().GetState(context.caller().scope, thread_id);
+  Result<state::ThreadState> state =
+      ReadThreadState(context.exchange(), context.state(), context.caller().scope, thread_id);
   if (!state.ok()) return context.Fail(state.status());
-  context.Succeed("{\"state\":" + run::AgentStateJson(*state) + "}");
+  context.Succeed(StateData("{\"state\":", *std::move(state)));
 }
 
 void PutThreadState(HandlerContext& context) {
@@ -61,9 +71,12 @@ void PutThreadState(HandlerContext& context) {
     return context.Fail(*error);
   }
   put.messages = ToStored(std::move(messages), *context.api().ids);
+  const Status room =
+      AwaitStateMemory(context.exchange(), context.state(), put.scope, put.thread_id);
+  if (!room.ok()) return context.Fail(room);
   Result<state::ThreadState> state = context.state().PutState(put);
   if (!state.ok()) return context.Fail(state.status());
-  context.Succeed("{\"updated\":true,\"state\":" + run::AgentStateJson(*state) + "}");
+  context.Succeed(StateData("{\"updated\":true,\"state\":", *std::move(state)));
 }
 
 void DeleteThreadState(HandlerContext& context) {

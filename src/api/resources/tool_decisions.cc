@@ -4,6 +4,7 @@
 #include <string>
 
 #include "agent_graph/json.h"
+#include "api/http/request_memory.h"
 #include "api/resources/request_shapes.h"
 #include "base/json.h"
 #include "run/context/execution_meta.h"
@@ -55,7 +56,7 @@ std::optional<ErrorInfo> CheckToolDecisions(HandlerContext& context,
     return ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}};
   }
   const Result<state::ThreadState> thread =
-      context.api().state->GetState(request.scope, request.thread_id);
+      ReadThreadState(context.exchange(), *context.api().state, request.scope, request.thread_id);
   if (!thread.ok() && thread.status().code() != StatusCode::kNotFound) {
     return context.Explain(thread.status());
   }

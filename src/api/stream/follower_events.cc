@@ -171,7 +171,9 @@ Status RunFollower::ShowEnd(std::string_view reason) {
   std::string state_json;
   std::string thread_name;
   if (options_.with_state) {
-    Result<state::ThreadState> state = state_.GetState(followed_.scope, followed_.thread_id);
+    Result<state::ThreadState> state = options_.read_state
+                                           ? options_.read_state()
+                                           : state_.GetState(followed_.scope, followed_.thread_id);
     if (state.ok()) {
       state_json = run::AgentStateJson(*state);
       thread_name = state->record.name;

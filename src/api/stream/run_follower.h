@@ -47,6 +47,8 @@ struct FollowerOptions {
   std::chrono::milliseconds heartbeat{10'000};
   // After this time a failed read of the log is repeated.
   std::chrono::milliseconds retry{1000};
+  // Reads the state that the last line shows. Empty: at once, however large it is.
+  std::function<Result<state::ThreadState>()> read_state = {};
 };
 
 // Used by one fiber, which it suspends. The run never waits for it.
