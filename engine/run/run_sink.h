@@ -65,8 +65,9 @@ class RunSink {
   // Reports how many bytes of JSON the run holds of its thread, weighed as JsonWeight does, and of
   // a reply that a model is still sending. Called whenever the numbers change.
   virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
-  // Called before OnStart if the thread is large, before it is loaded: waits until there is memory
-  // for so many bytes of JSON. A failure ends the run.
+  // Called before OnStart if the thread is large, before it is loaded, and before a large reply of
+  // a tool is read: waits until there is memory for so many bytes of JSON more. A failure ends the
+  // run or the call.
   virtual Status AwaitMemory(uint64_t /*thread_bytes*/) { return Status::Ok(); }
   // False: deltas and state snapshots are not needed (invoke).
   virtual bool wants_deltas() const = 0;

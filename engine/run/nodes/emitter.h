@@ -31,6 +31,10 @@ class Emitter {
   // Reports the weight of the run's thread as JSON, in bytes. The reply in progress is included
   // from now on.
   void HoldThread(uint64_t bytes);
+  // Waits for memory of `bytes` more of JSON, which HoldCalls counts from then on.
+  Status AwaitMemory(uint64_t bytes) { return sink_.AwaitMemory(bytes); }
+  // Reports the weight of replies and outputs of tools that are no part of the thread yet.
+  void HoldCalls(uint64_t bytes) { sink_.OnHeld(thread_bytes_ + bytes, reply_bytes_); }
   // Counts a piece of a reply, in bytes, without emitting it.
   void HoldPiece(uint64_t bytes);
   Status Start(const RunStart& start);

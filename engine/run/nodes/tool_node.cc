@@ -17,6 +17,7 @@
 #include "run/nodes/concurrently.h"
 #include "run/nodes/node_tools.h"
 #include "run/nodes/tool_call.h"
+#include "run/nodes/tool_memory.h"
 #include "run/nodes/user_code.h"
 
 namespace agent_graph::run {
@@ -107,7 +108,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
 }
 
 // Returns the tool's output, or a failure if it must not be stored and shown.
-ToolOutput CheckedOutput(const ToolOutput& output, const std::string& name) {
+ToolOutput CheckedOutput(ToolOutput output, const std::string& name) {
   if (output.json.size() > kToolOutputBytesMax) {
     return Failure("the output of \"" + name + "\" is larger than " +
                    std::to_string(kToolOutputBytesMax) + " bytes");
@@ -145,7 +146,8 @@ void Ask(PendingCall& call) {
                         std::move(answers)};
 }
 
-void Execute(const PendingCallPtr& call, const std::string& node_name) {
+void Execute(const PendingCallPtr& call, const std::string& node_name,
+             tools::ReplyMemory* reply_memory) {
   const RunEnvironment& environment = *call->environment;
   call->started_micros = UnixMicros();
   if (environment.cancellation.cancelled()) {
@@ -155,6 +157,10 @@ void Execute(const PendingCallPtr& call, const std::string& node_name) {
     call->context = std::make_unique<CallContext>(call->environment, node_name, call->block.id,
                                                   call->idempotency_key, deadline,
                                                   call->input ? &*call->input : nullptr);
+    // Code on another thread may outlive the call.
+    if (call->tool->execution == Execution::kNonBlocking) {
+      call->context->SetReplyMemory(reply_memory);
+    }
     auto work = [call] { call->output = call->tool->function(call->arguments, *call->context); };
     Status status = CallUserCode(environment, call->tool->execution, work,
                                  node_name + "/" + call->block.name, deadline);
@@ -167,7 +173,7 @@ void Execute(const PendingCallPtr& call, const std::string& node_name) {
     } else if (call->input && call->input->pause) {
       Ask(*call);
     } else {
-      call->result = CheckedOutput(call->output, call->block.name);
+      call->result = CheckedOutput(std::move(call->output), call->block.name);
     }
   }
   call->finished_micros = UnixMicros();
@@ -284,18 +290,25 @@ bool WasCut(const PendingCall& call) {
 }
 
 Status ExecuteAll(const RunEnvironment& environment, const std::vector<PendingCallPtr>& calls,
-                  const std::string& name, int64_t step, RunLog& log) {
+                  const std::string& name, int64_t step, RunLog& log, Emitter* emitter) {
   const bool repeatable =
       std::ranges::all_of(calls, [](const auto& call) { return call->tool->idempotent; });
   const HandOver::RepeatableWork work(repeatable ? environment.hand_over.get() : nullptr);
   EndLog ends(name, step, calls.size(), log);
+  std::optional<ToolMemory> memory;
+  if (emitter != nullptr) memory.emplace(*emitter, environment.cancellation);
   bool cut = false;
   ForEachConcurrently(*environment.runtime, calls.size(), kToolCallsAtOnce, [&](size_t index) {
-    Execute(calls[index], name);
-    if (WasCut(*calls[index])) {
+    PendingCall& call = *calls[index];
+    std::optional<ToolMemory::Reply> reply;
+    if (memory) reply.emplace(*memory, environment.DeadlineOf(call.tool->timeout));
+    Execute(calls[index], name, reply ? &*reply : nullptr);
+    if (memory) memory->Keep(call.result.json);
+    reply.reset();
+    if (WasCut(call)) {
       cut = true;
     } else {
-      ends.Ended(*calls[index]);
+      ends.Ended(call);
     }
   });
   if (cut) return Status(StatusCode::kCancelled, "another worker continues the run");
@@ -309,16 +322,18 @@ class ToolNodeRunner final : public NodeRunner {
   }
   Result<NodeResult> Run(const NodeRun& run) const override {
     return RunToolNode(run.environment, run.node.name, run.thread.state(), run.step, run.log,
-                       run.inputs, run.earlier);
+                       {run.inputs, run.earlier, &run.emitter});
   }
 };
 
 }  // namespace
 
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
-                               const State& state, int64_t step, RunLog& log, OpenInputs* inputs,
-                               const LostCalls* earlier) {
-  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state, inputs, earlier);
+                               const State& state, int64_t step, RunLog& log,
+                               const ToolNodeOptions& options) {
+  OpenInputs* const inputs = options.inputs;
+  const std::vector<PendingCallPtr> calls =
+      CollectCalls(environment, name, state, inputs, options.earlier);
   std::vector<PendingCallPtr> runnable;
   std::vector<PendingCallPtr> remote;
   for (const PendingCallPtr& call : calls) {
@@ -331,7 +346,7 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     AG_RETURN_IF_ERROR(environment->meter->BeginToolCalls(new_calls));
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
-  AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log));
+  AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log, options.emitter));
   if (inputs != nullptr) KeepQuestions(calls, *inputs);
 
   NodeResult result;

@@ -69,6 +69,8 @@ class CallContext : public tools::EngineToolContext {
   const runtime::Cancellation& cancellation() const override { return environment_->cancellation; }
   Deadline deadline() const override { return deadline_; }
   tools::CallInput* input() override { return input_; }
+  tools::ReplyMemory* reply_memory() override { return reply_memory_; }
+  void SetReplyMemory(tools::ReplyMemory* memory) { reply_memory_ = memory; }
   MemoryAccess& memories() override { return memories_; }
 
  private:
@@ -78,6 +80,7 @@ class CallContext : public tools::EngineToolContext {
   const std::string idempotency_key_;
   const Deadline deadline_;
   tools::CallInput* const input_;
+  tools::ReplyMemory* reply_memory_ = nullptr;
   RunMemories memories_;
 };
 

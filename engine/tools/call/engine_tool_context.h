@@ -8,6 +8,7 @@
 namespace agent_graph::tools {
 
 struct CallInput;
+class ReplyMemory;
 
 // Every context that the engine passes to a tool has this type.
 class EngineToolContext : public ToolContext {
@@ -17,6 +18,8 @@ class EngineToolContext : public ToolContext {
   virtual Deadline deadline() const = 0;
   // Null: the call cannot pause its run, so it cannot ask the user.
   virtual CallInput* input() { return nullptr; }
+  // Where a large reply waits for memory. Null: it does not wait.
+  virtual ReplyMemory* reply_memory() { return nullptr; }
 };
 
 }  // namespace agent_graph::tools

@@ -10,6 +10,7 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "tools/call/engine_tool_context.h"
+#include "tools/call/reply_memory.h"
 #include "tools/http/url_template.h"
 
 namespace agent_graph::tools {
@@ -87,13 +88,14 @@ class Endpoint {
   }
 
   ToolOutput Call(const json& arguments, ToolContext& context) const {
-    const auto* engine = dynamic_cast<const EngineToolContext*>(&context);
+    auto* const engine = dynamic_cast<EngineToolContext*>(&context);
     if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
     const TolerateAllocations tolerated;
     Result<net::HttpRequest> request = MakeRequest(arguments, context);
     if (!request.ok()) return ToolOutput::Error(request.status().message());
     request->deadline = engine->deadline();
-    Result<ToolOutput> output = Send(std::move(*request), engine->cancellation());
+    ReplySize size(engine->reply_memory());
+    Result<ToolOutput> output = Send(std::move(*request), engine->cancellation(), size);
     if (output.ok()) return *std::move(output);
     context.Log(LogLevel::kWarning, "tool " + tool_.name + ": " + output.status().ToString());
     return ToolOutput::Error(Explain(output.status()));
@@ -151,8 +153,8 @@ class Endpoint {
   }
 
   // Fails only for transport errors; an error response of the service is an output.
-  Result<ToolOutput> Send(net::HttpRequest request,
-                          const runtime::Cancellation& cancellation) const {
+  Result<ToolOutput> Send(net::HttpRequest request, const runtime::Cancellation& cancellation,
+                          ReplySize& size) const {
     AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
                         client_->Start(std::move(request), cancellation));
     AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());
@@ -161,6 +163,7 @@ class Endpoint {
     for (;;) {
       AG_ASSIGN_OR_RETURN(const std::string piece, call->Read());
       if (piece.empty()) break;
+      AG_RETURN_IF_ERROR(size.Add(piece));
       body += piece;
     }
     return Read(std::move(body), head->Header("content-type"));

@@ -53,6 +53,7 @@ ToolOutput Call(Client& client, const McpServer& server, const ServersTool& tool
   if (!headers.ok()) return ToolOutput::Error(headers.status().message());
   ToolCall call{.name = tool.name, .arguments = arguments, .headers = *std::move(headers)};
   call.may_repeat = tool.may_repeat;
+  call.memory = engine->reply_memory();
   if (server.elicitation != Elicitation::kDecline) call.input = engine->input();
   const Result<ToolReply> reply =
       client.CallTool(std::move(call), {engine->cancellation(), engine->deadline()});

@@ -2,8 +2,8 @@
 //   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true, "issuer": "http://…"}'
 // `events`: streams of sessions have event ids and can be resumed. `issuer`: it wants tokens of that
 // authorization server, which it asks about each of them (RFC 7662). `asksBeside`: in a session it
-// asks the user on the session's own stream. It prints its port. `stdio`: it speaks over standard
-// input and output instead.
+// asks the user on the session's own stream. `values`: it has a tool that lists so many. It prints
+// its port. `stdio`: it speaks over standard input and output instead.
 'use strict';
 
 const { randomUUID } = require('node:crypto');
@@ -99,6 +99,13 @@ function buildServer({ era }) {
     await new Promise(resolve => setTimeout(resolve, 50));
     return text('polled');
   });
+  if (options.values) {
+    const structuredContent = { values: Array.from({ length: options.values }, () => ({ a: '' })) };
+    server.registerTool('list', { description: 'Lists much.' }, async () => ({
+      content: [{ type: 'text', text: 'a list' }],
+      structuredContent,
+    }));
+  }
   return server;
 }
 

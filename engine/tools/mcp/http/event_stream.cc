@@ -66,13 +66,17 @@ bool IsEventStream(const net::HttpHead& head) {
 Result<EventsRead> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
                               const StreamHandlers& handlers, StreamPlace& place) {
   net::SseParser parser(kReplyBytesMax);
+  ReplySize size(handlers.memory);
   for (bool end = false;;) {
     Result<std::string> piece = call.Read();
     if (!piece.ok() && piece.status().code() != StatusCode::kUnavailable) return piece.status();
     place.failure = piece.status();
     end = !piece.ok() || piece->empty();
     if (piece.ok() && end) parser.Finish();
-    if (!end) parser.Feed(*std::move(piece));
+    if (!end) {
+      AG_RETURN_IF_ERROR(size.Add(*piece));
+      parser.Feed(*std::move(piece));
+    }
     AG_ASSIGN_OR_RETURN(EventsRead read, TakeEvents(parser, end, id, handlers, place));
     if (read.end == EventsRead::End::kReply) call.Drain(kDrainTime);
     if (read.end != EventsRead::End::kEnded || end) return read;

@@ -10,6 +10,7 @@
 #include "agent_graph/json.h"
 #include "base/status.h"
 #include "net/http_client.h"
+#include "tools/call/reply_memory.h"
 
 namespace agent_graph::tools::mcp {
 
@@ -37,6 +38,8 @@ struct StreamHandlers {
   std::function<bool(const json& message, const StreamPlace& place)> on_message;
   // An event with a new id has arrived.
   std::function<void(const StreamPlace& place)> on_place = {};
+  // Of the call that the reply is for. Null: a large reply does not wait.
+  ReplyMemory* memory = nullptr;
 };
 
 struct EventsRead {

@@ -84,8 +84,9 @@ bool SessionCall::TakeQuestion(const json& request, const WaitOptions& wait) {
   return true;
 }
 
-StreamHandlers SessionCall::Handlers(const WaitOptions& wait) {
+StreamHandlers SessionCall::Handlers(ReplyMemory* memory, const WaitOptions& wait) {
   StreamHandlers handlers;
+  handlers.memory = memory;
   handlers.on_message = [this, &wait](const json& message, const StreamPlace&) {
     if (IsQuestion(message)) return TakeQuestion(message, wait);
     on_other_(message, wait);
@@ -114,12 +115,13 @@ Result<HttpReply> SessionCall::WhileWaiting(const WaitOptions& wait, Read read) 
 
 Result<HttpReply> SessionCall::Make(const Outgoing& outgoing, const WaitOptions& wait) {
   return WhileWaiting(wait, [&](const WaitOptions& own) {
-    return transport_->Request(connection_.get(), id_, outgoing, Handlers(own), own);
+    return transport_->Request(connection_.get(), id_, outgoing, Handlers(outgoing.memory, own),
+                               own);
   });
 }
 
 Result<HttpReply> SessionCall::ContinueCall(const Continuation& place, const json& answer,
-                                            const WaitOptions& wait) {
+                                            ReplyMemory* memory, const WaitOptions& wait) {
   return WhileWaiting(wait, [&](const WaitOptions& own) -> Result<HttpReply> {
     const json message = {{"jsonrpc", "2.0"}, {"id", place.question_id}, {"result", answer}};
     if (Status sent = transport_->Send(*connection_, message, own); !sent.ok()) {
@@ -131,8 +133,8 @@ Result<HttpReply> SessionCall::ContinueCall(const Continuation& place, const jso
     from.last_event_id = place.last_event_id;
     HttpReply reply;
     reply.status = 200;
-    AG_ASSIGN_OR_RETURN(reply.rpc,
-                        transport_->Resume(*connection_, id_, std::move(from), Handlers(own), own));
+    AG_ASSIGN_OR_RETURN(reply.rpc, transport_->Resume(*connection_, id_, std::move(from),
+                                                      Handlers(memory, own), own));
     return reply;
   });
 }

@@ -35,13 +35,13 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
   // Makes the call. If the reply has `stopped`, the call pauses.
   Result<HttpReply> Make(const Outgoing& outgoing, const WaitOptions& wait);
   // Sends the answer and resumes the call's stream behind the question.
-  Result<HttpReply> ContinueCall(const Continuation& place, const json& answer,
+  Result<HttpReply> ContinueCall(const Continuation& place, const json& answer, ReplyMemory* memory,
                                  const WaitOptions& wait);
 
  private:
   template <typename Read>
   Result<HttpReply> WhileWaiting(const WaitOptions& wait, Read read);
-  StreamHandlers Handlers(const WaitOptions& wait);
+  StreamHandlers Handlers(ReplyMemory* memory, const WaitOptions& wait);
   // Returns false if the call pauses.
   bool TakeQuestion(const json& request, const WaitOptions& wait);
   void Listen(const std::shared_ptr<runtime::Signal>& opened);

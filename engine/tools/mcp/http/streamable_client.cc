@@ -166,6 +166,7 @@ Result<HttpReply> StreamableClient::RequestIn(const ConnectionPtr& connection, i
     Receive(message, *connection, wait);
     return true;
   };
+  handlers.memory = outgoing.memory;
   Result<HttpReply> reply = transport_->Request(connection.get(), id, outgoing, handlers, wait);
   // Without sessions, closing the connection cancels the request.
   if (connection->facts.era == Era::kSession && GaveUp(reply.status())) {
@@ -214,7 +215,7 @@ Result<RpcReply> StreamableClient::ContinueCall(const Continuation& place, const
   connection->session_id = place.session_id;
   const auto call = MakeCall(connection, place.call_id, *outgoing.questions);
   if (options_.session_per_call) call->ListenBeside(wait);
-  Result<HttpReply> reply = call->ContinueCall(place, answer, wait);
+  Result<HttpReply> reply = call->ContinueCall(place, answer, outgoing.memory, wait);
   const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
   const bool paused = reply.ok() && reply->rpc.stopped;
   if (gave_up) TellCancelled(connection, place.call_id);

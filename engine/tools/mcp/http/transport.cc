@@ -125,16 +125,18 @@ Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
     AG_ASSIGN_OR_RETURN(reply.rpc,
                         ReadStreamed(std::move(stream), {}, connection, id, handlers, wait));
   } else {
-    AG_ASSIGN_OR_RETURN(reply.rpc, ReadPlain(*stream.call, id));
+    AG_ASSIGN_OR_RETURN(reply.rpc, ReadPlain(*stream.call, id, handlers.memory));
   }
   return reply;
 }
 
-Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id) const {
+Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id, ReplyMemory* memory) const {
+  ReplySize size(memory);
   std::string body;
   for (;;) {
     AG_ASSIGN_OR_RETURN(const std::string piece, call.Read());
     if (piece.empty()) break;
+    AG_RETURN_IF_ERROR(size.Add(piece));
     body += piece;
   }
   Result<json> message = ParseJson(body);

@@ -83,7 +83,7 @@ class Transport {
                             const WaitOptions& wait) const;
   Result<Stream> Start(net::HttpRequest request, const WaitOptions& wait) const;
   Result<Stream> StartAuthorized(const net::HttpRequest& request, const WaitOptions& wait) const;
-  Result<RpcReply> ReadPlain(net::HttpCall& call, int64_t id) const;
+  Result<RpcReply> ReadPlain(net::HttpCall& call, int64_t id, ReplyMemory* memory) const;
   // If `stream` has no call, a new connection is opened at `place`.
   Result<RpcReply> ReadStreamed(Stream stream, StreamPlace place, const Connection* connection,
                                 int64_t id, const StreamHandlers& handlers,

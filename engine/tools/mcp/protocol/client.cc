@@ -107,7 +107,8 @@ Result<ToolReply> Client::CallTool(ToolCall call, const WaitOptions& wait) {
                     .name = call.name,
                     .headers = std::move(call.headers),
                     .questions = &questions,
-                    .may_pause = call.input != nullptr};
+                    .may_pause = call.input != nullptr,
+                    .memory = call.memory};
   if (before.kind == Continuation::Kind::kState) AddAnswers(before, answers, outgoing.params);
   AG_ASSIGN_OR_RETURN(ToolReply reply, CallUntilComplete(std::move(outgoing), before, call, wait));
   reply.cancelled = questions.cancelled();

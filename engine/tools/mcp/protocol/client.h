@@ -12,6 +12,7 @@
 #include "net/http_client.h"
 #include "runtime/wait_options.h"
 #include "tools/call/call_input.h"
+#include "tools/call/reply_memory.h"
 #include "tools/mcp/protocol/elicitation.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
@@ -31,7 +32,8 @@ struct Outgoing {
   net::HttpHeaders headers = {};  // arguments that are also sent as headers (HTTP only)
   // Answers the server's questions during the request; null: questions are refused.
   SessionQuestions* questions = nullptr;
-  bool may_pause = false;  // the server may reply with questions
+  bool may_pause = false;         // the server may reply with questions
+  ReplyMemory* memory = nullptr;  // see ToolCall
 };
 
 // One call of a tool.
@@ -41,6 +43,8 @@ struct ToolCall {
   net::HttpHeaders headers = {};
   CallInput* input = nullptr;  // null: the call cannot ask the user
   bool may_repeat = false;     // the call is idempotent
+  // Where a large reply waits for memory. Null: it does not wait.
+  ReplyMemory* memory = nullptr;
 };
 
 struct ToolReply {

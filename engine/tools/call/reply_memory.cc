@@ -1,0 +1,25 @@
+#include "tools/call/reply_memory.h"
+
+namespace agent_graph::tools {
+namespace {
+
+constexpr uint64_t kFreeReplyBytes = 32 * 1024;
+// The weight of the structure is that of values that become messages and text again. A reply is
+// only parsed.
+constexpr uint64_t kStructureParts = 4;
+
+}  // namespace
+
+Status ReplySize::Add(std::string_view piece) {
+  if (memory_ == nullptr) return Status::Ok();
+  weight_.Add(piece);
+  const uint64_t structure = weight_.structure();
+  const uint64_t bytes = weight_.bytes() - structure + structure / kStructureParts;
+  if (bytes <= kFreeReplyBytes || bytes <= awaited_) return Status::Ok();
+  awaited_ = bytes + bytes / 2;
+  Status room = memory_->Await(awaited_);
+  if (room.code() != StatusCode::kResourceExhausted) return room;
+  return Status(StatusCode::kUnavailable, "this worker has too little free memory for the reply");
+}
+
+}  // namespace agent_graph::tools
