@@ -96,6 +96,7 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
   }
   if (context.late_body.streamed()) {
     if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes)) return Refuse(context, NoRoom());
+    context.head.late_body_bytes = LargeBodyInMemory(request);
     return SubmitWithoutBody(context);
   }
   uint64_t bytes_max = BodyBytesMax(context.location);

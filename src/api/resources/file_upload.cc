@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "api/http/request_memory.h"
 #include "api/resources/file_record.h"
 #include "api/resources/handlers.h"
 #include "media/extractor.h"
@@ -67,6 +68,12 @@ std::optional<ErrorInfo> FileUpload::Receive() {
   std::optional<std::string> boundary =
       multipart::BoundaryOf(context_.head().Header("content-type"));
   if (!boundary) return BadUpload("no form field \"file\": the body is not multipart/form-data");
+  // nginx may read as much at once.
+  if (const uint64_t bytes = context_.head().late_body_bytes; bytes > 0) {
+    if (Status room = AwaitInputMemory(context_.exchange(), bytes); !room.ok()) {
+      return ErrorOf(room);
+    }
+  }
   multipart::Parser parser(*boundary);
   const Deadline deadline = DeadlineAfter(bridge::kBodyWaitMax);
   for (;;) {
