@@ -25,7 +25,7 @@ static std::string AfterModel(const State& state) {
   for (const ToolCallBlock* call : calls) {
     if (call->name == "remember") return "ASK";
   }
-  return calls.empty() ? END : "TOOLS";
+  return calls.empty() ? END : "TOOL";
 }
 
 static NodeResult Ask(const State&, RunContext&) {
@@ -35,7 +35,7 @@ static NodeResult Ask(const State&, RunContext&) {
 // The user's answer is the newest message.
 static std::string AfterAnswer(const State& state) {
   const bool allowed = state.LastUserText().find("yes") != std::string::npos;
-  return allowed ? "TOOLS" : "DENIED";
+  return allowed ? "TOOL" : "DENIED";
 }
 
 static NodeResult Deny(const State& state, RunContext&) {
@@ -59,18 +59,18 @@ static void Build(GraphBuilder& graph) {
   graph.SetName("support");
   graph.AddAgent("MAIN", {.model = "default",
                           .system_prompt = "You are a friendly support agent. Answer briefly.",
-                          .tool_node = "TOOLS"});
-  graph.AddToolNode("TOOLS", {current_time, BuiltinTool("calculator"), BuiltinTool("remember"),
-                              BuiltinTool("recall")});
+                          .tool_node = "TOOL"});
+  graph.AddToolNode("TOOL", {current_time, BuiltinTool("calculator"), BuiltinTool("remember"),
+                             BuiltinTool("recall")});
   graph.AddFunction("ASK", Ask, Execution::kNonBlocking);
   graph.AddFunction(
       "DECIDE", [](const State&, RunContext&) { return NodeResult(); }, Execution::kNonBlocking);
   graph.AddFunction("DENIED", Deny, Execution::kNonBlocking);
   graph.AddEdge(START, "MAIN");
-  graph.AddConditionalEdge("MAIN", AfterModel, {"ASK", "TOOLS", END});
+  graph.AddConditionalEdge("MAIN", AfterModel, {"ASK", "TOOL", END});
   graph.AddEdge("ASK", "DECIDE");
-  graph.AddConditionalEdge("DECIDE", AfterAnswer, {"TOOLS", "DENIED"});
-  graph.AddEdge("TOOLS", "MAIN");
+  graph.AddConditionalEdge("DECIDE", AfterAnswer, {"TOOL", "DENIED"});
+  graph.AddEdge("TOOL", "MAIN");
   graph.AddEdge("DENIED", "MAIN");
 }
 

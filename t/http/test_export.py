@@ -95,7 +95,7 @@ def test_a_run_with_its_nodes_models_and_tools(start_service, start_mock_provide
     assert attributes["gen_ai.usage.input_tokens"] == 14
     assert attributes["gen_ai.usage.output_tokens"] == 10
     nodes = _named(spans, "node .*")
-    assert [node["name"] for node in nodes] == ["node MAIN", "node TOOLS", "node MAIN"]
+    assert [node["name"] for node in nodes] == ["node MAIN", "node TOOL", "node MAIN"]
     assert all(node["parentSpanId"] == root["spanId"] for node in nodes)
     chats = _named(spans, "chat gpt-x")
     assert [chat["parentSpanId"] for chat in chats] == [nodes[0]["spanId"], nodes[2]["spanId"]]

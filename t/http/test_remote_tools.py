@@ -391,6 +391,6 @@ def test_remote_tools_of_service_json(serve):
     ],
 )
 def test_mistakes_in_service_json(make_service, changed, problem):
-    settings = DEMO | {"remote_tools": [{"node": "TOOLS", **_WEATHER} | changed]}
+    settings = DEMO | {"remote_tools": [{"node": "TOOL", **_WEATHER} | changed]}
     service = make_service(settings)
     assert problem in service.refusal()

@@ -57,13 +57,13 @@ inline constexpr RouteExample kGraphExample{.answer = R"json({
   },
   "nodes": [
     {"id": "__start__", "name": "__start__"}, {"id": "MAIN", "name": "MAIN"},
-    {"id": "TOOLS", "name": "TOOLS"}, {"id": "__end__", "name": "__end__"}
+    {"id": "TOOL", "name": "TOOL"}, {"id": "__end__", "name": "__end__"}
   ],
   "edges": [
     {"id": "__start__->MAIN", "source": "__start__", "target": "MAIN"},
-    {"id": "MAIN->TOOLS", "source": "MAIN", "target": "TOOLS"},
+    {"id": "MAIN->TOOL", "source": "MAIN", "target": "TOOL"},
     {"id": "MAIN->__end__", "source": "MAIN", "target": "__end__"},
-    {"id": "TOOLS->MAIN", "source": "TOOLS", "target": "MAIN"}
+    {"id": "TOOL->MAIN", "source": "TOOL", "target": "MAIN"}
   ]
 })json"};
 
@@ -79,7 +79,7 @@ inline constexpr RouteExample kToolsExample{.answer = R"json({
   "node_count": 1, "tool_count": 1,
   "nodes": [
     {
-      "node_name": "TOOLS", "tool_count": 1,
+      "node_name": "TOOL", "tool_count": 1,
       "tools": [
         {
           "name": "current_time",
@@ -100,7 +100,7 @@ inline constexpr RouteExample kToolsExample{.answer = R"json({
 inline constexpr RouteExample kSetupExample{.request = R"json({
   "tools": [
     {
-      "node_name": "TOOLS", "name": "get_location",
+      "node_name": "TOOL", "name": "get_location",
       "description": "The place where the user is",
       "parameters": {"type": "object", "properties": {}}
     }
