@@ -116,13 +116,16 @@ std::optional<std::string> Extract(std::string_view format) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool help = argc == 2 && std::string_view(argv[1]) == "--help";
-  if (argc != 2 || help) {
+  const std::string_view argument = argc == 2 ? argv[1] : "";
+  const bool help = argument == "--help" || argument == "-h";
+  // Formats are plain words.
+  const bool other_option = argument.starts_with('-') && argument != "--version";
+  if (argument.empty() || help || other_option) {
     std::fputs("usage: agent-extract FORMAT | --help | --version; it is started by nginx\n",
                help ? stdout : stderr);
     return help ? 0 : 2;
   }
-  if (std::string_view(argv[1]) == "--version") {
+  if (argument == "--version") {
     std::printf("agent-extract %s\n", agent_graph::kVersion);
     return 0;
   }

@@ -72,8 +72,18 @@ Result<fs::path> WithPort(const fs::path& configuration, int64_t port) {
   return changed;
 }
 
-// Reports a port that is in use at once; nginx would retry for seconds and log the error five
-// times. Checks only the address that `init` has written, not one that the user has chosen.
+// The name localhost, which documents use, may mean this address first.
+bool IsServedOnIpv6(int64_t port) {
+  const FileDescriptor probe(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 name{};
+  name.sin6_family = AF_INET6;
+  name.sin6_port = htons(static_cast<uint16_t>(port));
+  name.sin6_addr = in6addr_loopback;
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+}
+
+// nginx itself would say it five times, and try for seconds. Only for the address that `init` has
+// written: another one is the user's own.
 Status CheckPort(const fs::path& configuration, int64_t port) {
   std::ifstream in(configuration, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -118,6 +128,13 @@ Status RunRun(const Arguments& arguments, const Streams& streams) {
     AG_ASSIGN_OR_RETURN(configuration, WithPort(configuration, port));
   }
   AG_RETURN_IF_ERROR(CheckPort(configuration, port));
+  if (IsServedOnIpv6(port)) {
+    std::fprintf(
+        streams.err,
+        "agent-graph: another program answers on [::1]:%lld, which \"localhost\" may mean: "
+        "use 127.0.0.1, or choose a port with --port\n",
+        static_cast<long long>(port));
+  }
   std::fprintf(streams.out, "Serving %s on http://127.0.0.1:%lld (Ctrl-C ends it)\n",
                directory.c_str(), static_cast<long long>(port));
   std::fflush(streams.out);

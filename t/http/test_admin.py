@@ -104,6 +104,20 @@ def test_help_and_version():
         assert admin(*wrong, code=2) == usage
 
 
+def test_the_reader_of_documents_explains_itself():
+    def extract(*arguments):
+        return subprocess.run(
+            [environment.BUILD / "agent-extract", *arguments], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    usage = extract("--help")
+    assert usage.returncode == 0 and usage.stdout.startswith("usage: agent-extract FORMAT")
+    for wrong in ([], ["--nonsense"], ["pdf", "docx"]):
+        refused = extract(*wrong)
+        assert (refused.returncode, refused.stderr) == (2, usage.stdout)
+
+
 def test_repair(start_service):
     service = start_service(_SETTINGS)
     for number in range(20):

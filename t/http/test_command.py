@@ -58,6 +58,21 @@ def test_a_new_agent_speaks_the_sub_protocols_of_clients(directory, run_agent):
             assert socket.reply.header("Sec-WebSocket-Protocol") == name
 
 
+@pytest.mark.parametrize("address", ["0.0.0.0", "::"])
+def test_run_fails_where_another_program_has_all_addresses(directory, listen_on, address):
+    command("init", directory / "agent")
+    port = listen_on(address)
+    printed = command("run", directory / "agent", "--port", port, code=1)
+    assert f"127.0.0.1:{port} is in use by another program" in printed
+
+
+def test_run_warns_if_localhost_may_be_another_program(directory, run_agent, listen_on):
+    command("init", directory / "agent")
+    port = listen_on("::1")
+    agent = run_agent(directory / "agent", port=port)
+    assert f"another program answers on [::1]:{port}" in agent.printed
+
+
 def test_a_conversation_is_continued(directory, run_agent):
     folder = directory / "agent"
     command("init", folder)
