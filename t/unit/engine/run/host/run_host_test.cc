@@ -278,10 +278,25 @@ TEST_F(RunHostTest, ADamagedRequestEndsTheRun) {
   EXPECT_EQ(finished_.reason, "DATA_LOSS");
 }
 
+TEST_F(RunHostTest, ARequestThatDoesNotFitGoesToAnotherWorker) {
+  AddOneNode(Say("ok"));
+  int waits = 0;
+  host_options_.await_bytes = [&](uint64_t, uint64_t, const runtime::Cancellation&, Deadline) {
+    ++waits;
+    return Status(StatusCode::kDeadlineExceeded, "no room");
+  };
+  EXPECT_CALL(state_, HandOverRun("t1", testing::_));
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  Finish();
+  EXPECT_EQ(waits, 1) << "the run has not begun";
+}
+
 TEST_F(RunHostTest, AThreadThatDoesNotFitGoesToAnotherWorker) {
   AddOneNode(Say("ok"));
-  host_options_.await_bytes = [](uint64_t, uint64_t, const runtime::Cancellation&, Deadline) {
-    return Status(StatusCode::kDeadlineExceeded, "no room");
+  int waits = 0;
+  host_options_.await_bytes = [&](uint64_t, uint64_t, const runtime::Cancellation&, Deadline) {
+    return ++waits == 1 ? Status::Ok() : Status(StatusCode::kDeadlineExceeded, "no room");
   };
   // The grant is the lease, which the fake has only of runs that have begun.
   EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_));

@@ -61,6 +61,13 @@ TEST_F(RunLoopTest, WorksWithoutAStateService) {
   EXPECT_TRUE(outcome.start.is_new_thread);
 }
 
+TEST_F(RunLoopTest, AMessageCostsNoQuestionAboutTheThread) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  EXPECT_CALL(state_, GetThread).Times(0);
+  EXPECT_CALL(state_, GetState).Times(0);
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
+}
+
 TEST_F(RunLoopTest, ALimitOfOneRunsOneNode) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   RunRequest request = Ask("hi");

@@ -63,6 +63,10 @@ TEST(OpenApiDocument, NamesPermissionsParametersAndBodies) {
   const json& list = paths["/v1/threads"]["get"]["parameters"];
   EXPECT_EQ(list[2]["name"], "limit");
   EXPECT_EQ(list[2]["schema"]["default"], 100);
+  EXPECT_EQ(list[2]["schema"]["minimum"], 1);
+  EXPECT_EQ(list[1]["name"], "offset");
+  EXPECT_EQ(list[1]["schema"]["default"], 0);
+  EXPECT_EQ(list[1]["schema"]["minimum"], 0);
   EXPECT_EQ(paths["/v1/graph/ws"]["get"]["x-websocket"]["clientFrame"]["$ref"],
             "#/components/schemas/RunFrame");
 }
