@@ -1,12 +1,15 @@
 #include "models/anthropic_request.h"
 
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "models/anthropic_signature.h"
+#include "models/call_options.h"
 #include "models/media.h"
 #include "models/parameters.h"
 #include "models/signature.h"
@@ -177,6 +180,22 @@ void TranslateParameters(json& body) {
   }
 }
 
+constexpr std::array<std::string_view, 4> kAnthropicCallParameters = {"temperature", "top_p",
+                                                                      "max_tokens", "stop"};
+
+void SetAnthropicChoice(const ModelRequest& request, json& body) {
+  const CallOptions* options = request.options;
+  if (options == nullptr || request.tools.empty()) return;
+  json choice = {{"type", "auto"}};
+  if (request.forces_tool) {
+    const bool is_named = options->tool_choice == CallOptions::ToolChoice::kNamed;
+    choice =
+        is_named ? json({{"type", "tool"}, {"name", options->tool_name}}) : json({{"type", "any"}});
+  }
+  if (options->parallel_tool_calls == false) choice["disable_parallel_tool_use"] = true;
+  if (choice.size() > 1 || request.forces_tool) body["tool_choice"] = std::move(choice);
+}
+
 }  // namespace
 
 Result<std::string> AnthropicRequestJson(const ModelRequest& request,
@@ -187,7 +206,9 @@ Result<std::string> AnthropicRequestJson(const ModelRequest& request,
   if (!model.empty()) defaults["model"] = model;
   AG_ASSIGN_OR_RETURN(json body,
                       MergeParameters(defaults, parameters_json, request.parameters_json));
+  AG_RETURN_IF_ERROR(SetCallParameters(request, kAnthropicCallParameters, body));
   TranslateParameters(body);
+  SetAnthropicChoice(request, body);
   const std::string system = SystemText(request);
   if (!IsBlank(system)) body["system"] = system;
   AG_ASSIGN_OR_RETURN(body["messages"], Turns(request));

@@ -1,5 +1,6 @@
 #include "models/chat_request.h"
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "message/texts.h"
+#include "models/call_options.h"
 #include "models/media.h"
 #include "models/parameters.h"
 #include "models/tool_json.h"
@@ -131,6 +133,46 @@ Result<json> ToolList(const std::vector<ToolDeclaration>& tools) {
   return list;
 }
 
+constexpr std::array<std::string_view, 8> kChatCallParameters = {
+    "temperature",       "top_p",           "max_tokens", "stop", "seed", "presence_penalty",
+    "frequency_penalty", "reasoning_effort"};
+
+json ChatFormat(const CallOptions::Format& format, const json& schema) {
+  if (format.kind == CallOptions::Format::Kind::kJsonObject) return {{"type", "json_object"}};
+  json described = {{"name", format.name}, {"schema", schema}};
+  if (format.strict) described["strict"] = *format.strict;
+  return {{"type", "json_schema"}, {"json_schema", std::move(described)}};
+}
+
+// Of the options, those that are no parameters of the model.
+Status SetChatOptions(const ModelRequest& request, json& body) {
+  const CallOptions* options = request.options;
+  if (options == nullptr) return Status::Ok();
+  if (!request.tools.empty()) {
+    if (options->parallel_tool_calls) body["parallel_tool_calls"] = *options->parallel_tool_calls;
+    if (request.forces_tool) {
+      const bool is_named = options->tool_choice == CallOptions::ToolChoice::kNamed;
+      body["tool_choice"] =
+          is_named ? json({{"type", "function"}, {"function", {{"name", options->tool_name}}}})
+                   : json("required");
+    }
+  }
+  if (!options->format) return Status::Ok();
+  const std::string& text = options->format->schema_json;
+  AG_ASSIGN_OR_RETURN(const json schema, ParseJson(text.empty() ? "{}" : text));
+  body["response_format"] = ChatFormat(*options->format, schema);
+  return Status::Ok();
+}
+
+// A model that is configured with the newer name of the limit does not know the older one.
+void NameTokenLimit(json& body) {
+  const auto newer = body.find("max_completion_tokens");
+  const auto older = body.find("max_tokens");
+  if (newer == body.end() || older == body.end()) return;
+  if (!newer->is_number_integer() || *older < *newer) *newer = *older;
+  body.erase("max_tokens");
+}
+
 }  // namespace
 
 Result<std::string> ChatRequestJson(const ModelRequest& request, const std::string& default_model,
@@ -140,6 +182,9 @@ Result<std::string> ChatRequestJson(const ModelRequest& request, const std::stri
   if (!model.empty()) defaults["model"] = model;
   AG_ASSIGN_OR_RETURN(json body,
                       MergeParameters(defaults, parameters_json, request.parameters_json));
+  AG_RETURN_IF_ERROR(SetCallParameters(request, kChatCallParameters, body));
+  if (request.options != nullptr) NameTokenLimit(body);
+  AG_RETURN_IF_ERROR(SetChatOptions(request, body));
   if (body.value("stream", json()) != true) body.erase("stream_options");
 
   json messages = json::array();

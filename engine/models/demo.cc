@@ -1,6 +1,7 @@
 #include "models/demo.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "message/texts.h"
+#include "models/call_options.h"
 #include "models/demo_dialog.h"
 #include "models/parameters.h"
 #include "models/tool_output.h"
@@ -222,6 +224,34 @@ Result<bool> WantsDialog(const json& parameters) {
   return found->get<bool>();
 }
 
+constexpr std::array<std::string_view, 2> kDemoCallParameters = {"max_tokens", "stop"};
+
+// Cuts the answer at the first stop text, and after `max_tokens` words. Returns the stop reason.
+std::string CutAnswer(const json& limits, std::string& text) {
+  const auto stop = limits.find("stop");
+  const json stops = stop == limits.end() ? json::array()
+                     : stop->is_array()   ? *stop
+                                          : json::array({*stop});
+  for (const json& one : stops) {
+    if (one.is_string()) text.resize(std::min(text.size(), text.find(one.get<std::string>())));
+  }
+  const auto limit = limits.find("max_tokens");
+  if (limit == limits.end() || !limit->is_number_integer()) return "stop";
+  std::string_view rest = text;
+  for (int64_t words = limit->get<int64_t>(); words > 0 && !rest.empty(); --words) TakeWord(rest);
+  if (rest.empty()) return "stop";
+  text.resize(text.size() - rest.size());
+  return "length";
+}
+
+// The call that a request demands; empty: none.
+std::vector<ToolCallBlock> DemandedCall(const ModelRequest& request) {
+  if (!request.forces_tool || request.tools.empty()) return {};
+  const bool is_named = request.options->tool_choice == CallOptions::ToolChoice::kNamed;
+  const std::string& name = is_named ? request.options->tool_name : request.tools.front().name;
+  return {ToolCallBlock{.id = {}, .name = name, .arguments_json = "{}"}};
+}
+
 }  // namespace
 
 const ProviderKind kDemoProvider = {
@@ -244,6 +274,8 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
   if (request.messages.empty()) return NothingToAnswer();
   AG_ASSIGN_OR_RETURN(const json parameters,
                       MergeParameters(parameters_json_, request.parameters_json));
+  json limits = json::object();  // those of the client's request
+  AG_RETURN_IF_ERROR(SetCallParameters(request, kDemoCallParameters, limits));
   AG_ASSIGN_OR_RETURN(const std::chrono::milliseconds delay, DelayOf(parameters));
   AG_ASSIGN_OR_RETURN(const bool dialog, WantsDialog(parameters));
 
@@ -254,9 +286,10 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
   usage.prompt_tokens = CountPromptWords(request);
 
   DialogAnswer answer = dialog ? AnswerInDialog(request) : Answer(request);
+  if (answer.calls.empty()) answer.calls = DemandedCall(request);
   if (answer.calls.empty()) {
+    reply.stop_reason = CutAnswer(limits, answer.text);
     AG_RETURN_IF_ERROR(StreamWords(answer.text, delay, request.deadline, cancellation, on_delta));
-    reply.stop_reason = "stop";
     usage.completion_tokens = CountWords(answer.text);
     reply.message.content.emplace_back(TextBlock{.text = std::move(answer.text)});
   } else {

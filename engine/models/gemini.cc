@@ -22,6 +22,7 @@ const ProviderKind kGeminiProvider = {
     .telemetry_name = "gcp.gemini",
     .base_url = "https://generativelanguage.googleapis.com/v1beta",
     .key_variable = "GEMINI_API_KEY",
+    .answers_json = true,
     .create = &GeminiModel::Create,
 };
 

@@ -1,12 +1,14 @@
 #include "models/gemini_request.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "models/call_options.h"
 #include "models/gemini_signature.h"
 #include "models/media.h"
 #include "models/parameters.h"
@@ -159,6 +161,7 @@ Status AppendGeminiTools(json& body, const std::vector<ToolDeclaration>& tools) 
 
 void AddToConfig(json& config, std::string name, json value) {
   if (name == "max_tokens") name = "maxOutputTokens";
+  if (name == "top_p") name = "topP";
   if (name == "stop") {
     name = "stopSequences";
     if (!value.is_array()) value = json::array({std::move(value)});
@@ -187,11 +190,34 @@ json PlaceParameters(json parameters) {
   return body;
 }
 
+constexpr std::array<std::string_view, 5> kGeminiCallParameters = {"temperature", "top_p",
+                                                                   "max_tokens", "stop", "seed"};
+
+Status SetGeminiOptions(const ModelRequest& request, json& body) {
+  const CallOptions* options = request.options;
+  if (options == nullptr) return Status::Ok();
+  if (request.forces_tool && !request.tools.empty()) {
+    json config = {{"mode", "ANY"}};
+    if (options->tool_choice == CallOptions::ToolChoice::kNamed) {
+      config["allowedFunctionNames"] = json::array({options->tool_name});
+    }
+    body["toolConfig"]["functionCallingConfig"] = std::move(config);
+  }
+  if (!options->format) return Status::Ok();
+  json& config = body["generationConfig"];
+  config["responseMimeType"] = "application/json";
+  if (options->format->kind == CallOptions::Format::Kind::kJsonSchema) {
+    AG_ASSIGN_OR_RETURN(config["responseJsonSchema"], ParseJson(options->format->schema_json));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<GeminiRequest> WriteGeminiRequest(const ModelRequest& request, const std::string& model,
                                          const std::string& parameters_json) {
   AG_ASSIGN_OR_RETURN(json parameters, MergeParameters(parameters_json, request.parameters_json));
+  AG_RETURN_IF_ERROR(SetCallParameters(request, kGeminiCallParameters, parameters));
   GeminiRequest written;
   written.stream = parameters.value("stream", json(true)) == true;
   parameters.erase("stream");
@@ -207,6 +233,7 @@ Result<GeminiRequest> WriteGeminiRequest(const ModelRequest& request, const std:
   body["contents"] = conversation.Take();
   if (body["contents"].empty()) return NothingToAnswer();
   AG_RETURN_IF_ERROR(AppendGeminiTools(body, request.tools));
+  AG_RETURN_IF_ERROR(SetGeminiOptions(request, body));
   written.body = DumpJson(body);
   return written;
 }

@@ -15,6 +15,8 @@
 
 namespace agent_graph::models {
 
+struct CallOptions;
+
 // A tool as it is declared to a model (function-calling shape).
 struct ToolDeclaration {
   std::string name;
@@ -28,6 +30,9 @@ struct ModelRequest {
   std::vector<Message> messages;  // the working window, oldest first
   std::vector<ToolDeclaration> tools;
   std::string parameters_json = "{}";  // temperature, max_tokens, …: passed through
+  // What the client's request changes; may be null. Must outlive the call.
+  const CallOptions* options = nullptr;
+  bool forces_tool = false;  // `options->tool_choice` holds for this call
   Deadline deadline = kNoDeadline;
 };
 

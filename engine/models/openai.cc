@@ -17,6 +17,7 @@ const ProviderKind kOpenAiProvider = {
     .telemetry_name = "openai",
     .base_url = "https://api.openai.com/v1",
     .key_variable = "OPENAI_API_KEY",
+    .answers_json = true,
     .create = &OpenAiModel::Create,
 };
 

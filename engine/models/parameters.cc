@@ -1,9 +1,11 @@
 #include "models/parameters.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "models/call_options.h"
 
 namespace agent_graph::models {
 namespace {
@@ -34,6 +36,21 @@ Result<json> MergeParameters(const json& defaults, std::string_view provider_jso
   // Merged as text, so that a null in the parameters can remove a default.
   AG_ASSIGN_OR_RETURN(const json own, MergeParameters(DumpJson(defaults), provider_json));
   return MergeParameters(DumpJson(own), request_json);
+}
+
+Status SetCallParameters(const ModelRequest& request, std::span<const std::string_view> known,
+                         json& parameters) {
+  constexpr const char* kMaxTokens = "max_tokens";
+  if (request.options == nullptr) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(json chosen, ParseObject(request.options->parameters_json));
+  for (auto& [name, value] : chosen.items()) {
+    if (std::ranges::find(known, name) == known.end()) continue;
+    const auto own = parameters.find(name);
+    const bool is_lower = name == kMaxTokens && own != parameters.end() &&
+                          own->is_number_integer() && value.is_number_integer() && *own < value;
+    if (!is_lower) parameters[name] = std::move(value);
+  }
+  return Status::Ok();
 }
 
 }  // namespace agent_graph::models

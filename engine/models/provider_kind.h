@@ -35,6 +35,8 @@ struct ProviderKind {
   std::string_view key_variable = {};
   // Checked when the configuration is read; other parameters are passed through.
   std::optional<IntegerParameter> checked_parameter = std::nullopt;
+  // It understands CallOptions::format.
+  bool answers_json = false;
   // Does not connect. kInvalidArgument names the option that cannot work.
   Result<std::unique_ptr<ModelProvider>> (*create)(
       const ProviderOptions& options,

@@ -27,6 +27,7 @@ class Runtime;
 }
 namespace agent_graph::models {
 class ModelProvider;
+struct CallOptions;
 }  // namespace agent_graph::models
 namespace agent_graph::tools {
 class Catalog;
@@ -108,7 +109,10 @@ struct RunEnvironment {
   std::shared_ptr<const json> config;  // an object, including `user`
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
-  std::shared_ptr<RunMeter> meter;      // null: the run has no budget
+  std::shared_ptr<RunMeter> meter;                          // null: the run has no budget
+  std::shared_ptr<const models::CallOptions> call_options;  // null: none
+  // A model call of this attempt was already made to call a tool.
+  std::shared_ptr<std::atomic<bool>> tool_was_forced = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
 
   // Null if there is no model of that name.

@@ -14,6 +14,10 @@
 #include "state/requests.h"
 #include "state/types.h"
 
+namespace agent_graph::models {
+struct CallOptions;
+}
+
 namespace agent_graph::run {
 
 class HandOver;
@@ -71,6 +75,12 @@ struct RunRequest {
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
   // The tools of this run's client, in place of all remote tools of the service; nullopt: those.
   std::optional<std::vector<ClientTool>> client_tools;
+  // What the route that begins the run keeps in its log, as JSON; empty: nothing.
+  std::string note_json;
+  // The pieces of an accepted run's messages are logged as well: readers at any time get the same.
+  bool log_pieces = false;
+  // What the request changes in the calls of the models; null: nothing.
+  std::shared_ptr<const models::CallOptions> call_options;
   // The run is not stored, as without a checkpointer; it has no thread and is not accepted.
   bool transient = false;
   int recursion_limit = 25;

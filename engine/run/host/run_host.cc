@@ -8,6 +8,8 @@
 #include "base/json_weight.h"
 #include "run/context/execution_meta.h"
 #include "run/host/live_sink.h"
+#include "run/host/piece_log.h"
+#include "run/host/piece_publisher.h"
 #include "run/host/stored_request.h"
 #include "run/run_request.h"
 #include "runtime/runtime.h"
@@ -172,6 +174,12 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
       return end(allowed, std::string(StatusCodeName(allowed.code())));
     }
     AG_RETURN_IF_ERROR(allowed);
+  }
+  if (request.log_pieces) {
+    runtime_.Spawn(
+        [this, live = hosted->live, thread_id = granted.thread_id, run_id = granted.run_id] {
+          PieceLog(state_, live, thread_id, run_id).Write();
+        });
   }
   return runner_.Execute(std::move(request), hosted->cancellation, sink).status();
 }

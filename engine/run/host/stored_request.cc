@@ -10,6 +10,7 @@
 #include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "message/codec.h"
+#include "models/call_options.h"
 
 namespace agent_graph::run {
 namespace {
@@ -133,6 +134,15 @@ bool ReadDecisions(const json& object, std::vector<ToolDecision>& out) {
   return true;
 }
 
+// Absent in the requests of most routes.
+bool ReadCallOptions(const json& object, std::shared_ptr<const models::CallOptions>& out) {
+  const auto found = object.find("call_options");
+  if (found == object.end()) return true;
+  Result<models::CallOptions> options = models::CallOptionsFromJson(*found);
+  if (options.ok()) out = std::make_shared<const models::CallOptions>(*std::move(options));
+  return options.ok();
+}
+
 bool ReadScope(const json& object, state::Scope& out) {
   const auto found = object.find("scope");
   if (found == object.end() || !found->is_object()) return false;
@@ -166,6 +176,11 @@ Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::str
   }
   stored["initial_state"] = request.initial_state != nullptr ? *request.initial_state : json();
   if (request.client_tools) stored["client_tools"] = ClientToolsOf(*request.client_tools);
+  if (!request.note_json.empty()) stored["note"] = request.note_json;
+  if (request.log_pieces) stored["log_pieces"] = true;
+  if (request.call_options != nullptr) {
+    stored["call_options"] = models::ToJson(*request.call_options);
+  }
   stored["recursion_limit"] = request.recursion_limit;
   stored["cancelled_after_ms"] = request.cancelled_after.count();
   stored["trace_parent"] = request.trace_parent;
@@ -196,6 +211,9 @@ Result<RunRequest> LoadRequest(std::string_view text) {
   if (!ReadObject(*stored, "initial_state", request.initial_state)) return Damaged("initial_state");
   if (!ReadClientTools(*stored, "client_tools", request.client_tools))
     return Damaged("client_tools");
+  if (!ReadCallOptions(*stored, request.call_options)) return Damaged("call_options");
+  (void)ReadText(*stored, "note", request.note_json);  // absent in the requests of most routes
+  request.log_pieces = stored->value("log_pieces", json()) == true;
   int64_t recursion_limit = 0;
   if (!ReadNumber(*stored, "recursion_limit", recursion_limit) || recursion_limit < 0 ||
       recursion_limit > std::numeric_limits<int>::max()) {

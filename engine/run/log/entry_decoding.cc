@@ -15,6 +15,20 @@ void Read(const ObjectReader& in, entry::RunStarted& started) {
   started = {in.Text("run_id"), in.Text("graph"), in.Text("graph_hash")};
 }
 
+void Read(const ObjectReader& in, entry::RunNote& note) {
+  note = {in.OptionalJson("note").value_or("null")};
+}
+
+void Read(const ObjectReader& in, entry::MessagePiece& piece) {
+  piece = {in.Text("node"),
+           in.Number("step"),
+           in.Text("message_id"),
+           in.Number("text_begin"),
+           in.Number("reasoning_begin"),
+           in.Text("text"),
+           in.Text("reasoning")};
+}
+
 void Read(const ObjectReader& in, entry::AttemptStarted& started) {
   started = {in.Text("run_id"), in.Number("attempt"), in.Text("graph"), in.Text("graph_hash")};
 }

@@ -19,6 +19,19 @@ std::string ToJson(const entry::RunStarted& started) {
       .Finish();
 }
 
+std::string ToJson(const entry::RunNote& note) {
+  return ObjectWriter().Json("note", note.note_json).Finish();
+}
+
+std::string ToJson(const entry::MessagePiece& piece) {
+  ObjectWriter out;
+  out.Text("node", piece.node).Number("step", piece.step).Text("message_id", piece.message_id);
+  out.Number("text_begin", piece.text_begin).Number("reasoning_begin", piece.reasoning_begin);
+  if (!piece.text.empty()) out.Text("text", piece.text);
+  if (!piece.reasoning.empty()) out.Text("reasoning", piece.reasoning);
+  return out.Finish();
+}
+
 std::string ToJson(const entry::AttemptStarted& started) {
   return ObjectWriter()
       .Text("run_id", started.run_id)

@@ -25,6 +25,13 @@ struct RunStarted {
   std::string graph_hash;
 };
 
+// What the route that began the run keeps with it: JSON that only the route reads. It follows
+// run_started.
+struct RunNote {
+  static constexpr char kKind[] = "run_note";
+  std::string note_json = "null";
+};
+
 // Another worker continues the run. The entries of the attempts before belong to the same run.
 struct AttemptStarted {
   static constexpr char kKind[] = "attempt_started";
@@ -136,6 +143,20 @@ struct ModelStarted {
   std::string message_id;
 };
 
+// A piece of a message in progress, of a run whose readers must all get the same pieces
+// (RunRequest::log_pieces). Pieces of a message that was stored meanwhile have no meaning.
+struct MessagePiece {
+  static constexpr char kKind[] = "message_piece";
+  std::string node;
+  int64_t step = 0;
+  std::string message_id;
+  // Where the texts begin in those of the message, in bytes.
+  int64_t text_begin = 0;
+  int64_t reasoning_begin = 0;
+  std::string text = {};
+  std::string reasoning = {};
+};
+
 struct ModelFailed {
   static constexpr char kKind[] = "model_failed";
   std::string node;
@@ -224,7 +245,8 @@ using EntryBody =
                  entry::ToolIntent, entry::ToolStarted, entry::ToolFinished, entry::ToolPaused,
                  entry::ModelStarted, entry::ModelFailed, entry::ModelFinished,
                  entry::ContextTrimmed, entry::Interrupted, entry::RunFailed, entry::RunFinished,
-                 entry::ModelLost, entry::AttemptLeft, entry::Unknown>;
+                 entry::ModelLost, entry::AttemptLeft, entry::RunNote, entry::MessagePiece,
+                 entry::Unknown>;
 
 // `body` must not be Unknown.
 state::LogEntry Encode(EntryBody body, int64_t micros);

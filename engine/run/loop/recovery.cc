@@ -23,6 +23,7 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   if (request_.accepted && request_.accepted->continues()) return Continue(std::move(loaded));
   log_.Add(entry::RunStarted{
       .run_id = environment_->run_id, .graph = graph_.name(), .graph_hash = graph_.hash()});
+  if (!request_.note_json.empty()) log_.Add(entry::RunNote{.note_json = request_.note_json});
   paused_before_ = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
   AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
   const bool failed = paused_before_.phase == ExecutionMeta::Phase::kError;
@@ -72,7 +73,8 @@ Status RunLoop::ReadEarlierAttempts() {
       read.first = stored.index + 1;
       started_micros = std::min(started_micros, stored.entry.micros);
       const std::optional<EntryBody> body = Decode(stored.entry);
-      if (!body) continue;
+      // Pieces are written beside the log: they may follow its end.
+      if (!body || std::holds_alternative<entry::MessagePiece>(*body)) continue;
       log_.usage().Count(*body);
       calls.Note(*body);
       left = std::holds_alternative<entry::AttemptLeft>(*body);

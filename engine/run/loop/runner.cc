@@ -101,6 +101,7 @@ void AddFailure(const RunRequest& request, const RunEnvironment& environment, co
   } else {
     add(entry::RunStarted{
         .run_id = environment.run_id, .graph = graph.name(), .graph_hash = graph.hash()});
+    if (!request.note_json.empty()) add(entry::RunNote{.note_json = request.note_json});
   }
   add(entry::RunFailed{.code = std::string(StatusCodeName(failure.code())),
                        .reason = failure.message(),
@@ -164,6 +165,7 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   if (budget.limits_anything()) {
     environment->meter = std::make_shared<RunMeter>(budget, UnixMicros());
   }
+  environment->call_options = request.call_options;
   if (request.accepted) environment->hand_over = request.accepted->hand_over;
   if (request.client_tools) {
     environment->remote_tools = ClientToolSet(*graph_, *request.client_tools);

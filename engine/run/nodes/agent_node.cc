@@ -1,5 +1,6 @@
 #include "run/nodes/agent_node.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/json.h"
+#include "models/call_options.h"
 #include "models/model.h"
 #include "run/context/context_window.h"
 #include "run/context/metered_model.h"
@@ -28,8 +30,18 @@ std::vector<models::ToolDeclaration> Declare(const OfferedTools& tools) {
   return declarations;
 }
 
-std::string SystemPrompt(const Agent& agent, const State& state) {
+// The options of the client's request are for the agents that answer it.
+const models::CallOptions* OptionsFor(const RunEnvironment& environment, const Agent& agent) {
+  return agent.output_field.empty() ? environment.call_options.get() : nullptr;
+}
+
+std::string SystemPrompt(const Agent& agent, const State& state,
+                         const models::CallOptions* options) {
   std::string prompt = agent.system_prompt;
+  if (options != nullptr && !options->instructions.empty()) {
+    if (!prompt.empty()) prompt += "\n\n";
+    prompt += options->instructions;
+  }
   if (state.summary() && !state.summary()->empty()) {
     if (!prompt.empty()) prompt += "\n\n";
     prompt += "Summary of the conversation before these messages:\n" + *state.summary();
@@ -76,10 +88,25 @@ std::vector<Message> InContext(const std::optional<ContextPolicy>& policy,
   return ModelConversation({window.begin() + static_cast<ptrdiff_t>(first), window.end()});
 }
 
+// A demand for a tool call holds for the first model call of the run that can fulfil it, or the
+// agent would never come to its answer.
+bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& request) {
+  const models::CallOptions* options = request.options;
+  if (options == nullptr || options->tool_choice == models::CallOptions::ToolChoice::kAuto) {
+    return false;
+  }
+  const bool is_named = options->tool_choice == models::CallOptions::ToolChoice::kNamed;
+  const bool can_call = std::ranges::any_of(request.tools, [&](const auto& tool) {
+    return !is_named || tool.name == options->tool_name;
+  });
+  return can_call && !environment.tool_was_forced->exchange(true);
+}
+
 Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment, const Agent& agent,
                                          const State& state, std::shared_ptr<void>& files) {
   models::ModelRequest request;
-  request.system_prompt = SystemPrompt(agent, state);
+  request.options = OptionsFor(environment, agent);
+  request.system_prompt = SystemPrompt(agent, state, request.options);
   request.messages = InContext(environment.graph->context(), state.messages());
   if (environment.services->load_files) {
     AG_ASSIGN_OR_RETURN(files, environment.services->load_files(environment, request.messages));
@@ -95,6 +122,7 @@ Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment, cons
       request.tools.push_back({tool.name, tool.description, tool.parameters_json});
     }
   }
+  request.forces_tool = ForcesTool(environment, request);
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;
   return request;

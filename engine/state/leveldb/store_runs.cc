@@ -202,9 +202,12 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunReq
   AG_RETURN_IF_ERROR(TrimLog(lease.thread, editor, micros));
   changed_runs_.push_back(lease.row.thread_id);
   AG_RETURN_IF_ERROR(AddRunMessages(lease, editor, append.messages));
-  if (!append.current_node.empty()) lease.row.current_node = append.current_node;
-  lease.row.step = append.step;
-  lease.row.in_user_code = append.in_user_code;
+  // An append beside the run's log does not know the place that the run has reached.
+  if (!append.current_node.empty()) {
+    lease.row.current_node = append.current_node;
+    lease.row.step = append.step;
+    lease.row.in_user_code = append.in_user_code;
+  }
   return Status::Ok();
 }
 

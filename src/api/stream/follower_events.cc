@@ -43,6 +43,13 @@ std::string InterruptOf(const run::entry::Interrupted& interrupted) {
   return run::InterruptJson(meta);
 }
 
+// The bytes of a piece behind those that the reader has. A piece may be written twice, and one of
+// which the beginning is missing comes with the whole message.
+std::string_view NewPart(std::string_view text, uint64_t begin, uint64_t known) {
+  if (begin > known || begin + text.size() <= known) return {};
+  return text.substr(known - begin);
+}
+
 Texts TextsOf(const std::string& message_json) {
   Texts texts;
   const Result<Message> message = message::FromJsonText(message_json);
@@ -63,6 +70,12 @@ Status RunFollower::ShowEntry(const state::IndexedEntry& indexed) {
   lease_epoch_ = std::max(lease_epoch_, indexed.lease_epoch);
   const std::string cursor = CursorAt(indexed.index + 1);
   const EventPlace place{cursor, indexed.entry.micros};
+  if (const auto* note = std::get_if<run::entry::RunNote>(&*body)) {
+    return Sent(reader_->OnNote(note->note_json, place));
+  }
+  if (const auto* piece = std::get_if<run::entry::MessagePiece>(&*body)) {
+    return options_.pieces_of_log ? ShowPiece(*piece, indexed.lease_epoch) : Status::Ok();
+  }
   if (const auto* started = std::get_if<run::entry::NodeStarted>(&*body)) {
     step_ = static_cast<int>(started->step);
   } else if (const auto* model = std::get_if<run::entry::ModelStarted>(&*body)) {
@@ -95,6 +108,22 @@ Status RunFollower::ShowEvent(const run::RunEvent& event, const EventPlace& plac
     return Sent(reader_->OnError({event.error, event.node, event.step}, place));
   }
   return Sent(reader_->OnMessage({event.message_json, event.node, event.step}, place));
+}
+
+Status RunFollower::ShowPiece(const run::entry::MessagePiece& piece, uint64_t lease_epoch) {
+  if (parts_.IsComplete(piece.message_id)) return Status::Ok();
+  const MessagePart* known = parts_.Find(piece.message_id, lease_epoch);
+  MessagePart part{piece.message_id, lease_epoch};
+  if (known != nullptr) part = *known;
+  const std::string_view reasoning =
+      NewPart(piece.reasoning, static_cast<uint64_t>(piece.reasoning_begin), part.reasoning_bytes);
+  const std::string_view text =
+      NewPart(piece.text, static_cast<uint64_t>(piece.text_begin), part.text_bytes);
+  if (reasoning.empty() && text.empty()) return Status::Ok();
+  part.reasoning_bytes += reasoning.size();
+  part.text_bytes += text.size();
+  const int step = static_cast<int>(piece.step);
+  return ShowDelta({piece.message_id, text, reasoning, piece.node, step}, part, known == nullptr);
 }
 
 Status RunFollower::ShowPartial(const run::LiveRun::View& view, const std::string& asked_id) {

@@ -112,6 +112,7 @@ Status RunFollower::Follow(RunReader& reader) {
   AG_RETURN_IF_ERROR(Sent(reader.OnStart(start_, &record_)));
   if (lost_epoch_) AG_RETURN_IF_ERROR(Sent(reader.OnReset("", record_.attempt)));
   while (!complete_) {
+    if (options_.until_now && caught_up_) return Status::Ok();
     AG_RETURN_IF_ERROR(BeatIfDue());
     Status status = FollowNext();
     if (status.code() == StatusCode::kNotFound) return ShowEnd(kDeleted);
@@ -127,11 +128,13 @@ std::shared_ptr<const run::LiveRun> RunFollower::FindLive() const {
 }
 
 Status RunFollower::FollowNext() {
-  if (const auto live = FindLive(); live != nullptr) return FollowLive(live);
-  if (runs_.leave_time && MonotonicClock::now() >= runs_.leave_time()) {
-    return Status(StatusCode::kCancelled, "the worker leaves");
-  }
-  if (!runs_.elsewhere || state::HasEnded(record_.state)) return ReadLog(UntilLook());
+  if (options_.until_now) return ReadLog(std::chrono::milliseconds(0));
+  const auto live = options_.pieces_of_log ? nullptr : FindLive();
+  if (live != nullptr) return FollowLive(live);
+  if (runs_.leaves && runs_.leaves()) return Status(StatusCode::kCancelled, "the worker leaves");
+  // Only accepted runs have pieces that can be followed.
+  const bool has_pieces = record_.accepted && !state::HasEnded(record_.state);
+  if (!runs_.elsewhere || !has_pieces || options_.pieces_of_log) return ReadLog(UntilBeat());
   return FollowRemote();
 }
 
@@ -186,6 +189,7 @@ Status RunFollower::ReadLog(std::chrono::milliseconds wait) {
     next_ = indexed.index + 1;
   }
   complete_ = reply.complete;
+  caught_up_ = reply.entries.empty();
   return Status::Ok();
 }
 

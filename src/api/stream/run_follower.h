@@ -44,6 +44,11 @@ struct LiveRuns {
 
 struct FollowerOptions {
   bool with_state = false;  // RunEnd::state_json is needed
+  // Pieces of messages come from the log only (RunRequest::log_pieces): every reader, at any time
+  // and in any worker, gets the same ones.
+  bool pieces_of_log = false;
+  // Ends after the entries that there are. OnEnd is not called if the run has not ended.
+  bool until_now = false;
   std::chrono::milliseconds heartbeat{10'000};
   // After this time a failed read of the log is repeated.
   std::chrono::milliseconds retry{1000};
@@ -93,6 +98,7 @@ class RunFollower {
 
   Status ShowEntry(const state::IndexedEntry& indexed);
   Status ShowEvent(const run::RunEvent& event, const EventPlace& place);
+  Status ShowPiece(const run::entry::MessagePiece& piece, uint64_t lease_epoch);
   Status ShowPartial(const run::LiveRun::View& view, const std::string& asked_id);
   Status ShowRest(const std::string& message_json, const std::string& node, uint64_t lease_epoch);
   Status ShowDelta(const run::RunDelta& delta, const MessagePart& part, bool is_first);
@@ -123,6 +129,7 @@ class RunFollower {
   std::shared_ptr<const run::LiveRun> left_;  // an attempt of this worker that is over
   std::shared_ptr<run::RemoteRun> remote_;    // the run, when another worker executes it
   bool complete_ = false;
+  bool caught_up_ = false;  // the last read of the log found no entries
   int failures_ = 0;
   Deadline next_beat_ = kNoDeadline;
 };

@@ -56,6 +56,10 @@ class RunReader {
 
   // `record`: of a run that is read from its log; null for others.
   virtual Status OnStart(const run::RunStart& start, const state::RunRecord* record) = 0;
+  // RunRequest::note_json, when the run's first attempt begins. Not called for a run without one.
+  virtual Status OnNote(std::string_view /*note_json*/, const EventPlace& /*place*/) {
+    return Status::Ok();
+  }
   // A piece of a message as its model produces it. `is_first`: the first one of this message that
   // this reader gets.
   virtual Status OnDelta(const run::RunDelta& delta, const EventPlace& place, bool is_first) = 0;

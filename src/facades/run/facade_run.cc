@@ -21,6 +21,7 @@ class DirectSink : public run::RunSink {
       : context_(context),
         reader_(reader),
         has_thread_(!run.request.run.transient),
+        note_json_(run.request.run.note_json),
         wants_deltas_(run.wants_deltas),
         wants_states_(run.wants_states) {}
 
@@ -28,7 +29,8 @@ class DirectSink : public run::RunSink {
     context_.exchange().Annotate(has_thread_ ? start.thread_id : std::string(), start.run_id);
     run::RunStart shown = start;
     if (!has_thread_) shown.thread_id.clear();
-    return reader_.OnStart(shown, nullptr);
+    AG_RETURN_IF_ERROR(reader_.OnStart(shown, nullptr));
+    return note_json_.empty() ? Status::Ok() : reader_.OnNote(note_json_, {"", UnixMicros()});
   }
   Status OnDelta(const run::RunDelta& delta) override {
     const bool is_first = message_id_ != delta.message_id;
@@ -66,6 +68,7 @@ class DirectSink : public run::RunSink {
   HandlerContext& context_;
   api::RunReader& reader_;
   const bool has_thread_;
+  const std::string note_json_;
   const bool wants_deltas_;
   const bool wants_states_;
   std::string message_id_;  // of the last delta
@@ -128,12 +131,14 @@ std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun run,
   if (!run.terms.accepted) return ExecuteRun(context, std::move(run), reader);
   const api::FollowerLimit::Place place = api::EnterFollowers(context);
   if (!place) return api::TooManyFollowers();
+  const bool logs_pieces = run.request.run.log_pieces;
   api::AcceptedRun accepted;
   if (auto error = api::AcceptGraphRun(context, std::move(run.request), run.terms, accepted)) {
     return error;
   }
   api::FollowerOptions options;
   options.with_state = run.wants_states;
+  options.pieces_of_log = logs_pieces;
   std::optional<api::ErrorInfo> error =
       Follow(context, {accepted.run.thread_id, accepted.run.run_id}, options, reader, place);
   api::LeaveRun(context, run.terms, accepted, context.exchange().cancellation().reason());

@@ -3,36 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent_graph/json.h"
-#include "base/json.h"
+#include "facades/run/answer_parts.h"
 #include "message/codec.h"
 #include "message/reader.h"
 
 namespace agent_graph::facades {
-namespace {
-
-void Add(const Usage& more, Usage& sum) {
-  sum.prompt_tokens += more.prompt_tokens;
-  sum.completion_tokens += more.completion_tokens;
-  sum.total_tokens += more.total_tokens;
-  sum.reasoning_tokens += more.reasoning_tokens;
-  sum.cache_creation_input_tokens += more.cache_creation_input_tokens;
-  sum.cache_read_input_tokens += more.cache_read_input_tokens;
-}
-
-std::string StopReasonOf(const Message& message) {
-  const Result<json> metadata = ParseJson(message.metadata_json);
-  if (!metadata.ok() || !metadata->is_object()) return "";
-  const auto found = metadata->find("stop_reason");
-  return found != metadata->end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// The rest of `text` behind the bytes that were shown; empty if it is another text.
-std::string_view Rest(std::string_view text, size_t shown) {
-  return shown <= text.size() ? text.substr(shown) : std::string_view();
-}
-
-}  // namespace
 
 Result<StepReader::Partial*> StepReader::Begin(std::string_view id, std::string_view node, int step,
                                                const api::EventPlace& place) {
@@ -77,16 +52,16 @@ Status StepReader::FinishAnswer(const api::MessageEvent& event, const Message& m
   const Partial partial = std::move(*found);
   partials_.erase(found);
   const std::string all_reasoning = message::ReasoningOfBlocks(message);
-  const std::string_view reasoning = Rest(all_reasoning, partial.reasoning);
+  const std::string_view reasoning = RestOf(all_reasoning, partial.reasoning);
   if (!reasoning.empty()) AG_RETURN_IF_ERROR(OnReasoning(partial.head, reasoning, place));
   const std::string all_text = message.Text();
-  const std::string_view text = Rest(all_text, partial.text);
+  const std::string_view text = RestOf(all_text, partial.text);
   if (!text.empty()) AG_RETURN_IF_ERROR(OnText(partial.head, text, place));
   for (const ToolCallBlock* call : message.ToolCalls()) {
     if (call->remote) open_calls_.push_back(*call);
     AG_RETURN_IF_ERROR(OnToolCall(partial.head, *call, place));
   }
-  if (message.usage) Add(*message.usage, usage_);
+  if (message.usage) AddUsage(*message.usage, usage_);
   stop_reason_ = StopReasonOf(message);
   return OnMessageFinished(partial.head, message, place);
 }

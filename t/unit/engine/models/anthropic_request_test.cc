@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "conversation.h"
+#include "models/call_options.h"
 
 namespace agent_graph::models {
 namespace {
@@ -29,6 +30,25 @@ TEST(AnthropicRequest, AsksForAStream) {
   EXPECT_EQ(Build(Ask("hi")), json::parse(R"({
     "model": "small", "stream": true, "max_tokens": 8192,
     "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]})"));
+}
+
+TEST(AnthropicRequest, TakesTheOptionsThatItKnows) {
+  CallOptions options;
+  options.parameters_json = R"({"temperature":0.5,"seed":7,"max_tokens":9,"stop":["a"]})";
+  options.tool_choice = CallOptions::ToolChoice::kNamed;
+  options.tool_name = "f";
+  options.parallel_tool_calls = false;
+  ModelRequest request = Ask("hi");
+  request.options = &options;
+  request.forces_tool = true;
+  request.tools.push_back({.name = "f", .description = ""});
+  const json body = Build(request);
+  EXPECT_EQ(body["temperature"], 0.5);
+  EXPECT_EQ(body["max_tokens"], 9);
+  EXPECT_EQ(body["stop_sequences"], json::array({"a"}));
+  EXPECT_FALSE(body.contains("seed"));
+  EXPECT_EQ(body["tool_choice"],
+            json::parse(R"({"type":"tool","name":"f","disable_parallel_tool_use":true})"));
 }
 
 TEST(AnthropicRequest, SystemMessagesComeFirst) {

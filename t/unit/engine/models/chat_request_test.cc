@@ -6,6 +6,7 @@
 
 #include "agent_graph/json.h"
 #include "collect.h"
+#include "models/call_options.h"
 
 namespace agent_graph::models {
 namespace {
@@ -49,6 +50,34 @@ TEST(ChatRequest, RequestBeatsProviderBeatsDefault) {
   EXPECT_EQ(body["temperature"], 0.5);
   EXPECT_EQ(body["seed"], 7);
   EXPECT_FALSE(body.contains("top_p"));
+}
+
+TEST(ChatRequest, TheOptionsOfACallBeatTheParameters) {
+  CallOptions options;
+  options.parameters_json = R"({"temperature":0.5,"max_tokens":9,"seed":7,"unknown":1})";
+  options.tool_choice = CallOptions::ToolChoice::kNamed;
+  options.tool_name = "f";
+  options.parallel_tool_calls = false;
+  options.format = {.kind = CallOptions::Format::Kind::kJsonSchema,
+                    .name = "a",
+                    .schema_json = R"({"type":"object"})",
+                    .strict = true};
+  ModelRequest request = Ask("hi");
+  request.options = &options;
+  request.tools.push_back({.name = "f", .description = ""});
+  json body = Build(request, R"({"temperature":1,"max_tokens":5})");
+  EXPECT_EQ(body["temperature"], 0.5);
+  EXPECT_EQ(body["max_tokens"], 5) << "a limit is only lowered";
+  EXPECT_EQ(body["seed"], 7);
+  EXPECT_FALSE(body.contains("unknown"));
+  EXPECT_FALSE(body.contains("tool_choice")) << "it does not hold for every call";
+  EXPECT_EQ(body["parallel_tool_calls"], false);
+  EXPECT_EQ(body["response_format"]["json_schema"]["schema"]["type"], "object");
+  request.forces_tool = true;
+  EXPECT_EQ(Build(request)["tool_choice"]["function"]["name"], "f");
+  body = Build(request, R"({"max_completion_tokens":20})");
+  EXPECT_EQ(body["max_completion_tokens"], 9);
+  EXPECT_FALSE(body.contains("max_tokens"));
 }
 
 TEST(ChatRequest, StreamMayBeSwitchedOff) {

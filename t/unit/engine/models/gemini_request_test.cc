@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "conversation.h"
+#include "models/call_options.h"
 
 namespace agent_graph::models {
 namespace {
@@ -45,6 +46,26 @@ TEST(GeminiRequest, ParametersArePlaced) {
     "generationConfig": {"seed": 7, "temperature": 0.5, "maxOutputTokens": 9,
                          "stopSequences": ["a"]},
     "contents": [{"role": "user", "parts": [{"text": "hi"}]}]})"));
+}
+
+TEST(GeminiRequest, TakesTheOptionsThatItKnows) {
+  CallOptions options;
+  options.parameters_json = R"({"top_p":0.5,"presence_penalty":1,"max_tokens":9})";
+  options.tool_choice = CallOptions::ToolChoice::kNamed;
+  options.tool_name = "f";
+  options.format = {.kind = CallOptions::Format::Kind::kJsonSchema,
+                    .name = "a",
+                    .schema_json = R"({"type":"object"})",
+                    .strict = true};
+  ModelRequest request = Ask("hi");
+  request.options = &options;
+  request.forces_tool = true;
+  request.tools.push_back({.name = "f", .description = ""});
+  const json body = Build(request);
+  EXPECT_EQ(body["generationConfig"], json::parse(R"({"topP":0.5,"maxOutputTokens":9,
+    "responseMimeType":"application/json","responseJsonSchema":{"type":"object"}})"));
+  EXPECT_EQ(body["toolConfig"]["functionCallingConfig"],
+            json::parse(R"({"mode":"ANY","allowedFunctionNames":["f"]})"));
 }
 
 TEST(GeminiRequest, StreamIsNoParameter) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent_graph/json.h"
+#include "models/call_options.h"
 
 namespace agent_graph::run {
 namespace {
@@ -70,6 +71,29 @@ TEST(StoredRequest, IsReadBack) {
   EXPECT_EQ(loaded->tool_decisions[0].call_id, "c2");
   EXPECT_EQ(loaded->tool_decisions[0].action, ToolDecision::Action::kResult);
   EXPECT_EQ(loaded->tool_decisions[0].result_json, "7");
+}
+
+TEST(StoredRequest, WhatTheRequestChangesInModelCallsIsReadBack) {
+  RunRequest request = Example();
+  request.note_json = R"({"background":true})";
+  request.log_pieces = true;
+  models::CallOptions options;
+  options.instructions = "be brief";
+  options.parameters_json = R"({"temperature":0.5})";
+  options.tool_choice = models::CallOptions::ToolChoice::kNamed;
+  options.tool_name = "weather";
+  options.parallel_tool_calls = false;
+  options.format = {.kind = models::CallOptions::Format::Kind::kJsonSchema,
+                    .name = "a",
+                    .schema_json = "{}",
+                    .strict = true};
+  request.call_options = std::make_shared<const models::CallOptions>(options);
+  const Result<RunRequest> loaded = LoadRequest(Stored(request));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  EXPECT_EQ(loaded->note_json, request.note_json);
+  EXPECT_TRUE(loaded->log_pieces);
+  ASSERT_NE(loaded->call_options, nullptr);
+  EXPECT_EQ(models::ToJson(*loaded->call_options), models::ToJson(options));
 }
 
 TEST(StoredRequest, AbsentPartsStayAbsent) {
