@@ -170,17 +170,28 @@ def first_token(nginx):
 CHAT = json.dumps({"model": "app", "messages": [{"role": "user", "content": "hello"}], "stream": True})
 
 
-def openai(nginx):
-    """The façade against the native route, which executes the same runs."""
-    path = "/model/openai/v1/chat/completions"
-    ours, theirs = in_turns(lambda: wrk(nginx, path, 32, CHAT),
+RESPONSE = json.dumps({"model": "app", "input": "hello", "stream": True, "store": False})
+
+
+def against_native(nginx, what, route, body):
+    """A route of the façade against the native route, which executes the same runs."""
+    path = f"/model/openai/v1/{route}"
+    ours, theirs = in_turns(lambda: wrk(nginx, path, 32, body),
                             lambda: wrk(nginx, "/model/v1/graph/stream", 32, BODY))
-    report(f"chat completion of {TOKENS} tokens", ours, theirs, "native stream", 0.9)
-    ours = first_byte_times(nginx.port, path, CHAT, 500)
+    report(f"{what} of {TOKENS} tokens", ours, theirs, "native stream", 0.9)
+    ours = first_byte_times(nginx.port, path, body, 500)
     theirs = first_byte_times(nginx.port, "/model/v1/graph/stream", BODY, 500)
     added = [1000 * (percentile(ours, share) - percentile(theirs, share)) for share in (0.5, 0.99)]
-    print(f"added time to first byte of a chat completion: p50 {added[0]:.2f} ms (wanted ≤ 0.1), "
+    print(f"added time to first byte of a {what}: p50 {added[0]:.2f} ms (wanted ≤ 0.1), "
           f"p99 {added[1]:.2f} ms", flush=True)
+
+
+def openai(nginx):
+    against_native(nginx, "chat completion", "chat/completions", CHAT)
+
+
+def responses(nginx):
+    against_native(nginx, "response", "responses", RESPONSE)
 
 
 def long_thread(nginx):
@@ -239,7 +250,7 @@ def many_memories(nginx):
     at_scale(nginx, "memories", "100000", "256")
 
 
-PARTS = [ping, invoke, durable, stream, first_token, openai, long_thread, memory, retrieval, many_threads,
+PARTS = [ping, invoke, durable, stream, first_token, openai, responses, long_thread, memory, retrieval, many_threads,
          many_memories]
 
 

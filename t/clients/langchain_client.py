@@ -35,7 +35,31 @@ def tools(model):
     reply = bound.invoke(messages)
     (call,) = reply.tool_calls
     messages += [reply, ToolMessage(get_weather.invoke(call["args"]), tool_call_id=call["id"])]
-    return [call["name"], call["args"], bound.invoke(messages).content]
+    return [call["name"], call["args"], bound.invoke(messages).text]
+
+
+def responses(model):
+    """The same over the Responses API."""
+    over = ChatOpenAI(
+        model="app", base_url=model.openai_api_base, api_key=model.openai_api_key, max_retries=0,
+        use_responses_api=True,
+    )
+    reply = over.invoke([SystemMessage("be brief"), HumanMessage("plain")])
+    whole = None
+    for piece in over.stream("plain"):
+        whole = piece if whole is None else whole + piece
+    return [reply.text, reply.usage_metadata["total_tokens"] > 0, whole.text, tools(over)]
+
+
+def responses_chained(model):
+    """Only what is new is sent, behind the id of the response before."""
+    over = ChatOpenAI(
+        model="app", base_url=model.openai_api_base, api_key=model.openai_api_key, max_retries=0,
+        use_responses_api=True, use_previous_response_id=True,
+    )
+    messages = [HumanMessage("plain")]
+    messages += [over.invoke(messages), HumanMessage("plain")]
+    return over.invoke(messages).text
 
 
 def main():

@@ -82,6 +82,74 @@ const scenarios = {
     }
     return found;
   },
+
+  async response(client) {
+    const found = await client.responses.create({model: 'app', input: 'plain'});
+    const again = await client.responses.retrieve(found.id);
+    return [found.output_text, again.output_text, found.status];
+  },
+
+  // The helper that puts the events together is strict about their order.
+  async response_helper(client) {
+    const events = client.responses.stream({model: 'app', input: 'plain'});
+    let text = '';
+    for await (const event of events) if (event.type === 'response.output_text.delta') text += event.delta;
+    return [text, (await events.finalResponse()).output_text];
+  },
+
+  async response_tools(client) {
+    const tools = [{type: 'function', strict: false, ...weather.function}];
+    const first = await client.responses.stream({model: 'app', input: 'weather', tools}).finalResponse();
+    const [call] = first.output;
+    const last = await client.responses.create({
+      model: 'app', tools, previous_response_id: first.id,
+      input: [{type: 'function_call_output', call_id: call.call_id, output: 'sunny'}],
+    });
+    return [call.type, JSON.parse(call.arguments), last.output_text];
+  },
+
+  // The connection is cut in the middle of the answer.
+  async response_background(client) {
+    const seen = [];
+    const stream = await client.responses.create({model: 'app', input: 'plain', background: true, stream: true});
+    for await (const event of stream) {
+      seen.push(event);
+      if (event.type === 'response.output_text.delta') break;
+    }
+    const id = seen[0].response.id;
+    const after = seen.at(-1).sequence_number;
+    const rest = await client.responses.retrieve(id, {stream: true, starting_after: after});
+    for await (const event of rest) seen.push(event);
+    const text = seen.map(event => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
+    const helped = client.responses.stream({response_id: id, starting_after: after});
+    const numbers = [];
+    for await (const event of helped) numbers.push(event.sequence_number);
+    return [
+      seen.every((event, index) => event.sequence_number === index), text, numbers[0] === after + 1,
+      (await helped.finalResponse()).output_text,
+    ];
+  },
+
+  async response_cancelled(client) {
+    const found = await client.responses.create({model: 'app', input: 'plain', background: true});
+    const cancelled = await client.responses.cancel(found.id);
+    await client.responses.delete(found.id);
+    try {
+      await client.responses.retrieve(found.id);
+    } catch (error) {
+      return [['cancelled', 'completed'].includes(cancelled.status), error.status, error.code];
+    }
+    return [];
+  },
+
+  async response_items(client) {
+    const found = await client.responses.create({model: 'app', input: [user('plain'), user('plain')]});
+    const texts = [];
+    for await (const item of client.responses.inputItems.list(found.id, {limit: 1, order: 'asc'})) {
+      texts.push(item.content[0].text);
+    }
+    return texts;
+  },
 };
 
 const [names, baseURL, apiKey] = process.argv.slice(2);

@@ -5,6 +5,7 @@ import json
 import sys
 
 import openai
+import pydantic
 
 _WEATHER = {
     "type": "function",
@@ -121,6 +122,110 @@ def repeated(client):
         client.chat.completions.create(model="app", messages=[_user("plain")], extra_headers=headers).id
         for _ in range(2)
     ]
+
+
+# Responses
+
+_FLAT_WEATHER = {"type": "function"} | _WEATHER["function"]
+
+
+def response(client):
+    found = client.responses.create(model="app", input="plain", metadata={"order": "17"})
+    again = client.responses.retrieve(found.id)
+    return [found.output_text, found.status, found.usage.total_tokens > 0, again == found or again.output_text]
+
+
+def response_stream(client):
+    events = list(client.responses.create(model="app", input="plain", stream=True))
+    text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+    return [text, events[-1].response.output_text, events[0].type, events[-1].type]
+
+
+def response_helper(client):
+    """The helper that puts the events together is strict about their order."""
+    with client.responses.stream(model="app", input="plain") as events:
+        for _ in events:
+            pass
+        return [events.get_final_response().output_text, events.get_final_response().status]
+
+
+def response_tools(client):
+    """The call is streamed, and its result follows the response that made it."""
+    with client.responses.stream(model="app", input="weather", tools=[_FLAT_WEATHER]) as events:
+        first = events.get_final_response()
+    (call,) = first.output
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+    last = client.responses.create(
+        model="app", input=[result], previous_response_id=first.id, tools=[_FLAT_WEATHER]
+    )
+    return [call.type, call.name, json.loads(call.arguments), last.output_text]
+
+
+def response_background(client):
+    """The connection is cut in the middle of the answer; the events behind the last one that came are
+    read with another one."""
+    first = []
+    stream = client.responses.create(model="app", input="plain", background=True, stream=True)
+    for event in stream:
+        first.append(event)
+        if event.type == "response.output_text.delta":
+            break
+    stream.close()
+    response_id = first[0].response.id
+    rest = list(client.responses.retrieve(response_id, stream=True, starting_after=first[-1].sequence_number))
+    numbers = [event.sequence_number for event in first + rest]
+    text = "".join(e.delta for e in first + rest if e.type == "response.output_text.delta")
+    with client.responses.stream(response_id=response_id, starting_after=first[-1].sequence_number) as events:
+        helped = [event.sequence_number for event in events]
+        final = events.get_final_response()
+    return [numbers == list(range(len(numbers))), text, helped == numbers[len(first):], final.output_text]
+
+
+def response_cancelled(client):
+    found = client.responses.create(model="app", input="plain", background=True)
+    cancelled = client.responses.cancel(found.id)
+    deleted = client.responses.delete(found.id)
+    try:
+        client.responses.retrieve(found.id)
+    except openai.NotFoundError as error:
+        return [found.status in ("queued", "in_progress"), cancelled.status in ("cancelled", "completed"),
+                deleted, error.code]
+
+
+def response_items(client):
+    found = client.responses.create(model="app", input=[_user("plain"), _user("plain")])
+    items = list(client.responses.input_items.list(found.id, limit=1, order="asc"))
+    return [item.content[0].text for item in items]
+
+
+def response_conversation(client):
+    answers = [client.responses.create(model="app", input="plain", conversation="python-talk") for _ in range(2)]
+    return [answer.conversation.id for answer in answers]
+
+
+class Person(pydantic.BaseModel):
+    name: str
+
+
+def response_parsed(client):
+    parsed = client.responses.parse(model="app", input="json", text_format=Person)
+    completion = client.chat.completions.parse(model="app", messages=[_user("json")], response_format=Person)
+    return [parsed.output_parsed.name, completion.choices[0].message.parsed.name]
+
+
+def response_errors(client):
+    found = {}
+    for name, parameters in (
+        ("input", {"model": "app", "input": []}),
+        ("model", {"model": "other", "input": "plain"}),
+        ("previous", {"model": "app", "input": "plain", "previous_response_id": "resp_x"}),
+        ("tool", {"model": "app", "input": "plain", "tools": [{"type": "web_search"}]}),
+    ):
+        try:
+            client.responses.create(**parameters)
+        except openai.APIStatusError as error:
+            found[name] = [type(error).__name__, error.param, error.code]
+    return found
 
 
 def main():

@@ -1,4 +1,4 @@
-// What users of the Vercel AI SDK do, with both of its providers for such servers. Usage:
+// What users of the Vercel AI SDK do, with its providers for such servers, of which one speaks Responses. Usage:
 // vercel_client.mjs SCENARIO BASE_URL KEY; prints the result as JSON.
 import {createOpenAI} from '@ai-sdk/openai';
 import {createOpenAICompatible} from '@ai-sdk/openai-compatible';
@@ -38,7 +38,7 @@ const scenarios = {
 
   async errors(model) {
     try {
-      await generateText({model, prompt: 'plain', seed: 1, stopSequences: ['x'], ...options});
+      await generateText({model, prompt: 'plain', seed: 1, stopSequences: ['a', 'b', 'c', 'd', 'e'], ...options});
     } catch (error) {
       return [error.name, error.statusCode, error.message];
     }
@@ -49,6 +49,7 @@ const scenarios = {
 const [names, baseURL, apiKey] = process.argv.slice(2);
 const providers = {
   openai: createOpenAI({baseURL, apiKey}).chat('app'),
+  responses: createOpenAI({baseURL, apiKey})('app'),
   compatible: createOpenAICompatible({name: 'agent', baseURL, apiKey, includeUsage: true})('app'),
 };
 const results = {};

@@ -1,5 +1,5 @@
-"""kill -9 of the worker in the middle of a chat completion with an Idempotency-Key: the answer is
-produced all the same, and the client that repeats its request gets it, once."""
+"""kill -9 of the worker in the middle of a chat completion with an Idempotency-Key, or of a background
+response: the answer is produced all the same, and the client that comes back gets it, once."""
 
 import json
 import threading
@@ -11,6 +11,9 @@ from harness.gated_provider import GatedProvider
 from harness.http1 import ConnectionClosed
 from harness.messages import texts
 from harness.openai_chat import PATH, answer, chat, content, events
+from harness.openai_responses import PATH as RESPONSES
+from harness.openai_responses import ask, deltas, events_in, output_text
+from harness.openai_responses import events as response_events
 from harness.stream import is_done
 from harness.waiting import wait_until
 
@@ -110,3 +113,64 @@ def test_no_stream_mixes_two_attempts(make_service, provider):
 
     for key in keys:
         assert wait_until(lambda key=key: whole_answer(key), "the repeated request is answered") == provider.text
+
+
+def _whole_events(body):
+    """The data of the events that have arrived whole."""
+    text = body.decode(errors="ignore")
+    return [data for _, data in events_in(text[: text.rfind("\n\n") + 2])]
+
+
+def _read_until_cut(connection, reply, until=None):
+    """The events of a stream up to its end, or up to the first one whose type is `until`."""
+    body = b""
+    try:
+        for piece in connection.body_pieces(reply):
+            body += piece
+            found = _whole_events(body)
+            if until and any(data["type"] == until for data in found):
+                return found
+    except ConnectionClosed:
+        pass
+    return _whole_events(body)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_background_response_survives_its_worker(make_service, provider, workers):
+    """The client comes back with the number of the last event that it has, to whichever worker there is,
+    and gets exactly the rest; whoever reads all events gets the same ones."""
+    models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
+    service = make_service(DEMO | {"models": models}, workers=workers).start()
+    service.error_log.allow(r"exited on signal 9")
+    connections = [service.connect() for _ in range(4)]
+    streams = []
+    for connection in connections:
+        connection.request("POST", RESPONSES, [], ask("go", background=True, stream=True))
+        streams.append(connection.read_head())
+    provider.wait_for_waiting(len(connections))
+    seen = [
+        _read_until_cut(connection, reply, "response.output_text.delta")
+        for connection, reply in zip(connections, streams, strict=True)
+    ]
+    service.kill_worker()
+    provider.open_gate()
+    for connection, beginning in zip(connections, seen, strict=True):
+        connection.close()
+        path = f"{RESPONSES}/{beginning[0]['response']['id']}"
+
+        def rest_of(path=path, after=len(beginning) - 1):
+            try:
+                reply = service.get(f"{path}?stream=true&starting_after={after}")
+            except (ConnectionClosed, ConnectionError):
+                return None
+            found = [data for _, data in events_in(reply.text)] if reply.status == 200 else []
+            return found if found and found[-1]["type"] == "response.completed" else None
+
+        whole = beginning + wait_until(rest_of, "the rest of the response is there")
+        assert [data["sequence_number"] for data in whole] == list(range(len(whole)))
+        final = whole[-1]["response"]
+        assert output_text(final) == provider.text
+        last_item = final["output"][-1]["id"]
+        assert deltas([data for data in whole if data.get("item_id") == last_item]) == provider.text
+        assert response_events(service.get(f"{path}?stream=true")) == whole
+        assert service.get(path).json() == final

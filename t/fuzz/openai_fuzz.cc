@@ -12,6 +12,7 @@
 #include "facades/openai/chat_request.h"
 #include "facades/openai/chat_shapes.h"
 #include "facades/openai/errors.h"
+#include "facades/openai/model_options.h"
 #include "message/codec.h"
 #include "settings/media_urls.h"
 
@@ -46,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   static const settings::MediaUrls kMediaUrls;
   const json& messages = body->at("messages");
+  (void)ReadChatOptions(*body, problems);
   const size_t tail = TailOf(messages);
   Require(tail <= messages.size());
   const std::vector<Message> read =

@@ -6,7 +6,10 @@ from harness import http1
 from harness.agents import DEMO
 from harness.messages import texts
 from harness.openai_chat import PATH, answer, chat, error
+from harness.openai_responses import PATH as RESPONSES
+from harness.openai_responses import ask, output_text, response_id
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
 
 # Users
 
@@ -42,6 +45,44 @@ def test_users_see_their_own_threads_only(guarded):
         for user in ("alice", "bob")
     }
     assert len(ids) == 2
+
+
+def test_a_response_is_its_users_own(guarded):
+    """Whatever the other user tries, the answer is that of an id that never existed."""
+    alice, bob = bearer("alice"), bearer("bob")
+    body = ask("secret", background=True, conversation="talk")
+    response = guarded.post(RESPONSES, body, headers=alice).json()
+    path = f"{RESPONSES}/{response['id']}"
+    done = wait_until(
+        lambda: (found := guarded.get(path, headers=alice).json())["status"] == "completed" and found,
+        "the response is completed",
+    )
+    run_id = guarded.get("/v1/threads/talk/runs", headers=alice).json()["data"]["runs"][0]["run_id"]
+    unknown = f"{RESPONSES}/{response_id('nowhere', run_id)}"
+    for method, tail in (
+        ("GET", ""), ("GET", "?stream=true"), ("GET", "/input_items"), ("POST", "/cancel"), ("DELETE", ""),
+    ):
+        refused = guarded.request(method, path + tail, headers=bob)
+        assert refused.status == 404, refused.text
+        assert refused.text == guarded.request(method, unknown + tail, headers=bob).text
+    # An id made of those of the native API is the same id, and no way around.
+    assert response_id("talk", run_id) == response["id"]
+    item = done["output"][0]["id"]
+    for fields, status in (
+        ({"previous_response_id": response["id"]}, 404),
+        ({"input": [{"type": "item_reference", "id": item}]}, 400),
+        ({"conversation": "talk"}, 404),
+        ({"metadata": {"thread_id": "talk"}}, 404),
+    ):
+        refused = guarded.post(RESPONSES, ask("x") | fields, headers=bob)
+        assert refused.status == status, refused.text
+        assert "secret" not in refused.text
+    for native in ("/v1/threads/talk/runs/" + run_id, "/v1/threads/talk/messages"):
+        assert guarded.get(native, headers=bob).status == 404
+    assert output_text(guarded.get(path, headers=alice).json()) == "You said: secret"
+    assert guarded.get(path).status == 401
+    only_invoke = bearer("alice", scopes=["graph:invoke"])
+    assert guarded.get(path, headers=only_invoke).status == 403
 
 
 # Where it is served

@@ -147,12 +147,64 @@ def test_the_reason_of_the_model_is_passed_on(with_tools):
 
 def test_parameters_of_sampling_are_accepted(service):
     ignored = {
-        "temperature": 0.2, "top_p": 1, "max_tokens": 9, "max_completion_tokens": 9, "seed": 7, "user": "u",
+        "temperature": 0.2, "top_p": 1, "max_tokens": 99, "max_completion_tokens": 99, "seed": 7, "user": "u",
         "presence_penalty": 0, "frequency_penalty": 0, "store": False, "parallel_tool_calls": True,
         "service_tier": "auto", "n": 1, "logprobs": False, "stop": None, "tools": [], "tool_choice": "auto",
         "response_format": {"type": "text"}, "unknown": {"a": 1}, "metadata": {"purpose": "test"},
     }
     assert answer(service.post(PATH, chat("hello", **ignored)))["content"] == "You said: hello"
+
+
+def test_parameters_reach_the_model(with_tools):
+    service = with_tools()
+    schema = {"name": "a", "strict": True, "schema": {"type": "object"}}
+    chosen = {
+        "temperature": 0.25, "top_p": 0.5, "seed": 7, "stop": ["\n"], "presence_penalty": 0.5,
+        "frequency_penalty": 0.25, "reasoning_effort": "low", "parallel_tool_calls": False,
+        "response_format": {"type": "json_schema", "json_schema": schema},
+    }
+    limits = {"max_tokens": 9, "max_completion_tokens": 8}
+    choice = {"type": "function", "function": {"name": "get_weather"}}
+    answer(service.post(PATH, chat("plain", tools=[_WEATHER], tool_choice=choice, **chosen, **limits)))
+    sent = service.mock.requests()[-1]["body"]
+    assert {name: sent[name] for name in chosen} == chosen
+    assert sent["max_tokens"] == 8 and sent["tool_choice"] == choice
+    answer(service.post(PATH, chat("plain", response_format={"type": "json_object"}, tool_choice="required")))
+    sent = service.mock.requests()[-1]["body"]
+    assert sent["response_format"] == {"type": "json_object"} and sent["tool_choice"] == "required"
+
+
+def test_a_demanded_call_is_made_once(with_tools):
+    """The first answer of the model must be a call; the agent then goes on as always."""
+    service = with_tools()
+    assert answer(service.post(PATH, chat("sum", tool_choice="required")))["content"] == "done"
+    bodies = [e["body"] for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
+    assert [body.get("tool_choice") for body in bodies] == ["required", None]
+
+
+def test_the_client_may_end_the_answer_early(service):
+    cut = service.post(PATH, chat("one two three", max_tokens=3)).json()["choices"][0]
+    assert (cut["message"]["content"], cut["finish_reason"]) == ("You said: one", "length")
+    assert answer(service.post(PATH, chat("one two three", stop=[" two"])))["content"] == "You said: one"
+
+
+@pytest.mark.parametrize(
+    "parameter, value, param",
+    [
+        ("stop", ["a", "b", "c", "d", "e"], "stop"),
+        ("stop", [1], "stop"),
+        ("tool_choice", {"type": "function", "function": {"name": "f"}}, "tool_choice"),
+        ("tool_choice", "sometimes", "tool_choice"),
+        ("response_format", {"type": "xml"}, "response_format.type"),
+        ("response_format", {"type": "json_schema"}, "response_format.json_schema"),
+        ("response_format", {"type": "json_schema", "json_schema": {"name": "a"}},
+         "response_format.json_schema.schema"),
+        ("temperature", "hot", "temperature"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(service, parameter, value, param):
+    refused = service.post(PATH, chat("hello", **{parameter: value}))
+    assert refused.status == 400 and error(refused)["param"] == param
 
 
 @pytest.mark.parametrize(
@@ -162,11 +214,8 @@ def test_parameters_of_sampling_are_accepted(service):
         ("logprobs", True),
         ("top_logprobs", 3),
         ("logit_bias", {"50256": -100}),
-        ("stop", ["\n"]),
         ("response_format", {"type": "json_object"}),
         ("modalities", ["text", "audio"]),
-        ("tool_choice", "required"),
-        ("tool_choice", {"type": "function", "function": {"name": "f"}}),
         ("functions", [{"name": "f"}]),
     ],
 )

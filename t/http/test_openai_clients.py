@@ -12,6 +12,7 @@ from harness.tool_graph import asks, tool_graph
 _FIXTURES = [
     *asks("weather", ("get_weather", {"city": "Oslo"})),
     {"match": {"userMessage": "plain"}, "response": {"content": "fine words"}},
+    {"match": {"userMessage": "json"}, "response": {"content": '{"name":"Ada"}'}},
 ]
 
 
@@ -63,11 +64,35 @@ def test_openai_python(run):
     assert other == {"foreign_thread": "PermissionDeniedError", "answer": ["fine words", "stop", True]}
 
 
+def test_openai_python_responses(run):
+    scenarios = ("response", "response_stream", "response_helper", "response_tools", "response_background",
+                 "response_cancelled", "response_items", "response_conversation", "response_parsed",
+                 "response_errors")
+    found = run("openai_client.py", *scenarios)
+    assert found["response"] == ["fine words", "completed", True, True]
+    assert found["response_stream"] == ["fine words", "fine words", "response.created", "response.completed"]
+    assert found["response_helper"] == ["fine words", "completed"]
+    assert found["response_tools"] == ["function_call", "get_weather", {"city": "Oslo"}, "done"]
+    assert found["response_background"] == [True, "fine words", True, "fine words"]
+    assert found["response_cancelled"] == [True, True, None, "not_found"]
+    assert found["response_items"] == ["plain", "plain"]
+    assert found["response_conversation"] == ["python-talk"] * 2
+    assert found["response_parsed"] == ["Ada", "Ada"]
+    assert found["response_errors"] == {
+        "input": ["BadRequestError", "input", "validation_error"],
+        "model": ["NotFoundError", "model", "model_not_found"],
+        "previous": ["NotFoundError", "previous_response_id", "previous_response_not_found"],
+        "tool": ["BadRequestError", "tools[0].type", "validation_error"],
+    }
+
+
 def test_langchain(run):
-    found = run("langchain_client.py", "answer", "stream", "tools")
+    found = run("langchain_client.py", "answer", "stream", "tools", "responses", "responses_chained")
     assert found["answer"] == ["fine words", True, "stop"]
     assert found["stream"] == ["fine words", "stop", True]
     assert found["tools"] == ["get_weather", {"city": "Oslo"}, "done"]
+    assert found["responses"] == ["fine words", True, "fine words", found["tools"]]
+    assert found["responses_chained"] == "fine words"
 
 
 def test_openai_node(run):
@@ -86,11 +111,24 @@ def test_openai_node(run):
     }
 
 
+def test_openai_node_responses(run):
+    scenarios = ("response", "response_helper", "response_tools", "response_background", "response_cancelled",
+                 "response_items")
+    found = run("openai_client.mjs", *scenarios)
+    assert found["response"] == ["fine words", "fine words", "completed"]
+    assert found["response_helper"] == ["fine words", "fine words"]
+    assert found["response_tools"] == ["function_call", {"city": "Oslo"}, "done"]
+    assert found["response_background"] == [True, "fine words", True, "fine words"]
+    assert found["response_cancelled"] == [True, 404, "not_found"]
+    assert found["response_items"] == ["plain", "plain"]
+
+
 def test_vercel_ai_sdk(run):
     found = run("vercel_client.mjs", "answer", "stream", "tools", "errors")
-    for provider in ("openai", "compatible"):
+    for provider in ("openai", "responses", "compatible"):
         assert found[f"{provider} answer"] == ["fine words", "stop", True]
         assert found[f"{provider} stream"] == ["fine words", "stop"]
         assert found[f"{provider} tools"] == ["done", ["Oslo"], ["tool-calls", "stop"]]
-        name, status, message = found[f"{provider} errors"]
-        assert (name, status) == ("AI_APICallError", 400) and message.startswith("stop: ")
+        name, status, message = found[f"{provider} errors"] or ["", 0, ""]
+        if provider != "responses":  # which has no stop texts
+            assert (name, status) == ("AI_APICallError", 400) and message.startswith("stop: ")

@@ -8,6 +8,7 @@
 #include "facades/openai/chat_view.h"
 #include "facades/openai/chat_writer.h"
 #include "facades/openai/handlers.h"
+#include "facades/openai/model_options.h"
 #include "facades/openai/reply.h"
 #include "facades/run/facade_run.h"
 #include "graph/compiled_graph.h"
@@ -23,6 +24,10 @@ void CompleteChat(api::HandlerContext& context) {
   ChatRequest request = ReadChatRequest(context, problems);
   api::RunTerms terms = facades::ReadTerms(context, request.run.thread_id, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  const models::CallOptions* options = request.run.call_options.get();
+  if (auto error = FindFormatProblem(context.api(), options, "response_format")) {
+    return context.Fail(*error);
+  }
   if (auto error = facades::CheckThread(context, request.run.thread_id)) {
     return context.Fail(*error);
   }

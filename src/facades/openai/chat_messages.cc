@@ -8,7 +8,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
-#include "base/letter_case.h"
+#include "facades/openai/media_parts.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -16,60 +16,6 @@ namespace {
 using api::FindMember;
 using api::Problems;
 using api::ProblemType;
-using Location = std::vector<std::string>;
-
-Location Below(const Location& location, std::string_view member) {
-  Location below = location;
-  below.emplace_back(member);
-  return below;
-}
-
-// Returns a text member, or null. A member of another type is a problem.
-const std::string* TextMember(const json& object, const char* name, const Location& location,
-                              Problems& problems) {
-  const json* member = FindMember(object, name);
-  if (member == nullptr) return nullptr;
-  if (member->is_string()) return &member->get_ref<const std::string&>();
-  problems.Add(Below(location, name), "must be a string", ProblemType::kStringType);
-  return nullptr;
-}
-
-const std::string* RequiredText(const json& object, const char* name, const Location& location,
-                                Problems& problems) {
-  const std::string* text = TextMember(object, name, location, problems);
-  if (text == nullptr && FindMember(object, name) == nullptr) {
-    problems.Add(Below(location, name), "is required", ProblemType::kMissing);
-  }
-  return text;
-}
-
-bool IsBase64(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
-           c == '/' || c == '=';
-  });
-}
-
-// Sets type and data of a reference from "data:image/png;base64,…". Returns false for a URL of
-// another form.
-bool ReadDataUrl(std::string_view url, MediaReference& media) {
-  constexpr std::string_view kBase64 = ";base64";
-  const size_t comma = url.find(',');
-  if (comma == std::string_view::npos) return false;
-  std::string_view type = url.substr(5, comma - 5);
-  if (!type.ends_with(kBase64)) return false;
-  type.remove_suffix(kBase64.size());
-  const std::string_view data = url.substr(comma + 1);
-  if (!IsBase64(data)) return false;
-  media.kind = MediaReference::Kind::kData;
-  media.mime_type = type.substr(0, type.find(';'));
-  media.data_base64 = data;
-  return true;
-}
-
-bool IsDataUrl(std::string_view url) {
-  return StartsWithIgnoringCase(url, "data:");
-}
 
 // One message of the request.
 class MessageReader {
@@ -152,72 +98,27 @@ class MessageReader {
     return nullptr;
   }
 
+  void Add(std::optional<MediaBlock> block) {
+    if (block) message_.content.emplace_back(*std::move(block));
+  }
+
   void ReadImage(const json& part, const Location& place) {
     const json* image = Inner(part, "image_url", place);
     if (image == nullptr) return;
     const Location inner = Below(place, "image_url");
     const std::string* url = RequiredText(*image, "url", inner, problems_);
-    if (url == nullptr) return;
-    MediaBlock block;
-    block.type = MediaBlock::Type::kImage;
-    if (IsDataUrl(*url)) {
-      if (!ReadDataUrl(*url, block.media)) return AddDataProblem(Below(inner, "url"));
-    } else if (const std::optional<std::string> fault = limits_.media_urls.Fault(*url)) {
-      problems_.Add(Below(inner, "url"), *fault, ProblemType::kValue);
-      return;
-    } else {
-      block.media.url = *url;
-    }
-    message_.content.emplace_back(std::move(block));
+    if (url != nullptr) Add(ReadImageUrl(*url, Below(inner, "url"), limits_, problems_));
   }
 
   void ReadAudio(const json& part, const Location& place) {
     const json* audio = Inner(part, "input_audio", place);
-    if (audio == nullptr) return;
-    const Location inner = Below(place, "input_audio");
-    const std::string* data = RequiredText(*audio, "data", inner, problems_);
-    const std::string* format = RequiredText(*audio, "format", inner, problems_);
-    if (data == nullptr || format == nullptr) return;
-    if (!IsBase64(*data)) return AddDataProblem(Below(inner, "data"));
-    MediaBlock block;
-    block.type = MediaBlock::Type::kAudio;
-    block.media.kind = MediaReference::Kind::kData;
-    block.media.data_base64 = *data;
-    block.media.mime_type = "audio/" + (*format == "mp3" ? "mpeg" : *format);
-    message_.content.emplace_back(std::move(block));
+    if (audio != nullptr) Add(ReadAudioPart(*audio, Below(place, "input_audio"), problems_));
   }
 
   // A file is inline, or one that was uploaded to this service.
   void ReadFile(const json& part, const Location& place) {
     const json* file = Inner(part, "file", place);
-    if (file == nullptr) return;
-    const Location inner = Below(place, "file");
-    MediaBlock block;
-    block.type = MediaBlock::Type::kDocument;
-    if (const std::string* name = TextMember(*file, "filename", inner, problems_)) {
-      block.media.filename = *name;
-    }
-    if (const std::string* id = TextMember(*file, "file_id", inner, problems_)) {
-      block.media.kind = MediaReference::Kind::kFileId;
-      block.media.file_id = *id;
-    } else {
-      const std::string* data = RequiredText(*file, "file_data", inner, problems_);
-      if (data == nullptr) return;
-      if (IsDataUrl(*data)) {
-        if (!ReadDataUrl(*data, block.media)) return AddDataProblem(Below(inner, "file_data"));
-      } else if (IsBase64(*data)) {
-        block.media.kind = MediaReference::Kind::kData;
-        block.media.data_base64 = *data;
-        block.media.mime_type = "application/pdf";  // as OpenAI's API takes it
-      } else {
-        return AddDataProblem(Below(inner, "file_data"));
-      }
-    }
-    message_.content.emplace_back(std::move(block));
-  }
-
-  void AddDataProblem(const Location& place) {
-    problems_.Add(place, "must be base64, or a data URL with base64", ProblemType::kValue);
+    if (file != nullptr) Add(ReadFilePart(*file, Below(place, "file"), problems_));
   }
 
   void ReadCalls() {
@@ -231,15 +132,11 @@ class MessageReader {
       block.name = function.at("name").get<std::string>();
       const json* arguments = FindMember(function, "arguments");
       const std::string text = arguments != nullptr ? arguments->get<std::string>() : "";
-      const Result<json> parsed = ParseJson(text.empty() ? "{}" : text);
-      if (!parsed.ok() || !parsed->is_object()) {
-        problems_.Add(
-            Below(Below(Below(Below(location_, "tool_calls"), std::to_string(i)), "function"),
-                  "arguments"),
-            "must be the text of a JSON object", ProblemType::kJsonSyntax);
-        continue;
-      }
-      block.arguments_json = DumpJson(*parsed);
+      const Location function_place =
+          Below(Below(Below(location_, "tool_calls"), std::to_string(i)), "function");
+      auto parsed = ReadArguments(text, Below(function_place, "arguments"), problems_);
+      if (!parsed) continue;
+      block.arguments_json = *std::move(parsed);
       message_.content.emplace_back(std::move(block));
     }
   }

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "facades/openai/chat_messages.h"
 #include "facades/openai/errors.h"
+#include "facades/openai/model_options.h"
 #include "run/nodes/remote_tools.h"
 
 namespace agent_graph::openai {
@@ -40,10 +41,6 @@ bool IsIdle(const json& value) {
   return value.empty();
 }
 
-bool IsTextFormat(const json& value) {
-  return value.is_object() && value.value("type", json()) == "text";
-}
-
 bool IsTextOnly(const json& value) {
   return value == json::array({"text"});
 }
@@ -68,14 +65,10 @@ constexpr std::array kRefused = {
     RefusedParameter{"logprobs", "an agent reports no probabilities of tokens"},
     RefusedParameter{"top_logprobs", "an agent reports no probabilities of tokens"},
     RefusedParameter{"logit_bias", "the tokens of an agent cannot be weighted"},
-    RefusedParameter{"stop", "stop texts cannot be chosen by the client"},
-    RefusedParameter{"response_format", "an agent answers with text", IsTextFormat},
     RefusedParameter{"modalities", "an agent answers with text", IsTextOnly},
     RefusedParameter{"audio", "an agent answers with text"},
     RefusedParameter{"functions", "is replaced by tools"},
     RefusedParameter{"function_call", "is replaced by tool_choice", IsFreeChoice},
-    RefusedParameter{"tool_choice", "must be auto or none: an agent decides which tools it calls",
-                     IsFreeChoice},
     RefusedParameter{"web_search_options", "an agent has its own tools"},
 };
 
@@ -154,6 +147,7 @@ ChatRequest ReadChatRequest(const HandlerContext& context, Problems& problems) {
   run.config = api::GraphConfig(nullptr, context.caller());
   run.thread_id = ReadThreadId(context, problems);
   run.client_tools = ReadTools(context, problems);
+  run.call_options = ReadChatOptions(body, problems);
   const json& messages = body.at("messages");
   const size_t first = run.thread_id.empty() ? 0 : TailOf(messages);
   if (first == messages.size()) {

@@ -83,19 +83,28 @@ constexpr std::array kChatFields = {
           .type = kArray,
           .description = "Tools that the client executes. A call of one ends the answer",
           .entry = &kTool},
-    Field{.name = "tool_choice", .description = "auto, or none: without these tools"},
+    Field{.name = "tool_choice",
+          .description = "auto; none: without these tools; required, or one of them: for the first "
+                         "call of the agent's model"},
     Field{.name = "metadata", .type = kObject, .members = kMetadataFields},
     Field{.name = "n", .type = kInteger, .description = "Only 1", .minimum = 1},
     Field{.name = "max_tokens",
           .type = kInteger,
-          .description = "Ignored: the parameters of the agent's own models hold",
+          .description = "Of each call of a model that writes the answer; it can only lower what "
+                         "is configured",
           .minimum = 1},
     Field{.name = "max_completion_tokens",
           .type = kInteger,
-          .description = "Ignored, as max_tokens",
+          .description = "As max_tokens",
           .minimum = 1},
-    Field{.name = "temperature", .type = kNumber, .description = "Ignored, as max_tokens"},
-    Field{.name = "top_p", .type = kNumber, .description = "Ignored, as max_tokens"},
+    Field{.name = "temperature", .type = kNumber, .minimum = 0},
+    Field{.name = "top_p", .type = kNumber, .minimum = 0},
+    Field{.name = "seed", .type = kInteger, .description = "For models that know it"},
+    Field{.name = "stop", .description = "A text, or up to 4, at which the answer ends"},
+    Field{.name = "response_format",
+          .type = kObject,
+          .description = "text, json_object or json_schema. JSON only if the providers of the "
+                         "agent's models can be asked for it"},
 };
 
 }  // namespace

@@ -2,36 +2,14 @@
 
 #include <algorithm>
 
-#include "agent_graph/json.h"
-#include "base/json.h"
 #include "base/text.h"
+#include "facades/run/answer_parts.h"
 #include "message/reader.h"
 
 namespace agent_graph::openai {
 namespace {
 
 constexpr size_t kToolLineBytesMax = 1000;
-
-void Add(const Usage& more, Usage& sum) {
-  sum.prompt_tokens += more.prompt_tokens;
-  sum.completion_tokens += more.completion_tokens;
-  sum.total_tokens += more.total_tokens;
-  sum.reasoning_tokens += more.reasoning_tokens;
-  sum.cache_creation_input_tokens += more.cache_creation_input_tokens;
-  sum.cache_read_input_tokens += more.cache_read_input_tokens;
-}
-
-std::string StopReasonOf(const Message& message) {
-  const Result<json> metadata = ParseJson(message.metadata_json);
-  if (!metadata.ok() || !metadata->is_object()) return "";
-  const auto found = metadata->find("stop_reason");
-  return found != metadata->end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// The rest of `text` behind the bytes that were shown; empty if it is another text.
-std::string_view Rest(std::string_view text, size_t shown) {
-  return shown <= text.size() ? text.substr(shown) : std::string_view();
-}
 
 }  // namespace
 
@@ -86,8 +64,8 @@ void ChatView::TakeAnswer(const Message& message, Piece& piece) {
   const Partial partial = PartialOf(message.id);
   std::erase_if(partials_,
                 [&](const Partial& known) { return known.message_id == partial.message_id; });
-  piece.reasoning = Rest(message::ReasoningOfBlocks(message), partial.reasoning);
-  Show(message.id, Rest(message.Text(), partial.text), piece);
+  piece.reasoning = facades::RestOf(message::ReasoningOfBlocks(message), partial.reasoning);
+  Show(message.id, facades::RestOf(message.Text(), partial.text), piece);
   for (const ToolCallBlock* call : message.ToolCalls()) {
     if (std::ranges::find(tool_names_, call->name) != tool_names_.end()) {
       open_calls_.push_back(*call);
@@ -95,8 +73,8 @@ void ChatView::TakeAnswer(const Message& message, Piece& piece) {
       ShowTool(call->name + " " + call->arguments_json, piece);
     }
   }
-  if (message.usage) Add(*message.usage, usage_);
-  stop_reason_ = StopReasonOf(message);
+  if (message.usage) facades::AddUsage(*message.usage, usage_);
+  stop_reason_ = facades::StopReasonOf(message);
 }
 
 void ChatView::ShowTool(const std::string& line, Piece& piece) const {

@@ -1,6 +1,7 @@
 // Routes of the façade for clients of OpenAI's API. Part of the route table in api/routes.cc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -8,13 +9,14 @@
 #include "facades/openai/chat_shapes.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
+#include "facades/openai/response_routes.h"
 #include "facades/openai/schemas.h"
 
 namespace agent_graph::openai {
 
 inline constexpr std::string_view kPath = "/openai/v1";
 
-inline constexpr std::array kOpenAiRoutes = {
+inline constexpr std::array kChatRoutes = {
     api::Route{
         .method = api::Method::kGet,
         .pattern = "/openai/v1/models",
@@ -62,5 +64,11 @@ inline constexpr std::array kOpenAiRoutes = {
                     .events = kChatEventsExample},
     },
 };
+
+inline constexpr auto kOpenAiRoutes = [] {
+  std::array<api::Route, kChatRoutes.size() + kResponseRoutes.size()> routes{};
+  std::ranges::copy(kResponseRoutes, std::ranges::copy(kChatRoutes, routes.begin()).out);
+  return routes;
+}();
 
 }  // namespace agent_graph::openai

@@ -109,6 +109,85 @@ inline constexpr std::string_view kSchemas = R"json({
     }
   },
   "required": ["id", "object", "created", "model", "choices", "usage"]
+},
+"OpenAiItem": {
+  "type": "object",
+  "description": "A message, a function_call, a function_call_output or a reasoning item",
+  "properties": {
+    "id": {"type": "string"},
+    "type": {"enum": ["message", "function_call", "function_call_output", "reasoning"]},
+    "status": {"enum": ["in_progress", "completed", "incomplete"]},
+    "role": {"type": "string"},
+    "content": {"type": "array", "items": {"type": "object"}},
+    "summary": {"type": "array", "items": {"type": "object"}},
+    "call_id": {"type": "string"},
+    "name": {"type": "string"},
+    "arguments": {"type": "string", "description": "The text of a JSON object"},
+    "output": {"type": "string"}
+  },
+  "required": ["id", "type", "status"]
+},
+"OpenAiItemList": {
+  "type": "object",
+  "properties": {
+    "object": {"const": "list"},
+    "data": {"type": "array", "items": {"$ref": "#/components/schemas/OpenAiItem"}},
+    "first_id": {"type": ["string", "null"]},
+    "last_id": {"type": ["string", "null"]},
+    "has_more": {"type": "boolean"}
+  },
+  "required": ["object", "data", "first_id", "last_id", "has_more"]
+},
+"OpenAiResponse": {
+  "type": "object",
+  "description": "The members that are not named here repeat the request",
+  "properties": {
+    "id": {"type": "string"},
+    "object": {"const": "response"},
+    "created_at": {"type": "integer"},
+    "status": {
+      "enum": ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
+    },
+    "completed_at": {"type": ["integer", "null"]},
+    "error": {"type": ["object", "null"]},
+    "incomplete_details": {"type": ["object", "null"]},
+    "model": {"type": "string"},
+    "output": {"type": "array", "items": {"$ref": "#/components/schemas/OpenAiItem"}},
+    "usage": {
+      "type": ["object", "null"],
+      "description": "The tokens of all model calls of the run",
+      "properties": {
+        "input_tokens": {"type": "integer"},
+        "input_tokens_details": {"type": "object"},
+        "output_tokens": {"type": "integer"},
+        "output_tokens_details": {"type": "object"},
+        "total_tokens": {"type": "integer"}
+      }
+    },
+    "interrupt": {
+      "type": "object",
+      "description": "Only if the run waits for an answer of the user: why, and for what"
+    },
+    "background": {"type": "boolean"},
+    "store": {"type": "boolean"},
+    "conversation": {"type": ["object", "null"]},
+    "previous_response_id": {"type": ["string", "null"]},
+    "metadata": {"type": "object"},
+    "parallel_tool_calls": {"type": "boolean"},
+    "tool_choice": {},
+    "tools": {"type": "array", "items": {"type": "object"}}
+  },
+  "required": ["id", "object", "created_at", "status", "model", "output", "parallel_tool_calls",
+               "tool_choice", "tools"]
+},
+"OpenAiDeletedResponse": {
+  "type": "object",
+  "properties": {
+    "id": {"type": "string"},
+    "object": {"const": "response"},
+    "deleted": {"const": true}
+  },
+  "required": ["id", "object", "deleted"]
 }
 })json";
 

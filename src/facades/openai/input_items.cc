@@ -1,0 +1,353 @@
+#include "facades/openai/input_items.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+#include "facades/openai/media_parts.h"
+
+namespace agent_graph::openai {
+namespace {
+
+constexpr std::string_view kPartTypes =
+    "must be one of input_text, output_text, input_image, input_file, input_audio";
+constexpr std::string_view kItemTypes =
+    "must be one of message, function_call, function_call_output, reasoning, item_reference";
+
+// Each reference is a read of the state.
+constexpr size_t kReferencesMax = 1000;
+
+bool HasText(const Message& message) {
+  for (const ContentBlock& block : message.content) {
+    if (std::holds_alternative<TextBlock>(block)) return true;
+  }
+  return false;
+}
+
+class InputReader {
+ public:
+  InputReader(const api::MessageLimits& limits, const StoredMessageLookup& find_message,
+              api::Problems& problems)
+      : limits_(limits), find_message_(find_message), problems_(problems) {}
+
+  std::vector<Message> Read(const json& input) {
+    const Location place = {"body", "input"};
+    if (input.is_string()) {
+      messages_.push_back(Message::User(input.get<std::string>()));
+      return std::move(messages_);
+    }
+    if (!input.is_array() || input.empty()) {
+      problems_.Add(place, "must be a string or an array of items, and not empty",
+                    api::ProblemType::kValue);
+      return {};
+    }
+    for (size_t i = 0; i < input.size(); ++i) {
+      ReadItem(input[i], Below(place, std::to_string(i)));
+      if (limits_.body_bytes > limits_.message_bytes_max && !messages_.empty()) {
+        api::CheckMessageSize(messages_.back(), place, i, limits_.message_bytes_max, problems_);
+      }
+    }
+    return std::move(messages_);
+  }
+
+ private:
+  void ReadItem(const json& item, const Location& place) {
+    if (!item.is_object()) {
+      problems_.Add(place, "must be an object", api::ProblemType::kObjectType);
+      return;
+    }
+    const std::string* named = TextMember(item, "type", place, problems_);
+    const std::string_view type = named != nullptr ? std::string_view(*named) : "message";
+    if (type == "message") {
+      ReadMessage(item, place);
+    } else if (type == "function_call") {
+      ReadCall(item, place);
+    } else if (type == "function_call_output") {
+      ReadResult(item, place);
+    } else if (type == "reasoning") {
+      ReadReasoning(item, place);
+    } else if (type == "item_reference") {
+      ReadReference(item, place);
+    } else {
+      problems_.Add(Below(place, "type"), std::string(kItemTypes), api::ProblemType::kChoice);
+    }
+  }
+
+  // The message to which a further item of the assistant belongs.
+  Message& Answer(bool begins_text) {
+    const bool continues = !messages_.empty() && messages_.back().role == Role::kAssistant &&
+                           !(begins_text && HasText(messages_.back()));
+    if (!continues) messages_.emplace_back().role = Role::kAssistant;
+    return messages_.back();
+  }
+
+  void ReadMessage(const json& item, const Location& place) {
+    const std::string* role = RequiredText(item, "role", place, problems_);
+    if (role == nullptr) return;
+    Message read;
+    if (*role == "user") {
+      read.role = Role::kUser;
+    } else if (*role == "assistant") {
+      read.role = Role::kAssistant;
+    } else if (*role == "system" || *role == "developer") {
+      read.role = Role::kSystem;
+    } else {
+      problems_.Add(Below(place, "role"), "must be one of user, assistant, system, developer",
+                    api::ProblemType::kChoice);
+      return;
+    }
+    ReadContent(item, "content", place, read);
+    if (read.role != Role::kAssistant) {
+      messages_.push_back(std::move(read));
+      return;
+    }
+    Message& answer = Answer(true);
+    for (ContentBlock& block : read.content) answer.content.push_back(std::move(block));
+  }
+
+  void ReadContent(const json& item, const char* member, const Location& place, Message& out) {
+    const json* content = api::FindMember(item, member);
+    if (content == nullptr || !(content->is_string() || content->is_array())) {
+      problems_.Add(Below(place, member),
+                    content == nullptr ? "is required" : "must be a string or an array of parts",
+                    content == nullptr ? api::ProblemType::kMissing : api::ProblemType::kValue);
+      return;
+    }
+    if (content->is_string()) {
+      out.content.emplace_back(TextBlock{.text = content->get<std::string>()});
+      return;
+    }
+    for (size_t i = 0; i < content->size(); ++i) {
+      ReadPart((*content)[i], Below(Below(place, member), std::to_string(i)), out);
+    }
+  }
+
+  void ReadPart(const json& part, const Location& place, Message& out) {
+    if (!part.is_object()) {
+      problems_.Add(place, "must be an object", api::ProblemType::kObjectType);
+      return;
+    }
+    const std::string* type = RequiredText(part, "type", place, problems_);
+    if (type == nullptr) return;
+    if (*type == "input_text" || *type == "output_text" || *type == "text") {
+      const std::string* text = RequiredText(part, "text", place, problems_);
+      if (text != nullptr) out.content.emplace_back(TextBlock{.text = *text});
+    } else if (*type == "refusal") {
+      const std::string* text = RequiredText(part, "refusal", place, problems_);
+      if (text != nullptr) out.content.emplace_back(TextBlock{.text = *text});
+    } else if (out.role != Role::kUser && out.role != Role::kTool) {
+      problems_.Add(Below(place, "type"), "must be text in a message of this role",
+                    api::ProblemType::kChoice);
+    } else if (std::optional<MediaBlock> media = ReadMedia(part, *type, place)) {
+      out.content.emplace_back(*std::move(media));
+    }
+  }
+
+  std::optional<MediaBlock> ReadMedia(const json& part, std::string_view type,
+                                      const Location& place) {
+    if (type == "input_image") {
+      const std::string* url = TextMember(part, "image_url", place, problems_);
+      if (url != nullptr) return ReadImageUrl(*url, Below(place, "image_url"), limits_, problems_);
+      const std::string* id = TextMember(part, "file_id", place, problems_);
+      if (id != nullptr) return UploadedFile(*id, MediaBlock::Type::kImage);
+      problems_.Add(Below(place, "image_url"), "is required", api::ProblemType::kMissing);
+    } else if (type == "input_file") {
+      const std::string* url = TextMember(part, "file_url", place, problems_);
+      if (url == nullptr) return ReadFilePart(part, place, problems_);
+      auto media = ReadImageUrl(*url, Below(place, "file_url"), limits_, problems_);
+      if (media) media->type = MediaBlock::Type::kDocument;
+      return media;
+    } else if (type == "input_audio") {
+      const json* audio = api::FindMember(part, "input_audio");
+      if (audio != nullptr && audio->is_object()) {
+        return ReadAudioPart(*audio, Below(place, "input_audio"), problems_);
+      }
+      problems_.Add(Below(place, "input_audio"), "must be an object",
+                    api::ProblemType::kObjectType);
+    } else {
+      problems_.Add(Below(place, "type"), std::string(kPartTypes), api::ProblemType::kChoice);
+    }
+    return std::nullopt;
+  }
+
+  static MediaBlock UploadedFile(const std::string& id, MediaBlock::Type type) {
+    MediaBlock block;
+    block.type = type;
+    block.media.kind = MediaReference::Kind::kFileId;
+    block.media.file_id = id;
+    return block;
+  }
+
+  void ReadCall(const json& item, const Location& place) {
+    const std::string* id = RequiredText(item, "call_id", place, problems_);
+    const std::string* name = RequiredText(item, "name", place, problems_);
+    const std::string* arguments = TextMember(item, "arguments", place, problems_);
+    if (id == nullptr || name == nullptr) return;
+    auto read =
+        ReadArguments(arguments != nullptr ? *arguments : "", Below(place, "arguments"), problems_);
+    if (!read) return;
+    Answer(false).content.emplace_back(
+        ToolCallBlock{.id = *id, .name = *name, .arguments_json = *std::move(read)});
+  }
+
+  void ReadResult(const json& item, const Location& place) {
+    const std::string* id = RequiredText(item, "call_id", place, problems_);
+    Message parts;
+    parts.role = Role::kTool;
+    ReadContent(item, "output", place, parts);
+    if (id == nullptr) return;
+    ToolResultBlock result;
+    result.call_id = *id;
+    result.output_json.clear();
+    AppendJsonString(result.output_json, parts.Text());
+    Message& message = messages_.emplace_back();
+    message.role = Role::kTool;
+    message.content.emplace_back(std::move(result));
+  }
+
+  void ReadTexts(const json& item, const char* member, const Location& place,
+                 std::vector<std::string>& texts) {
+    const json* parts = api::FindMember(item, member);
+    if (parts == nullptr) return;
+    if (!parts->is_array()) {
+      problems_.Add(Below(place, member), "must be an array", api::ProblemType::kArrayType);
+      return;
+    }
+    for (size_t i = 0; i < parts->size(); ++i) {
+      const Location part = Below(Below(place, member), std::to_string(i));
+      if (!(*parts)[i].is_object()) {
+        problems_.Add(part, "must be an object", api::ProblemType::kObjectType);
+        continue;
+      }
+      const std::string* text = RequiredText((*parts)[i], "text", part, problems_);
+      if (text != nullptr) texts.push_back(*text);
+    }
+  }
+
+  void ReadReasoning(const json& item, const Location& place) {
+    std::vector<std::string> summaries;
+    ReasoningBlock block;
+    ReadTexts(item, "summary", place, summaries);
+    ReadTexts(item, "content", place, block.details);
+    for (const std::string& text : summaries) block.summary += text;
+    const std::string* signature = TextMember(item, "encrypted_content", place, problems_);
+    if (signature != nullptr) block.signature = *signature;
+    Message& answer = Answer(true);
+    // It may be shown without its words.
+    if (!block.summary.empty() || !block.details.empty() || !block.signature.empty()) {
+      answer.content.emplace_back(std::move(block));
+    }
+  }
+
+  void ReadReference(const json& item, const Location& place) {
+    const std::string* id = RequiredText(item, "id", place, problems_);
+    if (id == nullptr) return;
+    if (++references_ > kReferencesMax) {
+      problems_.Add(place, "is one reference too many: 1000 are allowed",
+                    api::ProblemType::kTooLong);
+      return;
+    }
+    const std::optional<ItemName> name = ParseItemId(*id);
+    Result<Message> found = name ? find_message_(*name) : Result<Message>(NotFound("no item"));
+    if (!found.ok()) {
+      problems_.Add(Below(place, "id"), "is not an item of a stored response",
+                    api::ProblemType::kValue);
+      return;
+    }
+    if (found->role != Role::kAssistant) {
+      found->id.clear();
+      messages_.push_back(*std::move(found));
+      return;
+    }
+    TakeParts(*name, *std::move(found));
+  }
+
+  void TakeParts(const ItemName& name, Message found) {
+    Message& answer = Answer(name.kind == ItemKind::kMessage);
+    for (ContentBlock& block : found.content) {
+      const auto* call = std::get_if<ToolCallBlock>(&block);
+      const bool is_named = call != nullptr ? name.kind == ItemKind::kCall && call->id == name.part
+                                            : std::holds_alternative<ReasoningBlock>(block) ==
+                                                  (name.kind == ItemKind::kReasoning);
+      if (is_named && (call != nullptr || name.kind != ItemKind::kCall)) {
+        answer.content.push_back(std::move(block));
+      }
+    }
+  }
+
+  const api::MessageLimits& limits_;
+  const StoredMessageLookup& find_message_;
+  api::Problems& problems_;
+  std::vector<Message> messages_;
+  size_t references_ = 0;
+};
+
+json MediaPart(const MediaBlock& block) {
+  const MediaReference& media = block.media;
+  const bool is_image = block.type == MediaBlock::Type::kImage;
+  json part = {{"type", is_image ? "input_image" : "input_file"}};
+  if (is_image) part["detail"] = "auto";
+  if (!media.filename.empty()) part["filename"] = media.filename;
+  if (media.kind == MediaReference::Kind::kFileId) {
+    part["file_id"] = media.file_id;
+  } else if (media.kind == MediaReference::Kind::kUrl) {
+    part[is_image ? "image_url" : "file_url"] = media.url;
+  } else {
+    part[is_image ? "image_url" : "file_data"] =
+        "data:" + media.mime_type + ";base64," + media.data_base64;
+  }
+  return part;
+}
+
+}  // namespace
+
+std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limits,
+                               const StoredMessageLookup& find_message, api::Problems& problems) {
+  std::vector<Message> messages = InputReader(limits, find_message, problems).Read(input);
+  std::erase_if(messages, [](const Message& message) { return message.content.empty(); });
+  return messages;
+}
+
+void AppendInputItems(const std::string& thread_id, const Message& message,
+                      std::vector<std::string>& items) {
+  const auto id = [&](ItemKind kind, const std::string& part) {
+    return ItemId({kind, thread_id, message.id, part});
+  };
+  json content = json::array();
+  const bool is_answer = message.role == Role::kAssistant;
+  for (const ContentBlock& block : message.content) {
+    if (const auto* text = std::get_if<TextBlock>(&block)) {
+      json part = {{"type", is_answer ? "output_text" : "input_text"}, {"text", text->text}};
+      if (is_answer) part["annotations"] = json::array();
+      content.push_back(std::move(part));
+    } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
+      content.push_back(MediaPart(*media));
+    } else if (const auto* result = std::get_if<ToolResultBlock>(&block)) {
+      const Result<json> output = ParseJson(result->output_json);
+      const bool is_text = output.ok() && output->is_string();
+      items.push_back(
+          DumpJson({{"id", id(ItemKind::kCallOutput, result->call_id)},
+                    {"type", "function_call_output"},
+                    {"status", "completed"},
+                    {"call_id", result->call_id},
+                    {"output", is_text ? output->get<std::string>() : result->output_json}}));
+    } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
+      items.push_back(DumpJson({{"id", id(ItemKind::kCall, call->id)},
+                                {"type", "function_call"},
+                                {"status", "completed"},
+                                {"call_id", call->id},
+                                {"name", call->name},
+                                {"arguments", call->arguments_json}}));
+    }
+  }
+  if (content.empty()) return;
+  items.push_back(DumpJson({{"id", id(ItemKind::kMessage, "")},
+                            {"type", "message"},
+                            {"status", "completed"},
+                            {"role", RoleName(message.role)},
+                            {"content", std::move(content)}}));
+}
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,30 @@
+// The items of a Responses request, and the items that a request's stored messages are shown as.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/json_fwd.h"
+#include "agent_graph/message.h"
+#include "api/http/validation.h"
+#include "api/resources/message_input.h"
+#include "base/status.h"
+#include "facades/openai/object_ids.h"
+
+namespace agent_graph::openai {
+
+// Returns a stored message that the caller may read; kNotFound otherwise. May suspend.
+using StoredMessageLookup = std::function<Result<Message>(const ItemName& name)>;
+
+// Reads `input`: a text, or an array of items. Items of the assistant that follow each other are
+// one message, as a model produces them. Problems are added to `problems`; the result is then not
+// complete.
+std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limits,
+                               const StoredMessageLookup& find_message, api::Problems& problems);
+
+// Appends the JSON of the items of a stored message, one text each.
+void AppendInputItems(const std::string& thread_id, const Message& message,
+                      std::vector<std::string>& items);
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,204 @@
+// /responses/{response_id}: reads, cancels and deletes responses that are kept.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/json.h"
+#include "api/http/query.h"
+#include "api/resources/run_result.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/own_json.h"
+#include "facades/openai/deleted_responses.h"
+#include "facades/openai/errors.h"
+#include "facades/openai/handlers.h"
+#include "facades/openai/input_items.h"
+#include "facades/openai/reply.h"
+#include "facades/openai/response_reader.h"
+#include "facades/openai/response_shapes.h"
+#include "facades/openai/response_stream.h"
+#include "facades/openai/stored_responses.h"
+#include "facades/run/facade_run.h"
+#include "message/codec.h"
+#include "run/log/log_entry.h"
+#include "state/service.h"
+
+namespace agent_graph::openai {
+namespace {
+
+using api::HandlerContext;
+
+// How long a cancellation waits for the end of the run.
+constexpr std::chrono::seconds kCancelWait{10};
+constexpr size_t kInputMessagesMax = 10'000;
+
+// Finds the response that the path names. Answers the request and returns false if there is none.
+bool FindNamed(HandlerContext& context, ResponseName& name, state::RunRecord& run) {
+  name = ParseResponseId(context.head().path_parameters.at(0)).value_or(ResponseName());
+  const std::optional<api::ErrorInfo> error = FindResponse(context, name, run);
+  if (error) context.Fail(*error);
+  return !error;
+}
+
+void AnswerWithResponse(HandlerContext& context, const ResponseName& name) {
+  ResponseReader reader(ReaderOptions(context));
+  if (auto error = ReadResponse(context, name, reader)) return context.Fail(*error);
+  SendJson(context, ToJson(reader.response()), ResponseHeaders(reader.response()));
+}
+
+void AnswerWithStream(HandlerContext& context, const ResponseName& name, int64_t after) {
+  ResponseReaderOptions options = ReaderOptions(context);
+  options.after = after;
+  ResponseStream stream(context);
+  stream.Attach(options, true);
+  ResponseReader reader(std::move(options));
+  api::FollowerOptions follow;
+  follow.pieces_of_log = true;
+  const auto error = facades::ReadRun(context, {name.thread_id, name.run_id}, follow, reader);
+  stream.Finish(error, true);
+}
+
+api::ErrorInfo OnlyForBackground(std::vector<std::string> place, const std::string& what) {
+  const std::string problem =
+      "only a response that was created with background=true can be " + what;
+  return {
+      api::ApiError::kBadRequest, problem, {{std::move(place), problem, api::ProblemType::kValue}}};
+}
+
+// The items of the request's messages, which come before the run's own.
+Result<std::vector<std::string>> ReadInputItems(HandlerContext& context,
+                                                const state::RunRecord& run) {
+  state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
+  read.first = run.log_begin;
+  std::vector<std::string> items;
+  for (size_t messages = 0; messages < kInputMessagesMax;) {
+    AG_ASSIGN_OR_RETURN(const state::FollowRunReply page,
+                        context.state().FollowRun(read, &context.exchange().cancellation()));
+    for (const state::IndexedEntry& stored : page.entries) {
+      read.first = stored.index + 1;
+      const std::optional<run::EntryBody> body = run::Decode(stored.entry);
+      const auto* added = body ? std::get_if<run::entry::MessageAdded>(&*body) : nullptr;
+      if (added == nullptr) continue;
+      if (!added->node.empty()) return items;
+      const auto found =
+          context.state().GetMessage(context.caller().scope, run.thread_id, added->message_id);
+      if (found.status().code() == StatusCode::kNotFound) continue;
+      AG_RETURN_IF_ERROR(found.status());
+      AG_ASSIGN_OR_RETURN(const Message message, message::FromJsonText(found->json));
+      AppendInputItems(run.thread_id, message, items);
+      ++messages;
+    }
+    if (page.complete || page.entries.empty()) break;
+  }
+  return items;
+}
+
+std::string IdOfItem(const std::string& item) {
+  const Result<json> parsed = ParseJson(item, kOwnJsonLimits);
+  return parsed.ok() && parsed->is_object() ? parsed->value("id", std::string()) : "";
+}
+
+std::string ItemListJson(const std::vector<std::string>& items, bool has_more) {
+  std::string out = R"({"object":"list","data":[)";
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) out += ',';
+    out += items[i];
+  }
+  out += "],\"first_id\":";
+  const auto append_id = [&](const std::string& item) { AppendJsonString(out, IdOfItem(item)); };
+  if (items.empty()) {
+    out += "null,\"last_id\":null";
+  } else {
+    append_id(items.front());
+    out += ",\"last_id\":";
+    append_id(items.back());
+  }
+  out += has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
+  return out;
+}
+
+}  // namespace
+
+void GetResponse(HandlerContext& context) {
+  const api::Query query(context.head().query);
+  api::Problems problems;
+  int64_t after = -1;
+  if (query.Find(kStartingAfterField.name)) {
+    after = api::ReadInteger(query, kStartingAfterField, problems);
+  }
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  ResponseName name;
+  state::RunRecord run;
+  if (!FindNamed(context, name, run)) return;
+  if (query.Find("stream").value_or("") != "true") return AnswerWithResponse(context, name);
+  if (!run.accepted) {
+    return context.Fail(OnlyForBackground({"query", "stream"}, "streamed again"));
+  }
+  AnswerWithStream(context, name, after);
+}
+
+void CancelResponse(HandlerContext& context) {
+  ResponseName name;
+  state::RunRecord run;
+  if (!FindNamed(context, name, run)) return;
+  if (!run.accepted) {
+    return context.Fail(OnlyForBackground({"path", "response_id"}, "cancelled"));
+  }
+  if (!state::HasEnded(run.state)) {
+    const Result<state::StopReply> stopped =
+        context.state().RequestStop({context.caller().scope, run.thread_id, true, run.run_id});
+    if (!stopped.ok()) return context.Fail(stopped.status());
+    const Status ended = api::AwaitRunEnd(context, run, DeadlineAfter(kCancelWait));
+    // A tool that cannot be interrupted may take longer: the response is then still in progress.
+    const bool is_late = ended.code() == StatusCode::kDeadlineExceeded;
+    if (!ended.ok() && !is_late) return context.Fail(ended);
+  }
+  AnswerWithResponse(context, name);
+}
+
+void DeleteResponse(HandlerContext& context) {
+  ResponseName name;
+  state::RunRecord run;
+  if (!FindNamed(context, name, run)) return;
+  ResponseReader reader(ReaderOptions(context));
+  const auto unread = ReadResponse(context, name, reader);
+  const Result<json> note = ParseJson(reader.response().note_json, kOwnJsonLimits);
+  // The thread of a run that no request of this façade began is not the response's own.
+  const bool has_own_thread =
+      !unread && note.ok() && note->is_object() && note->value("conversation", json()).is_null();
+  const Status deleted = RemoveResponse(context, run, has_own_thread);
+  if (!deleted.ok()) return context.Fail(deleted);
+  std::string out = R"({"id":)";
+  AppendJsonString(out, ResponseId(name));
+  SendJson(context, out + R"(,"object":"response","deleted":true})");
+}
+
+void ListInputItems(HandlerContext& context) {
+  const api::Query query(context.head().query);
+  api::Problems problems;
+  const auto limit = static_cast<size_t>(api::ReadInteger(query, kLimitField, problems));
+  const bool newest_first = api::ReadChoice(query, kOrderField, problems) == 1;
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  ResponseName name;
+  state::RunRecord run;
+  if (!FindNamed(context, name, run)) return;
+  Result<std::vector<std::string>> items = ReadInputItems(context, run);
+  if (!items.ok()) return context.Fail(items.status());
+  if (newest_first) std::ranges::reverse(*items);
+  auto first = items->begin();
+  if (const auto after = query.Find("after"); after && !after->empty()) {
+    const auto found = std::ranges::find(*items, std::string(*after), IdOfItem);
+    if (found == items->end()) {
+      problems.Add({"query", "after"}, "is not an item of this response", api::ProblemType::kValue);
+      return context.Fail(std::move(problems).Error());
+    }
+    first = found + 1;
+  }
+  const auto left = static_cast<size_t>(items->end() - first);
+  const auto end = first + static_cast<ptrdiff_t>(std::min(limit, left));
+  SendJson(context, ItemListJson({first, end}, left > limit));
+}
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,43 @@
+// Reads members of a request's messages that Chat Completions and Responses have in common.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent_graph/json_fwd.h"
+#include "agent_graph/message.h"
+#include "api/http/validation.h"
+#include "api/resources/message_input.h"
+
+namespace agent_graph::openai {
+
+using Location = std::vector<std::string>;
+
+Location Below(const Location& location, std::string_view member);
+
+// Returns a text member, or null. A member of another type is a problem.
+const std::string* TextMember(const json& object, const char* name, const Location& location,
+                              api::Problems& problems);
+// The same; a problem also if there is none.
+const std::string* RequiredText(const json& object, const char* name, const Location& location,
+                                api::Problems& problems);
+
+// Each adds its problems and then returns nullopt.
+
+// An image by its URL, or as a data URL. `place` is that of the URL.
+std::optional<MediaBlock> ReadImageUrl(const std::string& url, const Location& place,
+                                       const api::MessageLimits& limits, api::Problems& problems);
+// {"data": base64, "format": "wav"}, which is at `place`.
+std::optional<MediaBlock> ReadAudioPart(const json& audio, const Location& place,
+                                        api::Problems& problems);
+// {"file_id"} of an upload to this service, or {"file_data", "filename"?}, which is at `place`.
+std::optional<MediaBlock> ReadFilePart(const json& file, const Location& place,
+                                       api::Problems& problems);
+
+// The text of a JSON object, compact; empty text: no members.
+std::optional<std::string> ReadArguments(const std::string& text, const Location& place,
+                                         api::Problems& problems);
+
+}  // namespace agent_graph::openai

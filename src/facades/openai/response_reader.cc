@@ -1,0 +1,374 @@
+#include "facades/openai/response_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/own_json.h"
+#include "base/text.h"
+#include "facades/openai/interrupt.h"
+#include "facades/openai/object_ids.h"
+#include "facades/openai/request_note.h"
+#include "facades/openai/response_items.h"
+
+namespace agent_graph::openai {
+namespace {
+
+using api::EventPlace;
+using facades::MessageHead;
+
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+constexpr size_t kShownToolBytesMax = 1000;
+// The text of an item, its JSON, and its part of the last event.
+constexpr size_t kCopies = 4;
+constexpr uint64_t kHeldStep = 64 * 1024;
+constexpr std::string_view kCompleted = "completed";
+constexpr std::string_view kIncomplete = "incomplete";
+
+bool IsTrueIn(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && *found == true;
+}
+
+bool HasEntry(const json& object, const char* name, std::string_view text) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_array() &&
+         std::ranges::find(*found, json(text)) != found->end();
+}
+
+std::string SignatureOf(const Message& message) {
+  for (const ContentBlock& block : message.content) {
+    const auto* reasoning = std::get_if<ReasoningBlock>(&block);
+    if (reasoning != nullptr && !reasoning->signature.empty()) return reasoning->signature;
+  }
+  return "";
+}
+
+}  // namespace
+
+ResponseReader::ResponseReader(ResponseReaderOptions options) : options_(std::move(options)) {
+  response_.model = options_.model;
+}
+
+// --- the run ---------------------------------------------------------------------------------
+
+Status ResponseReader::OnStart(const run::RunStart& start, const state::RunRecord* record) {
+  thread_id_ = start.thread_id;
+  response_.id = ResponseId({start.thread_id, start.run_id});
+  response_.created_at = record != nullptr ? record->created_micros / kMicrosPerSecond
+                                           : UnixMicros() / kMicrosPerSecond;
+  is_background_ = record != nullptr && record->accepted;
+  if (is_background_) response_.status = "queued";
+  if (options_.on_start) options_.on_start(response_);
+  if (options_.note_json.empty()) return Status::Ok();
+  return OnNote(options_.note_json, {});
+}
+
+Status ResponseReader::OnNote(std::string_view note_json, const EventPlace& place) {
+  if (response_.note_json.empty()) response_.note_json = note_json;
+  Announce();
+  // The note of the request is known before the run begins, the one of the log when it does.
+  const bool has_begun = !is_background_ || place.micros != 0;
+  if (has_begun) Begin();
+  return Flush();
+}
+
+// Sends the events before the run begins.
+void ResponseReader::Announce() {
+  if (std::exchange(announced_, true)) return;
+  const Result<json> note = ParseJson(
+      response_.note_json.empty() ? UnknownRequestNote() : response_.note_json, kOwnJsonLimits);
+  if (note.ok() && note->is_object()) {
+    is_background_ = IsTrueIn(*note, "background");
+    wants_encrypted_ = HasEntry(*note, "include", "reasoning.encrypted_content");
+  }
+  response_.status = is_background_ ? "queued" : "in_progress";
+  const std::string object = ",\"response\":" + ToJson(response_);
+  Add("response.created", object);
+  if (is_background_) Add("response.queued", object);
+}
+
+void ResponseReader::Begin() {
+  Announce();
+  if (std::exchange(begun_, true)) return;
+  response_.status = "in_progress";
+  Add("response.in_progress", ",\"response\":" + ToJson(response_));
+}
+
+Status ResponseReader::OnError(const api::RunError& error, const EventPlace&) {
+  error_ = api::ErrorOf(error.status);
+  return Status::Ok();
+}
+
+Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
+  const bool failed = end.outcome == run::RunStatus::kError;
+  const bool stopped = end.outcome == run::RunStatus::kStopped;
+  if (failed && !error_) error_ = {api::ApiError::kInternal, "the run failed", {}};
+  if (!stopped || begun_) Begin();
+  CloseAll(kIncomplete);
+  response_.usage = usage();
+  response_.interrupt_json = QuestionOf(std::string(end.interrupt_json));
+  if (stopped) {
+    response_.status = "cancelled";
+  } else if (failed) {
+    response_.status = "failed";
+    response_.error_json = ResponseErrorJson(*error_);
+  } else if (stop_reason() == "length" || stop_reason() == "content_filter") {
+    response_.status = kIncomplete;
+    response_.incomplete_reason = stop_reason() == "length" ? "max_output_tokens" : stop_reason();
+  } else {
+    response_.status = kCompleted;
+    response_.completed_at = place.micros / kMicrosPerSecond;
+  }
+  ended_ = true;
+  // The protocol has no event for a cancelled response.
+  if (!stopped) SendTerminal();
+  return Flush();
+}
+
+void ResponseReader::SendTerminal() {
+  Add("response." + std::string(response_.status), ",\"response\":" + ToJson(response_));
+}
+
+Status ResponseReader::OnIdle() {
+  return options_.send_comment ? options_.send_comment() : Status::Ok();
+}
+
+// --- messages --------------------------------------------------------------------------------
+
+ResponseReader::OpenMessage& ResponseReader::MessageOf(const std::string& message_id) {
+  const auto found = std::ranges::find(open_, message_id, &OpenMessage::message_id);
+  if (found != open_.end()) return *found;
+  open_.push_back({.message_id = message_id});
+  return open_.back();
+}
+
+Status ResponseReader::OnMessageStarted(const MessageHead&, const EventPlace&) {
+  Begin();
+  return Status::Ok();
+}
+
+Status ResponseReader::OnText(const MessageHead& head, std::string_view text, const EventPlace&) {
+  AddText(MessageOf(head.id), text);
+  return Flush();
+}
+
+Status ResponseReader::OnReasoning(const MessageHead& head, std::string_view text,
+                                   const EventPlace&) {
+  AddReasoning(MessageOf(head.id), text);
+  return Flush();
+}
+
+Status ResponseReader::OnToolCall(const MessageHead& head, const ToolCallBlock& call,
+                                  const EventPlace&) {
+  OpenMessage& message = MessageOf(head.id);
+  if (!call.remote) {
+    ShowTool(message, call.name + " " + call.arguments_json);
+    return Flush();
+  }
+  if (!wants_encrypted_) CloseReasoning(message, kCompleted);
+  CloseText(message, kCompleted);
+  SendCall(head, call);
+  return Flush();
+}
+
+Status ResponseReader::OnMessageFinished(const MessageHead& head, const Message& answer,
+                                         const EventPlace&) {
+  OpenMessage& message = MessageOf(head.id);
+  const std::string signature = wants_encrypted_ ? SignatureOf(answer) : "";
+  if (!signature.empty() && !message.reasoning && message.reasoning_items == 0) {
+    OpenReasoning(message);
+  }
+  CloseReasoning(message, kCompleted, signature);
+  CloseText(message, kCompleted);
+  std::erase_if(open_, [&](const OpenMessage& one) { return one.message_id == head.id; });
+  return Flush();
+}
+
+Status ResponseReader::OnToolResult(const MessageHead& head, const ToolResultBlock& result,
+                                    const EventPlace&) {
+  Begin();
+  if (options_.show_tools == ResponseReaderOptions::ShowTools::kHidden) return Flush();
+  OpenMessage message{.message_id = head.id};
+  ShowTool(message, "-> " + result.output_json);
+  CloseReasoning(message, kCompleted);
+  CloseText(message, kCompleted);
+  return Flush();
+}
+
+Status ResponseReader::OnMessageVoid(const MessageHead& head, uint32_t) {
+  OpenMessage& message = MessageOf(head.id);
+  CloseReasoning(message, kIncomplete, {}, true);
+  CloseText(message, kIncomplete, true);
+  std::erase_if(open_, [&](const OpenMessage& one) { return one.message_id == head.id; });
+  return Flush();
+}
+
+void ResponseReader::ShowTool(OpenMessage& message, const std::string& line) {
+  using ShowTools = ResponseReaderOptions::ShowTools;
+  if (options_.show_tools == ShowTools::kHidden) return;
+  const std::string shown = '\n' + OneLine(line, kShownToolBytesMax) + '\n';
+  options_.show_tools == ShowTools::kContent ? AddText(message, shown)
+                                             : AddReasoning(message, shown);
+}
+
+// --- items -----------------------------------------------------------------------------------
+
+std::string ResponseReader::NewItemId(int kind, const std::string& message_id,
+                                      size_t earlier) const {
+  return ItemId({static_cast<ItemKind>(kind), thread_id_, message_id,
+                 earlier == 0 ? std::string() : std::to_string(earlier)});
+}
+
+void ResponseReader::OpenText(OpenMessage& message) {
+  if (!wants_encrypted_) CloseReasoning(message, kCompleted);
+  OpenItem& item = message.text.emplace();
+  item.id =
+      NewItemId(static_cast<int>(ItemKind::kMessage), message.message_id, message.text_items++);
+  item.index = response_.output.size();
+  response_.output.emplace_back();
+  AddItemEvent("response.output_item.added", item.index, MessageItem(item.id, "in_progress", ""));
+  AddPartEvent("response.content_part.added", item, ",\"content_index\":0",
+               ",\"part\":" + TextPart(""));
+}
+
+void ResponseReader::AddText(OpenMessage& message, std::string_view text) {
+  if (!message.text) OpenText(message);
+  message.text->text += text;
+  CountHeld(text.size());
+  std::string members;
+  AppendMember(members, "delta", text);
+  AddPartEvent("response.output_text.delta", *message.text, ",\"content_index\":0",
+               members + ",\"logprobs\":[]");
+}
+
+void ResponseReader::OpenReasoning(OpenMessage& message) {
+  OpenItem& item = message.reasoning.emplace();
+  item.id = NewItemId(static_cast<int>(ItemKind::kReasoning), message.message_id,
+                      message.reasoning_items++);
+  item.index = response_.output.size();
+  response_.output.emplace_back();
+  AddItemEvent("response.output_item.added", item.index,
+               ReasoningItem(item.id, "in_progress", "", ""));
+}
+
+void ResponseReader::AddReasoning(OpenMessage& message, std::string_view text) {
+  if (!message.reasoning) OpenReasoning(message);
+  OpenItem& item = *message.reasoning;
+  if (item.text.empty()) {
+    AddPartEvent("response.reasoning_summary_part.added", item, ",\"summary_index\":0",
+                 ",\"part\":" + SummaryPart(""));
+  }
+  item.text += text;
+  CountHeld(text.size());
+  std::string members;
+  AppendMember(members, "delta", text);
+  AddPartEvent("response.reasoning_summary_text.delta", item, ",\"summary_index\":0", members);
+}
+
+void ResponseReader::CloseText(OpenMessage& message, std::string_view status, bool is_void) {
+  if (!message.text) return;
+  const OpenItem item = *std::exchange(message.text, std::nullopt);
+  std::string members;
+  AppendMember(members, "text", item.text);
+  AddPartEvent("response.output_text.done", item, ",\"content_index\":0",
+               members + ",\"logprobs\":[]");
+  AddPartEvent("response.content_part.done", item, ",\"content_index\":0",
+               ",\"part\":" + TextPart(item.text));
+  std::string done = MessageItem(item.id, status, TextPart(item.text));
+  AddItemEvent("response.output_item.done", item.index, done);
+  if (!is_void) response_.output[item.index] = std::move(done);
+}
+
+void ResponseReader::CloseReasoning(OpenMessage& message, std::string_view status,
+                                    std::string_view encrypted, bool is_void) {
+  if (!message.reasoning) return;
+  const OpenItem item = *std::exchange(message.reasoning, std::nullopt);
+  std::string parts;
+  if (!item.text.empty()) {
+    parts = SummaryPart(item.text);
+    std::string members;
+    AppendMember(members, "text", item.text);
+    AddPartEvent("response.reasoning_summary_text.done", item, ",\"summary_index\":0", members);
+    AddPartEvent("response.reasoning_summary_part.done", item, ",\"summary_index\":0",
+                 ",\"part\":" + parts);
+  }
+  std::string done = ReasoningItem(item.id, status, parts, encrypted);
+  AddItemEvent("response.output_item.done", item.index, done);
+  if (!is_void) response_.output[item.index] = std::move(done);
+}
+
+void ResponseReader::CloseAll(std::string_view status) {
+  for (OpenMessage& message : open_) {
+    CloseReasoning(message, status);
+    CloseText(message, status);
+  }
+  open_.clear();
+}
+
+// A call comes as a whole.
+void ResponseReader::SendCall(const MessageHead& head, const ToolCallBlock& call) {
+  CountHeld(call.arguments_json.size());
+  OpenItem item;
+  item.id = ItemId({ItemKind::kCall, thread_id_, head.id, call.id});
+  item.index = response_.output.size();
+  AddItemEvent("response.output_item.added", item.index,
+               CallItem(item.id, "in_progress", call, ""));
+  std::string delta;
+  AppendMember(delta, "delta", call.arguments_json);
+  AddPartEvent("response.function_call_arguments.delta", item, "", delta);
+  std::string arguments;
+  AppendMember(arguments, "name", call.name);
+  AppendMember(arguments, "arguments", call.arguments_json);
+  AddPartEvent("response.function_call_arguments.done", item, "", arguments);
+  response_.output.push_back(CallItem(item.id, kCompleted, call, call.arguments_json));
+  AddItemEvent("response.output_item.done", item.index, response_.output.back());
+}
+
+// --- events ----------------------------------------------------------------------------------
+
+void ResponseReader::AddItemEvent(std::string_view type, size_t index, std::string_view item) {
+  std::string members = ",\"output_index\":" + std::to_string(index) + ",\"item\":";
+  members += item;
+  Add(type, members);
+}
+
+void ResponseReader::AddPartEvent(std::string_view type, const OpenItem& item,
+                                  std::string_view place, std::string_view members) {
+  std::string all;
+  all.reserve(item.id.size() + members.size() + 64);
+  AppendMember(all, "item_id", item.id);
+  all += ",\"output_index\":" + std::to_string(item.index);
+  all += place;
+  all += members;
+  Add(type, all);
+}
+
+void ResponseReader::Add(std::string_view type, std::string_view members) {
+  const int64_t number = next_number_++;
+  if (!options_.send || number <= options_.after) return;
+  pending_ += "event: ";
+  pending_ += type;
+  pending_ += "\ndata: {\"type\":\"";
+  pending_ += type;
+  pending_ += "\",\"sequence_number\":" + std::to_string(number);
+  pending_ += members;
+  pending_ += "}\n\n";
+}
+
+void ResponseReader::CountHeld(size_t more) {
+  held_ += more * kCopies;
+  if (!options_.hold || held_ < counted_ + kHeldStep) return;
+  counted_ = held_;
+  options_.hold(held_);
+}
+
+Status ResponseReader::Flush() {
+  if (pending_.empty()) return Status::Ok();
+  const std::string events = std::exchange(pending_, {});
+  return options_.send(events);
+}
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,126 @@
+// Makes a response of a run: its numbered events, and the object that they lead to.
+//
+// The events are a function of what the reader gets. A run whose pieces are logged
+// (RunRequest::log_pieces) gives every reader the same, so that a client that comes back finds each
+// event under its number, in any worker and after the worker that produced it has died.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/http/errors.h"
+#include "facades/openai/response_object.h"
+#include "facades/run/step_reader.h"
+#include "settings/settings.h"
+
+namespace agent_graph::openai {
+
+struct ResponseReaderOptions {
+  using ShowTools = settings::OpenAiSettings::ShowTools;
+
+  std::string model;
+  // RunRequest::note_json if it is known; else it comes from the run's log.
+  std::string note_json;
+  ShowTools show_tools = ShowTools::kHidden;
+  // Events up to this number are not sent; -1: all are.
+  int64_t after = -1;
+  // Receives events as they go over the wire. Empty: only the object is wanted.
+  std::function<Status(std::string_view events)> send;
+  std::function<Status()> send_comment;
+  // Receives the bytes that the reader holds, whenever they have grown a lot. May be empty.
+  std::function<void(uint64_t bytes)> hold;
+  // Called when the run is known, with the response's id.
+  std::function<void(const ResponseObject& response)> on_start;
+};
+
+class ResponseReader final : public facades::StepReader {
+ public:
+  explicit ResponseReader(ResponseReaderOptions options);
+
+  Status OnStart(const run::RunStart& start, const state::RunRecord* record) override;
+  Status OnNote(std::string_view note_json, const api::EventPlace& place) override;
+  Status OnError(const api::RunError& error, const api::EventPlace& place) override;
+  Status OnEnd(const api::RunEnd& end, const api::EventPlace& place) override;
+  Status OnIdle() override;
+
+  // The response as far as the run has come.
+  const ResponseObject& response() const { return response_; }
+  // The error that ended the run.
+  const std::optional<api::ErrorInfo>& error() const { return error_; }
+  // True after OnEnd.
+  bool ended() const { return ended_; }
+
+ private:
+  // An item that is being sent.
+  struct OpenItem {
+    std::string id = {};
+    size_t index = 0;
+    std::string text = {};
+  };
+  // The items of a message that is being sent.
+  struct OpenMessage {
+    std::string message_id;
+    std::optional<OpenItem> reasoning = {};
+    std::optional<OpenItem> text = {};
+    size_t reasoning_items = 0;
+    size_t text_items = 0;
+  };
+
+  Status OnMessageStarted(const facades::MessageHead& head, const api::EventPlace& place) override;
+  Status OnText(const facades::MessageHead& head, std::string_view text,
+                const api::EventPlace& place) override;
+  Status OnReasoning(const facades::MessageHead& head, std::string_view text,
+                     const api::EventPlace& place) override;
+  Status OnToolCall(const facades::MessageHead& head, const ToolCallBlock& call,
+                    const api::EventPlace& place) override;
+  Status OnMessageFinished(const facades::MessageHead& head, const Message& message,
+                           const api::EventPlace& place) override;
+  Status OnToolResult(const facades::MessageHead& head, const ToolResultBlock& result,
+                      const api::EventPlace& place) override;
+  Status OnMessageVoid(const facades::MessageHead& head, uint32_t attempt) override;
+
+  void Announce();
+  void Begin();
+  void ShowTool(OpenMessage& message, const std::string& line);
+  OpenMessage& MessageOf(const std::string& message_id);
+  void AddText(OpenMessage& message, std::string_view text);
+  void AddReasoning(OpenMessage& message, std::string_view text);
+  void OpenText(OpenMessage& message);
+  void OpenReasoning(OpenMessage& message);
+  // `status`: of the item, completed or incomplete. Void items are not part of the output.
+  void CloseText(OpenMessage& message, std::string_view status, bool is_void = false);
+  void CloseReasoning(OpenMessage& message, std::string_view status,
+                      std::string_view encrypted = {}, bool is_void = false);
+  void CloseAll(std::string_view status);
+  void SendCall(const facades::MessageHead& head, const ToolCallBlock& call);
+  void SendTerminal();
+  std::string NewItemId(int kind, const std::string& message_id, size_t earlier) const;
+  // Buffers an event. `members` follow `type` and `sequence_number`.
+  void Add(std::string_view type, std::string_view members);
+  void AddItemEvent(std::string_view type, size_t index, std::string_view item);
+  void AddPartEvent(std::string_view type, const OpenItem& item, std::string_view place,
+                    std::string_view members);
+  void CountHeld(size_t more);
+  Status Flush();
+
+  const ResponseReaderOptions options_;
+  ResponseObject response_;
+  std::string thread_id_;
+  bool announced_ = false;
+  bool begun_ = false;
+  bool ended_ = false;
+  bool is_background_ = false;
+  bool wants_encrypted_ = false;
+  int64_t next_number_ = 0;
+  uint64_t held_ = 0;     // approximate size of the output
+  uint64_t counted_ = 0;  // of these, as `hold` was called last
+  std::vector<OpenMessage> open_;
+  std::optional<api::ErrorInfo> error_;
+  std::string pending_;  // events that are not sent yet
+};
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,201 @@
+#include "facades/openai/response_request.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/json.h"
+#include "api/http/body_config.h"
+#include "api/resources/run_request.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "facades/openai/chat_request.h"
+#include "facades/openai/errors.h"
+#include "facades/openai/media_parts.h"
+#include "facades/openai/model_options.h"
+#include "run/nodes/remote_tools.h"
+
+namespace agent_graph::openai {
+namespace {
+
+using api::HandlerContext;
+
+constexpr char kNoToolParameters[] = R"({"type":"object","properties":{}})";
+constexpr size_t kMetadataMembersMax = 16;
+constexpr size_t kMetadataBytesMax = 16 * 1024;
+
+bool IsSet(const json& body, const char* name) {
+  const json* member = api::FindMember(body, name);
+  return member != nullptr && member->is_boolean() && member->get<bool>();
+}
+
+bool IsUnset(const json& body, const char* name) {
+  const json* member = api::FindMember(body, name);
+  return member != nullptr && member->is_boolean() && !member->get<bool>();
+}
+
+run::ClientTool ReadFlatTool(const json& value) {
+  run::ClientTool tool;
+  tool.name = value.at("name").get<std::string>();
+  if (const json* text = api::FindMember(value, "description")) {
+    tool.description = text->get<std::string>();
+  }
+  const json* parameters = api::FindMember(value, "parameters");
+  const bool some = parameters != nullptr && !parameters->empty();
+  tool.parameters_json = some ? DumpJson(*parameters) : kNoToolParameters;
+  return tool;
+}
+
+// The names that tool_choice allows; nullopt: all.
+std::optional<std::set<std::string>> AllowedNames(const json& body) {
+  const json* choice = api::FindMember(body, "tool_choice");
+  if (choice == nullptr) return std::nullopt;
+  if (*choice == "none") return std::set<std::string>();
+  if (!choice->is_object() || choice->value("type", json()) != "allowed_tools") {
+    return std::nullopt;
+  }
+  std::set<std::string> names;
+  const json* tools = api::FindMember(*choice, "tools");
+  if (tools == nullptr || !tools->is_array()) return names;
+  for (const json& tool : *tools) {
+    const json name = tool.is_object() ? tool.value("name", json()) : json();
+    if (name.is_string()) names.insert(name.get<std::string>());
+  }
+  return names;
+}
+
+std::vector<run::ClientTool> ReadFlatTools(const HandlerContext& context, api::Problems& problems) {
+  std::vector<run::ClientTool> tools;
+  const json* list = api::FindMember(context.body(), "tools");
+  if (list == nullptr) return tools;
+  const std::optional<std::set<std::string>> allowed = AllowedNames(context.body());
+  std::set<std::string> names;
+  for (size_t i = 0; i < list->size(); ++i) {
+    run::ClientTool tool = ReadFlatTool((*list)[i]);
+    if (allowed && !allowed->contains(tool.name)) continue;
+    auto problem = run::FindClientToolProblem(*context.api().graph, tool);
+    if (!problem && !names.insert(tool.name).second) problem = {"name", "is a duplicate"};
+    if (problem) {
+      problems.Add({"body", "tools", std::to_string(i), problem->field}, problem->text,
+                   api::ProblemType::kValue);
+    }
+    tools.push_back(std::move(tool));
+  }
+  return tools;
+}
+
+// `conversation` is the id of a thread, or an object with it.
+std::string ReadConversation(const json& body, api::Problems& problems) {
+  const json* conversation = api::FindMember(body, "conversation");
+  if (conversation == nullptr) return "";
+  Location place = {"body", "conversation"};
+  const json* id = conversation;
+  if (conversation->is_object()) {
+    id = api::FindMember(*conversation, "id");
+    place.emplace_back("id");
+  }
+  const std::string text = id != nullptr ? api::ThreadIdText(*id).value_or("") : "";
+  if (IsBlank(text)) {
+    problems.Add(std::move(place), "must be the id of a thread", api::ProblemType::kValue);
+    return "";
+  }
+  if (std::optional<std::string> problem = api::ThreadIdProblem(text)) {
+    problems.Add(std::move(place), *std::move(problem), api::ProblemType::kValue);
+  }
+  return text;
+}
+
+void ReadThread(const HandlerContext& context, ResponseRequest& request, api::Problems& problems) {
+  const json& body = context.body();
+  std::string& thread_id = request.run.thread_id;
+  thread_id = ReadThreadId(context, problems);
+  const std::string conversation = ReadConversation(body, problems);
+  if (!thread_id.empty() && !conversation.empty() && thread_id != conversation) {
+    problems.Add({"body", "conversation"}, "differs from the thread of metadata or X-Thread-Id",
+                 api::ProblemType::kValue);
+  }
+  if (thread_id.empty()) thread_id = conversation;
+  const json* previous = api::FindMember(body, "previous_response_id");
+  if (previous == nullptr) return;
+  if (!thread_id.empty()) {
+    problems.Add({"body", "previous_response_id"}, "cannot be combined with a conversation",
+                 api::ProblemType::kValue);
+  }
+  // An id of another form is one of no response.
+  request.previous =
+      ParseResponseId(previous->get_ref<const std::string&>()).value_or(ResponseName{"", ""});
+}
+
+void CheckCombination(const ResponseRequest& request, api::Problems& problems) {
+  if (request.store) return;
+  if (request.background) {
+    problems.Add({"body", "background"}, "needs store: the response is read later",
+                 api::ProblemType::kValue);
+  }
+  if (!request.run.thread_id.empty()) {
+    problems.Add({"body", "store"}, "must be true for a conversation, which stores its messages",
+                 api::ProblemType::kValue);
+  }
+}
+
+void CheckMetadata(const json& body, api::Problems& problems) {
+  const json* metadata = api::FindMember(body, "metadata");
+  if (metadata == nullptr) return;
+  if (metadata->size() > kMetadataMembersMax || DumpJson(*metadata).size() > kMetadataBytesMax) {
+    problems.Add({"body", "metadata"}, "has more than 16 members, or more than 16384 bytes",
+                 api::ProblemType::kTooLong);
+  }
+}
+
+json ConfigOf(const json& body) {
+  json config = json::object();
+  if (const json* calls = api::FindMember(body, "max_tool_calls")) {
+    config["budget"] = {{"tool_calls", *calls}};
+  }
+  return config;
+}
+
+}  // namespace
+
+ResponseRequest ReadResponseRequest(const HandlerContext& context,
+                                    const StoredMessageLookup& find_message,
+                                    api::Problems& problems) {
+  const json& body = context.body();
+  ResponseRequest request;
+  request.stream = IsSet(body, "stream");
+  request.background = IsSet(body, "background");
+  request.store = !IsUnset(body, "store");
+  run::RunRequest& run = request.run;
+  run = api::RunRequestOf(context);
+  const json config = ConfigOf(body);
+  run.config = api::GraphConfig(&config, context.caller());
+  ReadThread(context, request, problems);
+  CheckCombination(request, problems);
+  CheckMetadata(body, problems);
+  run.client_tools = ReadFlatTools(context, problems);
+  run.call_options = ReadResponseOptions(body, problems);
+  run.messages = ReadInput(body.at("input"), api::MessageLimitsOf(context), find_message, problems);
+  if (run.messages.empty() && problems.empty()) {
+    problems.Add({"body", "input"}, "has no content", api::ProblemType::kValue);
+  }
+  return request;
+}
+
+std::optional<api::ErrorInfo> FindUnsupportedInResponse(const json& body) {
+  const json* prompt = api::FindMember(body, "prompt");
+  if (prompt != nullptr) return Unsupported("prompt", "an agent has its own prompts");
+  const json* logprobs = api::FindMember(body, "top_logprobs");
+  if (logprobs != nullptr && *logprobs != 0) {
+    return Unsupported("top_logprobs", "an agent reports no probabilities of tokens");
+  }
+  const json* include = api::FindMember(body, "include");
+  if (include != nullptr && include->is_array() &&
+      std::ranges::find(*include, json("message.output_text.logprobs")) != include->end()) {
+    return Unsupported("include", "an agent reports no probabilities of tokens");
+  }
+  return std::nullopt;
+}
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,37 @@
+// Sends the events of a response to the client.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/http/context.h"
+#include "facades/openai/response_object.h"
+#include "facades/openai/response_reader.h"
+
+namespace agent_graph::openai {
+
+// Used by the fiber of the request. The head is sent when the run is known, so that a request that
+// is refused has an HTTP status of its own.
+class ResponseStream {
+ public:
+  explicit ResponseStream(api::HandlerContext& context) : context_(context) {}
+
+  // Makes a reader send to this stream. `counts`: its memory counts as that of the request, which
+  // executes no run itself.
+  void Attach(ResponseReaderOptions& options, bool counts);
+  // Ends the request. `error`: why the events have ended before the run; nullopt: they have not.
+  // `is_resumable`: the client can come back for the rest, so that the stream just ends.
+  void Finish(const std::optional<api::ErrorInfo>& error, bool is_resumable);
+
+ private:
+  void SendHead(const ResponseObject& response);
+
+  api::HandlerContext& context_;
+  bool head_sent_ = false;
+};
+
+// Headers of an answer with a response: X-Thread-Id if it has a thread.
+bridge::HeaderList ResponseHeaders(const ResponseObject& response);
+
+}  // namespace agent_graph::openai

@@ -1,0 +1,166 @@
+#include "facades/openai/stored_responses.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/json.h"
+#include "api/http/page_reads.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/own_json.h"
+#include "facades/openai/deleted_responses.h"
+#include "facades/run/facade_run.h"
+#include "graph/compiled_graph.h"
+#include "message/codec.h"
+#include "run/log/log_entry.h"
+#include "settings/settings.h"
+#include "state/service.h"
+
+namespace agent_graph::openai {
+namespace {
+
+using api::HandlerContext;
+
+constexpr uint64_t kWindowMax = 10'000;
+constexpr uint64_t kPageMessages = 1000;
+constexpr std::chrono::seconds kReadWaitMax{30};
+
+api::ErrorInfo NoSuchResponse() {
+  return {api::ApiError::kNotFound, "there is no response with this id", {}};
+}
+
+// Returns the id of the last message of a run; empty: it has none.
+Result<std::string> LastMessageOf(HandlerContext& context, const state::RunRecord& run) {
+  state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
+  read.first = run.log_begin;
+  std::string last;
+  for (;;) {
+    AG_ASSIGN_OR_RETURN(const state::FollowRunReply page,
+                        context.state().FollowRun(read, &context.exchange().cancellation()));
+    if (page.kept_from > run.log_begin) {
+      return NotFound("the log of the response is no longer kept");
+    }
+    for (const state::IndexedEntry& stored : page.entries) {
+      read.first = stored.index + 1;
+      const std::optional<run::EntryBody> body = run::Decode(stored.entry);
+      const auto* added = body ? std::get_if<run::entry::MessageAdded>(&*body) : nullptr;
+      if (added != nullptr) last = added->message_id;
+    }
+    if (page.complete || page.entries.empty()) return last;
+  }
+}
+
+// Returns the messages of the thread up to this one, the latest that fit into a window.
+Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
+                                               const std::string& thread_id,
+                                               const std::string& last_id) {
+  const state::Scope& scope = context.caller().scope;
+  AG_ASSIGN_OR_RETURN(const state::StoredMessage last,
+                      context.state().GetMessage(scope, thread_id, last_id));
+  const uint64_t window =
+      std::min(context.api().settings->window_max.value_or(kWindowMax), kWindowMax);
+  state::PageRequest page;
+  page.limit = kPageMessages;
+  page.cursor = state::CursorOfMessage(last.sequence - std::min(last.sequence, window));
+  std::vector<Message> messages;
+  for (;;) {
+    AG_ASSIGN_OR_RETURN(const state::MessagePage found,
+                        context.state().ListMessages(scope, thread_id, page));
+    for (const state::StoredMessage& stored : found.messages) {
+      if (stored.sequence > last.sequence) return messages;
+      AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
+      messages.push_back(std::move(message));
+    }
+    page.cursor = found.next_cursor;
+    if (page.cursor.empty()) return messages;
+  }
+}
+
+}  // namespace
+
+std::optional<api::ErrorInfo> FindResponse(HandlerContext& context, const ResponseName& name,
+                                           state::RunRecord& run) {
+  const bool may_exist = context.api().state != nullptr && !name.thread_id.empty() &&
+                         !api::ThreadIdProblem(name.thread_id) &&
+                         name.run_id.size() <= api::kIdBytesMax && api::IsValidUtf8(name.run_id);
+  if (!may_exist) return NoSuchResponse();
+  if (auto error = context.CheckThread(context.route(), name.thread_id)) {
+    return error->error == api::ApiError::kNotFound ? NoSuchResponse() : *error;
+  }
+  const state::Scope& scope = context.caller().scope;
+  Result<state::RunRecord> found = context.state().GetRun({scope, name.thread_id, name.run_id});
+  if (found.status().code() == StatusCode::kNotFound) return NoSuchResponse();
+  if (!found.ok()) return context.Explain(found.status());
+  const Result<state::ThreadRecord> thread = context.state().GetThread(scope, name.thread_id);
+  if (!thread.ok() || IsDeleted(*thread, name.run_id)) return NoSuchResponse();
+  run = *std::move(found);
+  return std::nullopt;
+}
+
+ResponseReaderOptions ReaderOptions(const HandlerContext& context) {
+  ResponseReaderOptions options;
+  options.model = context.api().graph->name();
+  options.show_tools = context.api().settings->facades.openai.show_tools;
+  return options;
+}
+
+std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const ResponseName& name,
+                                           ResponseReader& reader) {
+  // As other reads of stored data; a stream would keep its place for long.
+  const Result<api::PageReads::Place> place = context.api().page_reads->Enter(
+      context.exchange().cancellation(), DeadlineAfter(kReadWaitMax));
+  const bool is_late = place.status().code() == StatusCode::kDeadlineExceeded;
+  if (is_late || context.exchange().worker_is_full()) {
+    return api::ErrorInfo{api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+  }
+  if (!place.ok()) return context.Explain(place.status());
+  api::FollowerOptions options;
+  options.pieces_of_log = true;
+  options.until_now = true;
+  return facades::ReadRun(context, {name.thread_id, name.run_id}, options, reader);
+}
+
+Result<Message> FindItemMessage(HandlerContext& context, const ItemName& name) {
+  if (context.api().state == nullptr || api::ThreadIdProblem(name.thread_id) ||
+      context.CheckThread(context.route(), name.thread_id)) {
+    return NotFound("no such item");
+  }
+  AG_ASSIGN_OR_RETURN(
+      const state::StoredMessage stored,
+      context.state().GetMessage(context.caller().scope, name.thread_id, name.message_id));
+  return message::FromJsonText(stored.json);
+}
+
+std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const ResponseName& previous,
+                                             run::RunRequest& run) {
+  state::RunRecord record;
+  if (auto error = FindResponse(context, previous, record)) {
+    error->details.push_back({{"body", "previous_response_id"},
+                              "there is no response with this id",
+                              api::ProblemType::kValue});
+    error->code = "previous_response_not_found";
+    return error;
+  }
+  state::ListRunsRequest list;
+  list.scope = context.caller().scope;
+  list.thread_id = previous.thread_id;
+  list.limit = 1;
+  const Result<state::RunPage> latest = context.state().ListRuns(list);
+  if (!latest.ok()) return context.Explain(latest.status());
+  if (!latest->runs.empty() && latest->runs.front().run_id == previous.run_id) {
+    run.thread_id = previous.thread_id;
+    return std::nullopt;
+  }
+  const Result<std::string> last = LastMessageOf(context, record);
+  if (!last.ok()) return context.Explain(last.status());
+  if (last->empty()) return std::nullopt;
+  Result<std::vector<Message>> messages = ConversationUntil(context, previous.thread_id, *last);
+  if (!messages.ok()) return context.Explain(messages.status());
+  for (Message& message : run.messages) messages->push_back(std::move(message));
+  run.messages = *std::move(messages);
+  return std::nullopt;
+}
+
+}  // namespace agent_graph::openai
