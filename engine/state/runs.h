@@ -98,6 +98,44 @@ auto Fields(T& s) {
   return std::tie(s.outcome, s.run);
 }
 
+// Maximum size of the value of a claimed key.
+inline constexpr size_t kKeyValueBytesMax = 64 * 1024;
+
+// Takes a key for a value instead of a run, so that every worker finds what one of them has stored
+// for the user. A key that is in use keeps what it has.
+struct ClaimKeyRequest {
+  std::string user;
+  RunKey key;
+  std::string value;
+  int64_t expires_micros = 0;  // since the Unix epoch
+};
+template <pack::SameAs<ClaimKeyRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.user, s.key, s.value, s.expires_micros);
+}
+
+struct FindKeyRequest {
+  std::string user;
+  std::string route;
+  std::string key;
+};
+template <pack::SameAs<FindKeyRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.user, s.route, s.key);
+}
+
+// The meaning of a key: the run that it began, or the value that was claimed with it.
+struct KeyRecord {
+  std::string body_hash;
+  std::string value;
+  std::string thread_id;  // empty: it has a value
+  std::string run_id;
+};
+template <pack::SameAs<KeyRecord> T>
+auto Fields(T& s) {
+  return std::tie(s.body_hash, s.value, s.thread_id, s.run_id);
+}
+
 // Sent to the client that got an accepted run's lease: it calls BeginRun with this thread and run,
 // which returns the lease, and executes the run. ReleaseRun gives it back for another worker.
 struct GrantedRun {

@@ -46,6 +46,11 @@ class Service {
 
   // Accepts a run that a worker executes without a client; see AcceptRunRequest.
   virtual Result<AcceptRunReply> AcceptRun(const AcceptRunRequest& accept) = 0;
+  // Stores a value under a key, unless the key is in use. Returns what the key has then.
+  virtual Result<KeyRecord> ClaimKey(const ClaimKeyRequest& claim) = 0;
+  // Returns what a key has, which may be a run that was deleted meanwhile. kNotFound: it is not in
+  // use.
+  virtual Result<KeyRecord> FindKey(const FindKeyRequest& find) = 0;
   // Gives an accepted run back before its end: another worker continues it as a new attempt. What
   // it has appended is kept. Also for a run that was not begun. `lease_epoch` is that of the grant:
   // without effect on another attempt; 0: not known.

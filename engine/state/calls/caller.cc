@@ -30,6 +30,11 @@ Status CheckMessageIds(const std::string& thread_id, const std::vector<StoredMes
   return Status::Ok();
 }
 
+Status CheckKey(const std::string& user, const std::string& key) {
+  if (key.empty() || key.size() > kRunKeyBytesMax) return InvalidArgument("not a usable key");
+  return CheckUser(user);
+}
+
 }  // namespace
 
 template <typename Body>
@@ -125,8 +130,18 @@ Result<AcceptRunReply> Caller::AcceptRun(const AcceptRunRequest& accept) {
   return Ask<AcceptRunReply>(Operation::kAcceptRun, accept);
 }
 
-Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id,
-                           uint64_t lease_epoch) {
+Result<KeyRecord> Caller::ClaimKey(const ClaimKeyRequest& claim) {
+  AG_RETURN_IF_ERROR(CheckKey(claim.user, claim.key.key));
+  if (claim.value.size() > kKeyValueBytesMax) return InvalidArgument("the value is too long");
+  return Ask<KeyRecord>(Operation::kClaimKey, claim);
+}
+
+Result<KeyRecord> Caller::FindKey(const FindKeyRequest& find) {
+  AG_RETURN_IF_ERROR(CheckKey(find.user, find.key));
+  return Ask<KeyRecord>(Operation::kFindKey, find);
+}
+
+Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id) {
   const Status status =
       Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id, lease_epoch}).status();
   // After an error the executor may still hold the lease for us; it ends when we do not hold it.

@@ -32,8 +32,9 @@ class Caller : public Backend {
   Status FinishRun(const FinishRunRequest& finish) override;
   Result<StopReply> RequestStop(const StopRequest& stop) override;
   Result<AcceptRunReply> AcceptRun(const AcceptRunRequest& accept) override;
-  Status HandOverRun(const std::string& thread_id, const std::string& run_id,
-                     uint64_t lease_epoch) override;
+  Result<KeyRecord> ClaimKey(const ClaimKeyRequest& claim) override;
+  Result<KeyRecord> FindKey(const FindKeyRequest& find) override;
+  Status HandOverRun(const std::string& thread_id, const std::string& run_id) override;
   Result<RunRecord> GetRun(const GetRunRequest& get) override;
   Result<RunPage> ListRuns(const ListRunsRequest& list) override;
   Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,

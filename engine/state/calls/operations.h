@@ -31,6 +31,7 @@ enum class Operation : uint8_t {
   kReplaceRemoteTools = 12,
   kAcceptRun = 13,
   kHandOverRun = 14,
+  kClaimKey = 15,
   kStoreMemory = 16,
   kUpdateMemory = 17,
   kDeleteMemory = 18,
@@ -52,7 +53,7 @@ enum class Operation : uint8_t {
   kWatchRun = 44,
   kPublishPiece = 45,  // changes no row
   kGetRunTotals = 46,
-  kGetStateUpTo = 47,
+  kFindKey = 47,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/json_weight.h"
 #include "state/leveldb/listing.h"
 #include "state/leveldb/memories.h"
@@ -74,6 +75,13 @@ Result<RunTraces> ReadTraces(const DatabaseSnapshot& snapshot, const ReadRunsReq
   return ReadRunTraces(snapshot, thread.key(), read);
 }
 
+Result<KeyRecord> FindKey(const DatabaseSnapshot& snapshot, const FindKeyRequest& find) {
+  AG_ASSIGN_OR_RETURN(const std::optional<RunKeyRow> row,
+                      ReadRow<RunKeyRow>(snapshot, keys::RunKey(find.user, find.route, find.key)));
+  if (!row || row->expires_micros <= UnixMicros()) return NotFound("no such key");
+  return row->Record();
+}
+
 Result<RemoteTools> GetRemoteTools(const DatabaseSnapshot& snapshot, const EmptyRequest&) {
   AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> tools,
                       ReadRow<RemoteTools>(snapshot, keys::Meta(kRemoteToolsName)));
@@ -127,6 +135,8 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
       return Run(ReadTraces, snapshot, unpacker);
     case Operation::kGetRun:
       return Run(ReadRun, snapshot, unpacker);
+    case Operation::kFindKey:
+      return Run(FindKey, snapshot, unpacker);
     case Operation::kListRuns:
       return Run(ReadRunPage, snapshot, unpacker);
     case Operation::kGetRemoteTools:

@@ -234,6 +234,9 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
     case Operation::kAcceptRun:
       return Decoded<AcceptRunRequest>(
           body, [&](const auto& accept) { return AcceptRun(from, accept, micros); });
+    case Operation::kClaimKey:
+      return Decoded<ClaimKeyRequest>(body,
+                                      [&](const auto& claim) { return ClaimKey(claim, micros); });
     case Operation::kHandOverRun:
       return Decoded<HandOverRunRequest>(body,
                                          [&](const auto& run) { return HandOverRun(from, run); });

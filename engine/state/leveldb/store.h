@@ -148,6 +148,7 @@ class Store {
   Result<ReplyRow> RequestStop(const StopRequest& stop);
   Result<ReplyRow> AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
                              int64_t micros);
+  Result<ReplyRow> ClaimKey(const ClaimKeyRequest& claim, int64_t micros);
   Result<ReplyRow> HandOverRun(const ReplyAddress& from, const HandOverRunRequest& run);
   Result<ReplyRow> PutState(const PutStateRequest& put, int64_t micros);
   Result<ReplyRow> AppendMessages(const AppendMessagesRequest& append, int64_t micros);
@@ -189,6 +190,7 @@ class Store {
   Waiter WaiterOf(const AcceptRunRequest& accept);
   Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,
                                                      int64_t micros) const;
+  void PutKey(const std::string& user, const RunKey& key, const RunKeyRow& row);
   void StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros);
   // Grants of these runs (store_grants.cc). Reserve gives the thread's lease to a run that no
   // worker executes yet; it fails without a change.

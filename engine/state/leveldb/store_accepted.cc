@@ -17,7 +17,8 @@ const std::string& KeyOwner(const BeginRunRequest& begin) {
   return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
 }
 
-ReplyRow AnswerOf(const AcceptRunReply& answer) {
+template <typename Answer>
+ReplyRow AnswerOf(const Answer& answer) {
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
   return reply;
@@ -110,16 +111,13 @@ Result<std::optional<AcceptRunReply>> Store::FindRunOfKey(const AcceptRunRequest
 }
 
 void Store::StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros) {
-  const std::string& user = KeyOwner(accept.begin);
-  const RunKey& key = *accept.key;
-  RunKeyRow row{.body_hash = key.body_hash,
-                .thread_id = accept.begin.thread_id,
-                .owner = thread.owner,
-                .thread_number = thread.number,
-                .run_id = accept.begin.run_id,
-                .expires_micros = micros + kRunKeyMicros};
-  transaction_.PutRow(keys::RunKey(user, key.route, key.key), row);
-  transaction_.PutUnread(keys::RunKeyExpiry(row.expires_micros, user, key.route, key.key), {});
+  const RunKeyRow row{.body_hash = accept.key->body_hash,
+                      .thread_id = accept.begin.thread_id,
+                      .owner = thread.owner,
+                      .thread_number = thread.number,
+                      .run_id = accept.begin.run_id,
+                      .expires_micros = micros + kRunKeyMicros};
+  PutKey(KeyOwner(accept.begin), *accept.key, row);
 }
 
 Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
@@ -171,7 +169,25 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
     Enqueue(busy->second, WaiterOf(accept));
     if (begin.interrupt_if_busy) StopHolder(begin.thread_id, /*cancel=*/true);
   }
-  return AnswerOf({AcceptRunReply::Outcome::kAccepted, accepted.value_or(row).record});
+  return AnswerOf(
+      AcceptRunReply{AcceptRunReply::Outcome::kAccepted, accepted.value_or(row).record});
+}
+
+Result<ReplyRow> Store::ClaimKey(const ClaimKeyRequest& claim, int64_t micros) {
+  const std::string key = keys::RunKey(claim.user, claim.key.route, claim.key.key);
+  AG_ASSIGN_OR_RETURN(const std::optional<RunKeyRow> known, transaction_.GetRow<RunKeyRow>(key));
+  if (known && known->expires_micros > micros) return AnswerOf(known->Record());
+  RunKeyRow row;
+  row.body_hash = claim.key.body_hash;
+  row.expires_micros = claim.expires_micros;
+  row.value = claim.value;
+  PutKey(claim.user, claim.key, row);
+  return AnswerOf(row.Record());
+}
+
+void Store::PutKey(const std::string& user, const RunKey& key, const RunKeyRow& row) {
+  transaction_.PutRow(keys::RunKey(user, key.route, key.key), row);
+  transaction_.PutUnread(keys::RunKeyExpiry(row.expires_micros, user, key.route, key.key), {});
 }
 
 void Store::ExpireKeys(MonotonicClock::time_point now) {

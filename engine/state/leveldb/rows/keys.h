@@ -40,7 +40,7 @@ enum class Table : uint8_t {
   kOutsideChange = 0x1f,    // owner, number: changes by others during the run in flight
   kRun = 0x20,              // owner, number, run id → record of a run
   kRunRequest = 0x21,       // owner, number, run id → request of an accepted run, until its end
-  kRunKey = 0x22,           // user, route, Idempotency-Key → run
+  kRunKey = 0x22,           // user, route, Idempotency-Key → run or value
   kRunKeyExpiry = 0x23,     // time of expiry, user, route, Idempotency-Key
   kMetadataByOwner = 0x24,  // owner, name, value, newest first, thread id
   kMetadata = 0x25,         // name, value, newest first, thread id

@@ -160,18 +160,22 @@ auto Fields(T& row) {
   return std::tie(row.accept, row.order);
 }
 
+// Of the run that the key began, or of the value that was claimed with it.
 struct RunKeyRow {
   std::string body_hash;
-  std::string thread_id;
+  std::string thread_id;  // empty: a value
   std::string owner;
   uint64_t thread_number = 0;
   std::string run_id;
   int64_t expires_micros = 0;
+  std::string value = {};
+
+  KeyRecord Record() const { return {body_hash, value, thread_id, run_id}; }
 };
 template <pack::SameAs<RunKeyRow> T>
 auto Fields(T& row) {
   return std::tie(row.body_hash, row.thread_id, row.owner, row.thread_number, row.run_id,
-                  row.expires_micros);
+                  row.expires_micros, row.value);
 }
 
 // Name of the Meta row with RunTotals, without the wait.

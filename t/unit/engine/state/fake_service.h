@@ -65,6 +65,8 @@ class FakeService : public Service {
     ON_CALL(*this, RequestStop).WillByDefault(Return(unexpected));
     ON_CALL(*this, FindWaitingThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, AcceptRun).WillByDefault(Return(unexpected));
+    ON_CALL(*this, ClaimKey).WillByDefault(Return(unexpected));
+    ON_CALL(*this, FindKey).WillByDefault(Return(unexpected));
     ON_CALL(*this, HandOverRun)
         .WillByDefault([this](const std::string& thread_id, const std::string&, uint64_t) {
           return HandOverInMemory(thread_id);
@@ -101,7 +103,9 @@ class FakeService : public Service {
   MOCK_METHOD(Status, FinishRun, (const FinishRunRequest&), (override));
   MOCK_METHOD(Result<StopReply>, RequestStop, (const StopRequest&), (override));
   MOCK_METHOD(Result<AcceptRunReply>, AcceptRun, (const AcceptRunRequest&), (override));
-  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&, uint64_t), (override));
+  MOCK_METHOD(Result<KeyRecord>, ClaimKey, (const ClaimKeyRequest&), (override));
+  MOCK_METHOD(Result<KeyRecord>, FindKey, (const FindKeyRequest&), (override));
+  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&), (override));
   MOCK_METHOD(Result<RunRecord>, GetRun, (const GetRunRequest&), (override));
   MOCK_METHOD(Result<RunPage>, ListRuns, (const ListRunsRequest&), (override));
   MOCK_METHOD(Result<FollowRunReply>, FollowRun,

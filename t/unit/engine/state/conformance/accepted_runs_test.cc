@@ -175,6 +175,46 @@ TEST_P(AcceptedRunsTest, AKeyLeadsToItsRun) {
   EXPECT_EQ(service().AcceptRun(other)->outcome, Outcome::kAccepted);
 }
 
+TEST_P(AcceptedRunsTest, AClaimedKeyKeepsItsFirstValue) {
+  const int64_t later = UnixMicros() + int64_t{3600} * 1'000'000;
+  const auto claim = [&](const std::string& user, const std::string& value) {
+    const Result<KeyRecord> claimed =
+        service().ClaimKey({user, {"/route", "key", "hash"}, value, later});
+    return claimed.ok() ? claimed->value : claimed.status().ToString();
+  };
+  EXPECT_EQ(service().FindKey({"ada", "/route", "key"}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(claim("ada", "first"), "first");
+  EXPECT_EQ(claim("ada", "second"), "first");
+  EXPECT_EQ(claim("bob", "his"), "his");
+  EXPECT_EQ(service().FindKey({"ada", "/route", "key"})->value, "first");
+  EXPECT_EQ(service().FindKey({"ada", "/other", "key"}).status().code(), StatusCode::kNotFound);
+  const std::string too_long(kKeyValueBytesMax + 1, 'x');
+  EXPECT_EQ(service().ClaimKey({"", {"/route", "k", ""}, too_long, later}).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_P(AcceptedRunsTest, AClaimEndsAtItsTime) {
+  const RunKey key{"/route", "key", ""};
+  ASSERT_TRUE(service().ClaimKey({"ada", key, "old", UnixMicros() - 1}).ok());
+  EXPECT_EQ(service().FindKey({"ada", "/route", "key"}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().ClaimKey({"ada", key, "new", UnixMicros() + 3'600'000'000})->value, "new");
+}
+
+TEST_P(AcceptedRunsTest, AKeyNamesTheRunThatItBegan) {
+  AcceptRunRequest accept = RequestOn("t", "r1", "ada");
+  accept.key = RunKey{"/route", "key", "hash"};
+  Accept(accept);
+  const Result<KeyRecord> found = service().FindKey({"ada", "/route", "key"});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->thread_id, "t");
+  EXPECT_EQ(found->run_id, "r1");
+  EXPECT_EQ(service().FindKey({"bob", "/route", "key"}).status().code(), StatusCode::kNotFound);
+  // A run's key cannot be claimed.
+  const Result<KeyRecord> claimed =
+      service().ClaimKey({"ada", *accept.key, "value", UnixMicros() + 3'600'000'000});
+  EXPECT_EQ(claimed->run_id, "r1");
+}
+
 TEST_P(AcceptedRunsTest, AKeyOfADeletedThreadStartsNoNewRun) {
   AcceptRunRequest accept = RequestOn("t", "r1");
   accept.key = RunKey{"/route", "key", "hash"};
