@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "agent_graph/message.h"
+#include "agent_graph/tool.h"
 #include "base/id_generator.h"
 #include "base/status.h"
+#include "run/context/open_inputs.h"
 #include "run/run_environment.h"
 #include "run/run_request.h"
 #include "run/run_sink.h"
@@ -27,6 +30,12 @@ class Service;
 namespace agent_graph::run {
 
 class RemoteTools;
+
+// The end of a call of one tool.
+struct CalledTool {
+  ToolOutput output;
+  OpenInputs inputs;  // not empty: the tool asks, and there is no output yet
+};
 
 // Thread-safe: one instance serves all fibers of a worker. Execute and Begin suspend the calling
 // fiber.
@@ -60,6 +69,13 @@ class Runner {
     state::BeginRunReply reply;
   };
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
+
+  // Calls a tool of the tool node `node` without the graph: what the tool gets is that of a run
+  // with the parameters of `request`, but nothing is stored, and there is no thread. `inputs`: what
+  // the same call has asked before, with the answers. A tool that fails has a failed output.
+  Result<CalledTool> CallTool(const RunRequest& request, const std::string& node,
+                              ToolCallBlock block, OpenInputs inputs,
+                              const runtime::Cancellation& cancellation) const;
 
   // Ends an accepted run as failed without executing it. `reason` is for its record; empty: that of
   // the failure.
