@@ -12,6 +12,7 @@
 #include "api/http/follower_limit.h"
 #include "api/http/page_reads.h"
 #include "api/http/route.h"
+#include "api/http/service_secret.h"
 #include "api/http/validation.h"
 #include "auth/guard.h"
 #include "bridge/exchange.h"
@@ -73,6 +74,7 @@ struct ApiContext {
   limits::SharedRate* shared_rate = nullptr;
   bridge::Outbox* log = nullptr;
   const IdGenerator* ids = nullptr;  // generates ids of threads and messages
+  std::shared_ptr<ServiceSecret> secret = std::make_shared<ServiceSecret>();
   std::shared_ptr<FollowerLimit> followers = std::make_shared<FollowerLimit>();
   // Searches pass over many rows, so others do not wait for them.
   std::shared_ptr<PageReads> page_reads = std::make_shared<PageReads>(kPageReadsMax);
