@@ -23,6 +23,7 @@ enum class RouteClass : uint8_t {
   kObservability,
   kDocs,
   kOpenAi,
+  kMcp,
   kOther,
   kCount
 };

@@ -14,6 +14,7 @@
 #include "api/resources/service_routes.h"
 #include "api/resources/store_routes.h"
 #include "api/resources/thread_routes.h"
+#include "facades/mcp/mcp_routes.h"
 #include "facades/openai/openai_routes.h"
 
 namespace agent_graph::api {
@@ -31,7 +32,7 @@ constexpr auto Join(const std::array<Route, kSizes>&... lists) {
 constexpr auto kOwnRoutes = Join(kServiceRoutes, kGraphRoutes, kRunRoutes, kThreadRoutes,
                                  kStoreRoutes, kFileRoutes, kEvalRoutes);
 // A new façade adds its list here, and its row below.
-constexpr auto kRoutes = Join(kOwnRoutes, openai::kOpenAiRoutes);
+constexpr auto kRoutes = Join(kOwnRoutes, openai::kOpenAiRoutes, mcp::kMcpRoutes);
 
 constexpr std::array kFacades = {
     FacadeTable{
@@ -44,6 +45,17 @@ constexpr std::array kFacades = {
         .render_error = openai::RenderError,
         .schemas = openai::kSchemas,
         .error_schema = "OpenAiError",
+    },
+    FacadeTable{
+        .facade = Facade::kMcp,
+        .name = "mcp",
+        .path = mcp::kPath,
+        .routes = mcp::kMcpRoutes,
+        .settings = [](const settings::FacadesSettings& facades)
+            -> const settings::FacadeSettings& { return facades.mcp.facade; },
+        .render_error = mcp::RenderError,
+        .schemas = mcp::kSchemas,
+        .error_schema = "McpError",
     },
 };
 

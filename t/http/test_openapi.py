@@ -132,7 +132,7 @@ def test_requests_are_refused_for_what_it_says(start_service, seed):
             wrong = [error.message for error in validator.iter_errors(body)]
             context = f"{method} {path} {json.dumps(body)}\n{reply.text[:500]}\n{wrong}"
             assert reply.status < 500 or reply.status == 503, context
-            if wrong and path.startswith("/openai/"):
+            if wrong and path.startswith(("/openai/", "/mcp")):
                 assert reply.status == 400 and reply.json()["error"]["message"], context
             elif wrong:
                 assert reply.status == 422, context

@@ -56,6 +56,10 @@ PERMISSIONS = {
     ("GET", "/openai/v1/models"): "graph:read",
     ("GET", "/openai/v1/models/{model}"): "graph:read",
     ("POST", "/openai/v1/chat/completions"): "graph:invoke",
+    ("POST", "/mcp"): "graph:invoke",
+    ("GET", "/mcp"): "graph:invoke",
+    ("DELETE", "/mcp"): "graph:invoke",
+    ("GET", "/mcp/.well-known/oauth-protected-resource"): None,
 }
 _ALL = sorted({scope for scope in PERMISSIONS.values() if scope})
 
@@ -92,6 +96,9 @@ def _refusal(path, reply):
     if path.startswith("/openai/"):
         error = reply.json()["error"]
         return reply.status, error["code"], error["message"]
+    if path.startswith("/mcp"):
+        error = reply.json()["error"]
+        return reply.status, error["data"]["code"], error["message"]
     body = reply.json()
     return reply.status, body.get("error_code"), body["detail"]
 
@@ -118,7 +125,7 @@ def test_each_route_wants_its_own_scope_and_no_other(guarded):
         elif permission == "graph:setup":  # closed if authentication is enabled
             assert reply.status == 403 and "scope" not in reply.json()["detail"]
         else:
-            assert reply.status in (200, 400, 404, 422, 503), (method, path, reply.text)
+            assert reply.status in (200, 400, 404, 405, 422, 503), (method, path, reply.text)
 
 
 def test_each_route_wants_a_token_unless_it_is_public(guarded):
@@ -129,5 +136,7 @@ def test_each_route_wants_a_token_unless_it_is_public(guarded):
             if permission is None:
                 assert reply.status in (200, 404), path
             else:
-                wanted = (401, "invalid_api_key") if path.startswith("/openai/") else (403, code)
+                wanted = (401 if path.startswith("/mcp") else 403, code)
+                if path.startswith("/openai/"):
+                    wanted = (401, "invalid_api_key")
                 assert _refusal(path, reply)[:2] == wanted, path

@@ -209,6 +209,7 @@ bridge::ReplyHead HandlerContext::MakeHead(int status, bridge::HeaderList header
   reply.status = status;
   reply.headers = std::move(headers);
   reply.headers.insert(reply.headers.end(), guard_headers_.begin(), guard_headers_.end());
+  if (const auto complete = route().complete_headers) complete(*this, status, reply.headers);
   AppendStandardHeaders(reply.headers, *api_.settings, head().Header("origin"), head().request_id,
                         head().https);
   return reply;

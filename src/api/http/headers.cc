@@ -9,11 +9,11 @@ constexpr std::string_view kExposedHeaders =
     "X-Request-ID, X-Timestamp, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, "
     "X-RateLimit-Reset, X-RateLimit-Reset-After, Content-Disposition, ETag, Content-Range, "
     "Location, X-Thread-Id, "
-    "Accept-Ranges, WWW-Authenticate";
+    "Accept-Ranges, WWW-Authenticate, Mcp-Session-Id";
 constexpr std::string_view kAllowedMethods = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 constexpr std::string_view kAllowedHeaders =
     "Authorization, Content-Type, Accept, X-Request-ID, Idempotency-Key, Last-Event-ID, "
-    "X-Thread-Id";
+    "X-Thread-Id, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
 constexpr std::string_view kPreflightSeconds = "600";
 constexpr size_t kRequestedHeadersBytesMax = 2048;
 constexpr size_t kStandardHeadersMax = 13;

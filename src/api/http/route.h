@@ -40,7 +40,7 @@ enum class Access : uint8_t {
   kDocumentation,
 };
 // The protocol that a route speaks. kNone: that of this API.
-enum class Facade : uint8_t { kNone, kOpenAi };
+enum class Facade : uint8_t { kNone, kOpenAi, kMcp };
 enum class Transport : uint8_t {
   kHttp,
   kSocket,      // a WebSocket of JSON messages
@@ -81,6 +81,8 @@ struct Route {
   std::optional<ErrorInfo> (*closed)(const settings::Settings&) = nullptr;
   // Renders the errors of the route. Routes of other protocols have renderers of their own.
   ErrorRenderer render_error = ErrorReply;
+  // Completes the headers of every response of the route; null: nothing to add.
+  void (*complete_headers)(const HandlerContext&, int status, bridge::HeaderList&) = nullptr;
   Facade facade = Facade::kNone;
   RouteExample example = {};
 };

@@ -161,6 +161,9 @@ json FacadeContent(const Route& route) {
 }
 
 json Success(const Route& route) {
+  if (route.facade != Facade::kNone && route.shape.data.empty()) {
+    return {{"description", "Success, without a body"}};
+  }
   if (route.facade != Facade::kNone) {
     return {{"description", "Success"}, {"content", FacadeContent(route)}};
   }

@@ -1,0 +1,39 @@
+// Questions to the user of a client in a session. The question is sent on the stream of its call;
+// the answer is a request of its own, which any worker may get and which the state keeps until the
+// call takes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent_graph/json.h"
+#include "facades/mcp/call_writer.h"
+#include "facades/mcp/questions.h"
+
+namespace agent_graph::mcp {
+
+// A call in a session.
+struct AskingCall {
+  api::HandlerContext& context;
+  const Peer& peer;
+  CallWriter& writer;
+  std::string key;      // see CallKey
+  std::string subject;  // what asks: differs for everything that asks within the call
+};
+
+// Sends the questions, one after the other, and returns the answers. A question without an answer
+// within an hour is cancelled. kCancelled: the client has gone, or has cancelled the call, or the
+// worker leaves: the stream must end.
+Result<std::vector<json>> AskUser(const AskingCall& call, const std::vector<Question>& questions);
+
+// Handles a response of the client.
+void TakeAnswer(api::HandlerContext& context, const Peer& peer, const RpcMessage& message);
+
+// Identifies a request within its session, for keys of the state.
+std::string CallKey(const Peer& peer, const std::string& id_json);
+
+// Take note that the client has cancelled a call, and whether it has.
+Status MarkCancelled(api::HandlerContext& context, const std::string& key);
+Result<bool> IsCancelled(api::HandlerContext& context, const std::string& key);
+
+}  // namespace agent_graph::mcp

@@ -1,0 +1,249 @@
+#include "facades/mcp/session_call.h"
+
+#include <optional>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+#include "base/own_json.h"
+#include "base/sha256.h"
+#include "facades/mcp/call_reader.h"
+#include "facades/mcp/call_writer.h"
+#include "facades/mcp/errors.h"
+#include "facades/mcp/request_headers.h"
+#include "facades/mcp/session.h"
+#include "facades/run/facade_run.h"
+#include "state/runs.h"
+#include "state/service.h"
+
+namespace agent_graph::mcp {
+namespace {
+
+using api::HandlerContext;
+
+constexpr char kCallRoute[] = "mcp call";
+// Runs of one call: each question of the graph begins another one.
+constexpr uint64_t kRunsMax = 64;
+
+// Where a client is in the stream of a call. It is the id of the event, sealed.
+struct StreamPlace {
+  std::string id_json;              // of the call
+  std::string progress_token_json;  // as in ToolCall
+  std::string thread_id;
+  std::string run_id;
+  uint64_t run = 0;     // number of this run among those of the call
+  uint64_t events = 0;  // of this run that the client has
+};
+
+std::string EventPurpose(const Peer& peer) {
+  return "event " + peer.session;
+}
+
+Result<std::string> EventIdOf(HandlerContext& context, const Peer& peer, const StreamPlace& place) {
+  const json value = {place.id_json,   place.progress_token_json,
+                      place.thread_id, place.run_id,
+                      place.run,       place.events};
+  return SealFor(context, EventPurpose(peer), DumpJson(value));
+}
+
+Result<std::optional<StreamPlace>> ReadEventId(HandlerContext& context, const Peer& peer,
+                                               std::string_view event_id) {
+  AG_ASSIGN_OR_RETURN(const std::optional<std::string> payload,
+                      UnsealFor(context, EventPurpose(peer), event_id));
+  if (!payload) return std::optional<StreamPlace>();
+  AG_ASSIGN_OR_RETURN(const json value, ParseJson(*payload, kOwnJsonLimits));
+  return std::optional(StreamPlace{value.at(0).get<std::string>(), value.at(1).get<std::string>(),
+                                   value.at(2).get<std::string>(), value.at(3).get<std::string>(),
+                                   value.at(4).get<uint64_t>(), value.at(5).get<uint64_t>()});
+}
+
+std::string KeyOfRun(const std::string& call_key, uint64_t run) {
+  return call_key + ':' + std::to_string(run);
+}
+
+Status StopRun(HandlerContext& context, const std::string& thread_id, const std::string& run_id) {
+  return context.state()
+      .RequestStop({context.caller().scope, thread_id, /*cancel=*/true, run_id})
+      .status();
+}
+
+// A call while a request sends its stream.
+class SessionCall {
+ public:
+  SessionCall(HandlerContext& context, const Peer& peer, StreamPlace place, bool stream)
+      : context_(context),
+        peer_(peer),
+        place_(std::move(place)),
+        key_(CallKey(peer, place_.id_json)),
+        writer_(context, place_.id_json, stream) {}
+
+  // `digest`: of what the client has sent. `call`: the request that is answered if nothing begins.
+  void Begin(const Call& call, const std::string& digest, api::GraphRequest request) {
+    Reader reader(*this, 0);
+    const auto error = Perform(digest, std::move(request), reader);
+    if (error && !writer_.begun() && !Goes(*error)) return SendFailedCall(call, *error);
+    Continue(reader, error);
+  }
+
+  void Resume() {
+    if (const Status sent = writer_.SendComment(); !sent.ok()) return writer_.Leave();
+    Reader reader(*this, place_.events);
+    const auto error = facades::ReadRun(context_, {place_.thread_id, place_.run_id}, {}, reader);
+    Continue(reader, error);
+  }
+
+ private:
+  class Reader : public CallReader {
+   public:
+    Reader(SessionCall& call, uint64_t skipped)
+        : CallReader(call.writer_, call.place_.progress_token_json),
+          call_(call),
+          skipped_(skipped) {}
+
+    Status OnStart(const run::RunStart& start, const state::RunRecord* record) override {
+      AG_RETURN_IF_ERROR(call_.OnRun(start, skipped_));
+      return CallReader::OnStart(start, record);
+    }
+
+   private:
+    SessionCall& call_;
+    const uint64_t skipped_;
+  };
+
+  std::optional<api::ErrorInfo> Perform(const std::string& digest, api::GraphRequest request,
+                                        Reader& reader) {
+    facades::FacadeRun run{.request = std::move(request), .wants_deltas = false};
+    run.terms.accepted = true;
+    run.terms.key = state::RunKey{kCallRoute, KeyOfRun(key_, place_.run), digest};
+    return facades::PerformRun(context_, std::move(run), reader);
+  }
+
+  // Called when the ids of the run are known. `skipped`: events that the client has.
+  Status OnRun(const run::RunStart& start, uint64_t skipped) {
+    place_.thread_id = start.thread_id;
+    place_.run_id = start.run_id;
+    // The client may have cancelled the call before the run had its key.
+    AG_ASSIGN_OR_RETURN(cancelled_, IsCancelled(context_, key_));
+    if (cancelled_) AG_RETURN_IF_ERROR(StopRun(context_, place_.thread_id, place_.run_id));
+    if (!writer_.streams()) return Status::Ok();
+    writer_.NumberEvents(
+        [this](uint64_t count) {
+          StreamPlace place = place_;
+          place.events = count;
+          return EventIdOf(context_, peer_, place);
+        },
+        skipped);
+    const bool is_first = place_.run == 0 && !writer_.begun();
+    return is_first && peer_.resumes_from_start() ? writer_.SendFirst() : Status::Ok();
+  }
+
+  // The connection or this worker goes, and the run goes on: the client can come back.
+  bool Goes(const api::ErrorInfo& error) const {
+    return error.error == api::ApiError::kShuttingDown ||
+           context_.exchange().cancellation().cancelled();
+  }
+
+  void Stop(const api::ErrorInfo& error) {
+    if (writer_.streams() && Goes(error)) return writer_.Leave();
+    writer_.Fail(error);
+  }
+
+  // Answers the call when its run has ended, or lets the user answer what the run asks.
+  void Continue(const CallReader& reader, const std::optional<api::ErrorInfo>& error) {
+    if (error) return Stop(*error);
+    if (!cancelled_ && reader.outcome() == run::RunStatus::kStopped) {
+      const Result<bool> cancelled = IsCancelled(context_, key_);
+      cancelled_ = cancelled.ok() && *cancelled;
+    }
+    if (cancelled_) return writer_.Leave();
+    if (reader.outcome() != run::RunStatus::kInterrupted || place_.run == kRunsMax) {
+      return Finish(reader);
+    }
+    const Result<state::KeyRecord> answered = context_.state().FindKey(
+        {context_.caller().user_id, kCallRoute, KeyOfRun(key_, place_.run + 1)});
+    if (answered.ok()) return ContinueWith(*answered);
+    if (answered.status().code() != StatusCode::kNotFound) {
+      return writer_.Fail(context_.Explain(answered.status()));
+    }
+    Ask(reader);
+  }
+
+  // The client has seen the question, and answered it, in an earlier stream of this call.
+  void ContinueWith(const state::KeyRecord& answered) {
+    ++place_.run;
+    Reader next(*this, 0);
+    const auto error = facades::ReadRun(context_, {answered.thread_id, answered.run_id}, {}, next);
+    Continue(next, error);
+  }
+
+  void Ask(const CallReader& reader) {
+    const Pause pause = ReadPause(reader.interrupt_json());
+    const bool asks = writer_.streams() && CanAsk(peer_, pause.questions);
+    if (!asks) return Finish(reader);
+    const Result<std::vector<json>> answers = AskUser(
+        {context_, peer_, writer_, key_, place_.thread_id + ' ' + place_.run_id}, pause.questions);
+    if (answers.status().code() == StatusCode::kCancelled) return writer_.Leave();
+    if (!answers.ok()) return writer_.Fail(context_.Explain(answers.status()));
+    std::optional<std::vector<Message>> messages = AnswerMessages(pause, *answers);
+    if (!messages) return Finish(reader);
+    ++place_.run;
+    Reader next(*this, 0);
+    const std::string digest = Sha256Hex(DumpSortedJson(*answers));
+    const auto failed =
+        Perform(digest, AgentRun(context_, place_.thread_id, *std::move(messages)), next);
+    const bool refused = failed && !Goes(*failed) && RpcErrorOf(*failed).status < 500;
+    if (refused) return writer_.Finish('{' + FailedCall(TextOf(*failed)) + '}');
+    Continue(next, failed);
+  }
+
+  void Finish(const CallReader& reader) {
+    writer_.Finish('{' + reader.ResultMembers(/*shows_thread=*/true) + '}');
+  }
+
+  HandlerContext& context_;
+  const Peer& peer_;
+  StreamPlace place_;
+  const std::string key_;
+  CallWriter writer_;
+  bool cancelled_ = false;  // by the client, which then wants no response
+};
+
+}  // namespace
+
+void CallAgentInSession(const Call& call, const ToolCall& tool, api::GraphRequest request) {
+  StreamPlace place;
+  place.id_json = call.message.id_json;
+  place.progress_token_json = tool.progress_token_json;
+  SessionCall running(call.context, call.peer, std::move(place), TakesEvents(call.context.head()));
+  running.Begin(call, tool.digest, std::move(request));
+}
+
+void ResumeCall(HandlerContext& context, const Peer& peer, std::string_view event_id) {
+  const Result<std::optional<StreamPlace>> place = ReadEventId(context, peer, event_id);
+  if (!place.ok()) return context.Fail(place.status());
+  if (!*place) {
+    return SendError(context, "null",
+                     {kInvalidRequest, "Last-Event-ID: is not an event of this session", 400});
+  }
+  if (auto error = facades::CheckThread(context, (*place)->thread_id)) return context.Fail(*error);
+  SessionCall(context, peer, **place, /*stream=*/true).Resume();
+}
+
+void CancelCall(HandlerContext& context, const Peer& peer, const RpcMessage& message) {
+  const json* id =
+      message.params != nullptr ? api::FindMember(*message.params, "requestId") : nullptr;
+  if (id == nullptr || (!id->is_string() && !id->is_number_integer())) return SendAccepted(context);
+  const std::string key = CallKey(peer, DumpJson(*id));
+  if (const Status marked = MarkCancelled(context, key); !marked.ok()) return context.Fail(marked);
+  for (uint64_t run = 0; run <= kRunsMax; ++run) {
+    const Result<state::KeyRecord> found =
+        context.state().FindKey({context.caller().user_id, kCallRoute, KeyOfRun(key, run)});
+    if (found.status().code() == StatusCode::kNotFound) break;
+    if (!found.ok()) return context.Fail(found.status());
+    const Status stopped = StopRun(context, found->thread_id, found->run_id);
+    if (!stopped.ok() && stopped.code() != StatusCode::kNotFound) return context.Fail(stopped);
+  }
+  SendAccepted(context);
+}
+
+}  // namespace agent_graph::mcp
