@@ -129,14 +129,15 @@ lint:
 	cmake/lint.sh
 
 # Runs the case tables of WebSocket conformance suites against a build with WS /echo, the Autobahn
-# testsuite if `wstest` is installed (WSTEST=PATH), and the client scenarios of the Model Context
+# testsuite if `wstest` is installed (WSTEST=PATH), and the scenarios of the Model Context
 # Protocol's conformance kit.
 conformance:
 	cmake/install-packages.sh build test
 	cmake -S . -B build/echo -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_ECHO=ON -DAGENT_GRAPH_TESTS=OFF
 	ninja -C build/echo -j $(JOBS)
 	cmake/install-npm-programs.sh t/conformance build/conformance
-	AGENT_GRAPH_BUILD=build/echo $(PYTEST) t/http/test_conformance.py t/http/test_mcp_conformance.py
+	AGENT_GRAPH_BUILD=build/echo $(PYTEST) t/http/test_conformance.py t/http/test_mcp_conformance.py \
+	  t/http/test_mcp_server_conformance.py
 
 # The tests of `make test` with nginx and everything else under a sanitizer.
 asan:
