@@ -33,13 +33,15 @@ class Cost(typing.NamedTuple):
     cpu: float   # microseconds per request
 
 
-def wrk(nginx, path, connections, body=None):
+def wrk(nginx, path, connections, body=None, headers=None):
     """Measures the cost of a request; a status other than 2xx fails the benchmark."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "--timeout", "10s"]
     if body is not None:
         script = nginx.directory / "post.lua"
         script.write_text(f"wrk.method = 'POST'\nwrk.body = [==[{body}]==]\n"
-                          "wrk.headers['Content-Type'] = 'application/json'\n")
+                          "wrk.headers['Content-Type'] = 'application/json'\n"
+                          + "".join(f"wrk.headers['{name}'] = '{value}'\n"
+                                    for name, value in (headers or {}).items()))
         command += ["-s", str(script)]
     before = nginx.cpu_seconds()
     url = f"http://127.0.0.1:{nginx.port}{path}"
@@ -186,12 +188,19 @@ def against_native(nginx, what, route, body):
           f"p99 {added[1]:.2f} ms", flush=True)
 
 
-def openai(nginx):
-    against_native(nginx, "chat completion", "chat/completions", CHAT)
+CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "app", "arguments": {"message": "hello"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}}}})
+CALL_HEADERS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "app",
+                "Accept": "application/json, text/event-stream"}
 
 
-def responses(nginx):
-    against_native(nginx, "response", "responses", RESPONSE)
+def mcp(nginx):
+    """The façade against the native route, which executes the same runs."""
+    ours, theirs = in_turns(lambda: wrk(nginx, "/durable/mcp", 64, CALL, CALL_HEADERS),
+                            lambda: wrk(nginx, "/durable/v1/graph/invoke", 64, BODY))
+    report("call of the agent as a tool, durable thread", ours, theirs, "native invoke", 0.9)
 
 
 def long_thread(nginx):
@@ -250,7 +259,7 @@ def many_memories(nginx):
     at_scale(nginx, "memories", "100000", "256")
 
 
-PARTS = [ping, invoke, durable, stream, first_token, openai, responses, long_thread, memory, retrieval, many_threads,
+PARTS = [ping, invoke, durable, stream, first_token, openai, mcp, long_thread, memory, retrieval, many_threads,
          many_memories]
 
 
