@@ -19,7 +19,7 @@ namespace {
 // In the order of the enums.
 constexpr std::string_view kRouteNames[] = {"ping",  "ready",  "graph", "threads",
                                             "store", "files",  "evals", "observability",
-                                            "docs",  "openai", "mcp",   "other"};
+                                            "docs",  "openai", "agui",  "other"};
 constexpr std::string_view kOutcomeNames[] = {"ok",           "error",   "rejected", "cancelled",
                                               "client_abort", "timeout", "shutdown"};
 constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not_found",

@@ -23,7 +23,7 @@ enum class RouteClass : uint8_t {
   kObservability,
   kDocs,
   kOpenAi,
-  kMcp,
+  kAgUi,
   kOther,
   kCount
 };

@@ -14,7 +14,7 @@
 #include "api/resources/service_routes.h"
 #include "api/resources/store_routes.h"
 #include "api/resources/thread_routes.h"
-#include "facades/mcp/mcp_routes.h"
+#include "facades/agui/agui_routes.h"
 #include "facades/openai/openai_routes.h"
 
 namespace agent_graph::api {
@@ -32,7 +32,7 @@ constexpr auto Join(const std::array<Route, kSizes>&... lists) {
 constexpr auto kOwnRoutes = Join(kServiceRoutes, kGraphRoutes, kRunRoutes, kThreadRoutes,
                                  kStoreRoutes, kFileRoutes, kEvalRoutes);
 // A new façade adds its list here, and its row below.
-constexpr auto kRoutes = Join(kOwnRoutes, openai::kOpenAiRoutes, mcp::kMcpRoutes);
+constexpr auto kRoutes = Join(kOwnRoutes, openai::kOpenAiRoutes, agui::kAgUiRoutes);
 
 constexpr std::array kFacades = {
     FacadeTable{
@@ -47,15 +47,15 @@ constexpr std::array kFacades = {
         .error_schema = "OpenAiError",
     },
     FacadeTable{
-        .facade = Facade::kMcp,
-        .name = "mcp",
-        .path = mcp::kPath,
-        .routes = mcp::kMcpRoutes,
+        .facade = Facade::kAgUi,
+        .name = "agui",
+        .path = agui::kPath,
+        .routes = agui::kAgUiRoutes,
         .settings = [](const settings::FacadesSettings& facades)
-            -> const settings::FacadeSettings& { return facades.mcp.facade; },
-        .render_error = mcp::RenderError,
-        .schemas = mcp::kSchemas,
-        .error_schema = "McpError",
+            -> const settings::FacadeSettings& { return facades.agui.facade; },
+        .render_error = agui::RenderError,
+        .schemas = agui::kSchemas,
+        .error_schema = "AgUiError",
     },
 };
 

@@ -190,21 +190,17 @@ struct OpenAiSettings {
   ShowTools show_tools = ShowTools::kHidden;
 };
 
-// Clients of the Model Context Protocol, for which the agent is a server with tools.
-struct McpSettings {
-  FacadeSettings facade{.path = "/mcp"};
-  std::string description;         // of the agent's tool; empty: a sentence with the graph's name
-  std::vector<std::string> tools;  // tags of the graph's tools that clients may call; "*": of all
-  // The protected resource that clients learn, for "auth": "jwt".
-  std::string url;  // public address of the endpoint; empty: that of the request
-  std::vector<std::string> authorization_servers;
-  std::vector<std::string> scopes;
+// Clients of AG-UI.
+struct AgUiSettings {
+  FacadeSettings facade{.path = "/agui"};
+  // A run goes on when its client leaves, unless the request says otherwise.
+  bool continues = false;
 };
 
 // All façades. The defaults are those of development; see ApplyModeToFacades.
 struct FacadesSettings {
   OpenAiSettings openai;
-  McpSettings mcp;
+  AgUiSettings agui;
 };
 
 // Limits of requests, runs and workers. Sizes in bytes.

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from harness.agui import PATH, answer_to, events, of_type, run_input, text
 from harness.http_service import HttpService
 from harness.messages import texts
 from harness.service import invocation
@@ -112,3 +113,14 @@ def test_bad_decisions_are_refused_with_their_path(undecided, shop):
         assert reply.json()["error"]["details"][0]["loc"] == ["body", "tool_decisions", "0", place]
     assert _decide(undecided, {"call_id": "call_0", "action": "skip"}, thread="other").status == 422
     assert undecided.get(_RUN).json()["data"]["status"] == "interrupted" and shop.orders == 1
+
+
+def test_a_client_of_agui_decides(undecided, shop):
+    found = events(undecided.post(PATH, run_input()))
+    (interrupt,) = found[-1]["outcome"]["interrupts"]
+    assert interrupt["reason"] == "agent-graph:undecided_tool_call" and interrupt["toolCallId"] == "call_0"
+    assert interrupt["metadata"] == {"tool": "order", "arguments": {}}
+    resume = [answer_to(interrupt, {"action": "result", "result": {"order": 1}})]
+    found = events(undecided.post(PATH, run_input(resume=resume)))
+    (result,) = of_type(found, "TOOL_CALL_RESULT")
+    assert json.loads(result["content"]) == {"order": 1} and text(found) == "done" and shop.orders == 1

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from harness import environment, http1
+from harness import agui, environment, http1
 from harness.agents import DEMO
 from harness.live import LIVE, LiveClient
 from harness.openapi import OpenApi
@@ -117,6 +117,11 @@ def test_every_example_works(service, openapi):
         assert str(reply.status) == next(iter(operation["responses"])), f"{method} {path}: {reply.text}"
         if "*/*" in _success(operation)["content"]:
             assert reply.body == _FILE
+            continue
+        if path == "/agui":
+            shown = [event["type"] for event in agui.parse(_example(operation, "answer"))]
+            found = [event["type"] for event in agui.events(reply) if not event["type"].startswith("STEP")]
+            assert found == shown
             continue
         openapi.check_answer(method, path, reply)
         example = _example(operation, "answer")

@@ -56,10 +56,7 @@ PERMISSIONS = {
     ("GET", "/openai/v1/models"): "graph:read",
     ("GET", "/openai/v1/models/{model}"): "graph:read",
     ("POST", "/openai/v1/chat/completions"): "graph:invoke",
-    ("POST", "/mcp"): "graph:invoke",
-    ("GET", "/mcp"): "graph:invoke",
-    ("DELETE", "/mcp"): "graph:invoke",
-    ("GET", "/mcp/.well-known/oauth-protected-resource"): None,
+    ("POST", "/agui"): "graph:stream",
 }
 _ALL = sorted({scope for scope in PERMISSIONS.values() if scope})
 
@@ -100,6 +97,8 @@ def _refusal(path, reply):
         error = reply.json()["error"]
         return reply.status, error["data"]["code"], error["message"]
     body = reply.json()
+    if path == "/agui":
+        return reply.status, body["code"], body["message"]
     return reply.status, body.get("error_code"), body["detail"]
 
 
@@ -136,7 +135,7 @@ def test_each_route_wants_a_token_unless_it_is_public(guarded):
             if permission is None:
                 assert reply.status in (200, 404), path
             else:
-                wanted = (401 if path.startswith("/mcp") else 403, code)
-                if path.startswith("/openai/"):
-                    wanted = (401, "invalid_api_key")
+                wanted = (401, "invalid_api_key") if path.startswith("/openai/") else (403, code)
+                if path == "/agui":
+                    wanted = (401, code)
                 assert _refusal(path, reply)[:2] == wanted, path

@@ -150,12 +150,17 @@ const FacadeTable* FacadeOf(const Route& route) {
 }
 
 json FacadeContent(const Route& route) {
-  json content = {
-      {"application/json",
-       {{"schema", Reference(route.shape.data)}, {"example", json::parse(route.example.answer)}}}};
+  json content = json::object();
+  if (!route.example.answer.empty()) {
+    content["application/json"] = {{"schema", Reference(route.shape.data)},
+                                   {"example", json::parse(route.example.answer)}};
+  }
   if (!route.example.events.empty()) {
     content["text/event-stream"] = {{"schema", {{"type", "string"}}},
                                     {"example", route.example.events}};
+    if (route.example.answer.empty()) {
+      content["text/event-stream"]["x-event"] = Reference(route.shape.data);
+    }
   }
   return content;
 }

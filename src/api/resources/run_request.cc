@@ -30,45 +30,16 @@ std::string ThreadIdOf(const json& config) {
   return IsBlank(thread_id) ? "" : thread_id;
 }
 
-// Reads the run id that a client may choose. An id that would not be safe in logs and paths is
-// ignored.
+// Reads the run id that a client may choose. One that cannot be used is ignored.
 std::string ReadRunId(const json& config) {
   const json* member = FindMember(config, "run_id");
   if (member == nullptr || !member->is_string()) return "";
   const std::string& run_id = member->get_ref<const std::string&>();
-  bool safe = run_id.size() <= kRunIdBytesMax && !HasDotComponent(run_id) &&
-              std::ranges::all_of(run_id, [](char c) {
-                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == ':';
-              });
-  return safe ? run_id : "";
+  return IsUsableRunId(run_id) ? run_id : "";
 }
 
 std::vector<std::string> InitialContextPath() {
   return {"body", "initial_state", "context"};
-}
-
-// A misspelled limit must not mean that there is none.
-void CheckBudget(const HandlerContext& context, const json& config, Problems& problems) {
-  const json* budget = FindMember(config, std::string(kBudget.name));
-  if (budget == nullptr || !budget->is_object()) return;
-  std::vector<std::string> path = {"body", "config", std::string(kBudget.name), ""};
-  for (const auto& [name, value] : budget->items()) {
-    path.back() = name;
-    if (std::ranges::find(kBudgetFields, name, &Field::name) == kBudgetFields.end()) {
-      problems.Add(path, "is not a limit of a budget", ProblemType::kValue);
-    }
-  }
-  if (FindMember(*budget, "cost_usd") == nullptr) return;
-  path.back() = "cost_usd";
-  for (const graph::ModelUse& use : context.api().graph->ModelUses()) {
-    if (context.api().settings->PriceOf(use.model)) continue;
-    problems.Add(path,
-                 "needs models.<name>.price in service.json, and model \"" + use.model + "\" of " +
-                     use.asker + " has none",
-                 ProblemType::kValue);
-    return;
-  }
 }
 
 void ReadInitialState(const json& initial, const MessageLimits& limits, run::RunRequest& run,
@@ -97,6 +68,38 @@ std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reas
 }
 
 }  // namespace
+
+bool IsUsableRunId(std::string_view run_id) {
+  return !run_id.empty() && run_id.size() <= kRunIdBytesMax && !HasDotComponent(run_id) &&
+         std::ranges::all_of(run_id, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.' || c == ':';
+         });
+}
+
+void CheckBudget(const HandlerContext& context, const json& config,
+                 std::vector<std::string> config_path, Problems& problems) {
+  const json* budget = FindMember(config, std::string(kBudget.name));
+  if (budget == nullptr || !budget->is_object()) return;
+  std::vector<std::string> path = std::move(config_path);
+  path.insert(path.end(), {std::string(kBudget.name), ""});
+  for (const auto& [name, value] : budget->items()) {
+    path.back() = name;
+    if (std::ranges::find(kBudgetFields, name, &Field::name) == kBudgetFields.end()) {
+      problems.Add(path, "is not a limit of a budget", ProblemType::kValue);
+    }
+  }
+  if (FindMember(*budget, "cost_usd") == nullptr) return;
+  path.back() = "cost_usd";
+  for (const graph::ModelUse& use : context.api().graph->ModelUses()) {
+    if (context.api().settings->PriceOf(use.model)) continue;
+    problems.Add(path,
+                 "needs models.<name>.price in service.json, and model \"" + use.model + "\" of " +
+                     use.asker + " has none",
+                 ProblemType::kValue);
+    return;
+  }
+}
 
 std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller) {
   json seen = ClientConfig(config);
@@ -134,7 +137,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
     if (FindMember(*config, std::string(kOnBusy.name)) != nullptr) {
       run.on_busy = static_cast<run::BusyPolicy>(ChoiceOf(*config, kOnBusy));
     }
-    CheckBudget(context, *config, problems);
+    CheckBudget(context, *config, {"body", "config"}, problems);
   }
   run.config = GraphConfig(config, context.caller());
   if (!run.tool_decisions.empty() && run.thread_id.empty()) {

@@ -39,6 +39,14 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest reques
 std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller);
 
 // Returns `meta` of an invoke response:
+// True for an id of a run that is safe in logs and paths.
+bool IsUsableRunId(std::string_view run_id);
+
+// Checks the budget of a `config`, which is at `config_path`. A misspelled limit must not mean that
+// there is none.
+void CheckBudget(const HandlerContext& context, const json& config,
+                 std::vector<std::string> config_path, Problems& problems);
+
 // {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…,"outcome":…}, and "interrupt" if the
 // run was interrupted.
 std::string RunMetaJson(const run::RunOutcome& outcome);

@@ -34,6 +34,23 @@ TEST(FacadeSettings, HaveKeys) {
   EXPECT_EQ(settings->facades.openai.show_tools, OpenAiSettings::ShowTools::kReasoning);
 }
 
+TEST(FacadeSettings, AgUi) {
+  EXPECT_TRUE(LoadFacades("{}")->facades.agui.facade.enabled);
+  EXPECT_FALSE(LoadFacades("{}", kProduction)->facades.agui.facade.enabled);
+  EXPECT_TRUE(LoadFacades(R"({"agui": true})", kProduction)->facades.agui.facade.enabled);
+  EXPECT_EQ(LoadFacades("{}")->facades.agui.facade.path, "/agui");
+  EXPECT_FALSE(LoadFacades("{}")->facades.agui.continues);
+  const Result<Settings> settings =
+      LoadFacades(R"({"agui": {"path": "/chat", "on_disconnect": "continue"}})");
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->facades.agui.facade.path, "/chat");
+  EXPECT_TRUE(settings->facades.agui.continues);
+  const Result<Settings> wrong = LoadFacades(R"({"agui": {"on_disconnect": "stay"}})");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_TRUE(wrong.status().message().starts_with("facades.agui.on_disconnect"))
+      << wrong.status().ToString();
+}
+
 TEST(FacadeSettings, ErrorsNameTheKey) {
   for (const char* path : {"", "/", "v1", "/v1/", "//v1", "/a b", "/..", "/a/../b", "/a/b/c/d/e"}) {
     const Result<Settings> settings =

@@ -1,0 +1,295 @@
+// Reads the messages of a request.
+#include "facades/agui/agui_messages.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+
+namespace agent_graph::agui {
+namespace {
+
+using api::FindMember;
+using api::Problems;
+using api::ProblemType;
+using Location = std::vector<std::string>;
+
+Location Below(const Location& location, std::string_view member) {
+  Location below = location;
+  below.emplace_back(member);
+  return below;
+}
+
+std::string_view TextOf(const json& object, const char* name) {
+  const json* member = FindMember(object, name);
+  if (member == nullptr || !member->is_string()) return {};
+  return member->get_ref<const std::string&>();
+}
+
+std::optional<MediaBlock::Type> MediaTypeOf(std::string_view type, std::string_view mime_type) {
+  using Type = MediaBlock::Type;
+  if (type == "binary") type = mime_type.substr(0, mime_type.find('/'));
+  if (type == "image") return Type::kImage;
+  if (type == "audio") return Type::kAudio;
+  if (type == "video") return Type::kVideo;
+  if (type == "text") return std::nullopt;
+  return Type::kDocument;
+}
+
+constexpr std::array<std::string_view, 6> kPartTypes = {"text",  "image",    "audio",
+                                                        "video", "document", "binary"};
+
+// Reads one message of the request.
+class MessageReader {
+ public:
+  MessageReader(const json& message, Location location, const api::MessageLimits& limits,
+                Problems& problems)
+      : source_(message), location_(std::move(location)), limits_(limits), problems_(problems) {}
+
+  Message Read() {
+    const std::string_view role = TextOf(source_, "role");
+    message_.id = TextOf(source_, "id");
+    if (role == "tool") {
+      ReadResult();
+    } else if (role == "assistant") {
+      message_.role = Role::kAssistant;
+      ReadText(false);
+      ReadCalls();
+    } else {
+      message_.role = role == "user" ? Role::kUser : Role::kSystem;
+      ReadContent();
+      ReadMetadata();
+    }
+    return std::move(message_);
+  }
+
+ private:
+  void AddProblem(const Location& place, std::string text, ProblemType type) {
+    problems_.Add(place, std::move(text), type);
+  }
+
+  const json* Content() {
+    const json* content = FindMember(source_, "content");
+    if (content == nullptr) {
+      AddProblem(Below(location_, "content"), "is required", ProblemType::kMissing);
+    }
+    return content;
+  }
+
+  void ReadText(bool required) {
+    const json* content = required ? Content() : FindMember(source_, "content");
+    if (content == nullptr) return;
+    if (!content->is_string()) {
+      return AddProblem(Below(location_, "content"), "must be a string", ProblemType::kStringType);
+    }
+    const auto& text = content->get_ref<const std::string&>();
+    if (!text.empty()) message_.content.emplace_back(TextBlock{.text = text});
+  }
+
+  void ReadContent() {
+    const json* content = Content();
+    if (content == nullptr) return;
+    if (content->is_string()) {
+      message_.content.emplace_back(TextBlock{.text = content->get<std::string>()});
+    } else if (content->is_array()) {
+      for (size_t i = 0; i < content->size(); ++i) {
+        ReadPart((*content)[i], Below(Below(location_, "content"), std::to_string(i)));
+      }
+    } else {
+      AddProblem(Below(location_, "content"), "must be a string or an array of parts",
+                 ProblemType::kValue);
+    }
+  }
+
+  void ReadPart(const json& part, const Location& place) {
+    if (!part.is_object()) {
+      return AddProblem(place, "must be an object", ProblemType::kObjectType);
+    }
+    const std::string_view type = TextOf(part, "type");
+    if (std::ranges::find(kPartTypes, type) == kPartTypes.end()) {
+      return AddProblem(Below(place, "type"), "must be one of text, image, audio, video, document",
+                        ProblemType::kChoice);
+    }
+    if (type == "text") {
+      const json* text = FindMember(part, "text");
+      if (text == nullptr || !text->is_string()) {
+        return AddProblem(Below(place, "text"), "must be a string", ProblemType::kStringType);
+      }
+      message_.content.emplace_back(TextBlock{.text = text->get<std::string>()});
+    } else if (message_.role != Role::kUser) {
+      AddProblem(Below(place, "type"), "must be text in a message of this role",
+                 ProblemType::kChoice);
+    } else {
+      ReadMedia(part, type, place);
+    }
+  }
+
+  void ReadMedia(const json& part, std::string_view type, const Location& place) {
+    const bool is_legacy = type == "binary";
+    const json* source = is_legacy ? &part : FindMember(part, "source");
+    if (source == nullptr || !source->is_object()) {
+      return AddProblem(Below(place, "source"), "must be an object", ProblemType::kObjectType);
+    }
+    MediaBlock block;
+    block.media.mime_type = TextOf(*source, "mimeType");
+    block.media.filename = TextOf(*source, "filename");
+    block.type = MediaTypeOf(type, block.media.mime_type).value_or(MediaBlock::Type::kDocument);
+    const bool is_read = is_legacy ? ReadLegacySource(part, place, block.media)
+                                   : ReadSource(*source, Below(place, "source"), block.media);
+    if (is_read) message_.content.emplace_back(std::move(block));
+  }
+
+  bool ReadSource(const json& source, const Location& place, MediaReference& media) {
+    const std::string_view type = TextOf(source, "type");
+    const json* value = FindMember(source, "value");
+    if (value == nullptr || !value->is_string()) {
+      AddProblem(Below(place, "value"), "must be a string", ProblemType::kStringType);
+      return false;
+    }
+    const auto& text = value->get_ref<const std::string&>();
+    if (type == "url") return TakeUrl(text, Below(place, "value"), media);
+    if (type == "file") {
+      media.kind = MediaReference::Kind::kFileId;
+      media.file_id = text;
+      return true;
+    }
+    if (type != "data") {
+      AddProblem(Below(place, "type"), "must be one of data, url, file", ProblemType::kChoice);
+      return false;
+    }
+    media.kind = MediaReference::Kind::kData;
+    media.data_base64 = text;
+    return true;
+  }
+
+  // Parts of the type `binary`, as clients before 1.0 send them.
+  bool ReadLegacySource(const json& part, const Location& place, MediaReference& media) {
+    if (const std::string_view id = TextOf(part, "id"); !id.empty()) {
+      media.kind = MediaReference::Kind::kFileId;
+      media.file_id = id;
+      return true;
+    }
+    if (const std::string_view url = TextOf(part, "url"); !url.empty()) {
+      return TakeUrl(url, Below(place, "url"), media);
+    }
+    const std::string_view data = TextOf(part, "data");
+    if (data.empty()) {
+      AddProblem(place, "needs data, url or id", ProblemType::kMissing);
+      return false;
+    }
+    media.kind = MediaReference::Kind::kData;
+    media.data_base64 = data;
+    return true;
+  }
+
+  bool TakeUrl(std::string_view url, const Location& place, MediaReference& media) {
+    if (const std::optional<std::string> fault = limits_.media_urls.Fault(url)) {
+      AddProblem(place, *fault, ProblemType::kValue);
+      return false;
+    }
+    media.url = url;
+    return true;
+  }
+
+  void ReadMetadata() {
+    const json* metadata = FindMember(source_, "metadata");
+    json kept = metadata != nullptr ? *metadata : json::object();
+    if (const std::string_view name = TextOf(source_, "name"); !name.empty()) kept["name"] = name;
+    if (!kept.empty()) message_.metadata_json = DumpJson(kept);
+  }
+
+  void ReadCalls() {
+    const json* calls = FindMember(source_, "toolCalls");
+    if (calls == nullptr) return;
+    for (size_t i = 0; i < calls->size(); ++i) {
+      const json& function = (*calls)[i].at("function");
+      const std::string_view text = TextOf(function, "arguments");
+      const Result<json> parsed = ParseJson(text.empty() ? "{}" : text);
+      if (!parsed.ok() || !parsed->is_object()) {
+        Location place = Below(Below(location_, "toolCalls"), std::to_string(i));
+        AddProblem(Below(Below(place, "function"), "arguments"),
+                   "must be the text of a JSON object", ProblemType::kJsonSyntax);
+        continue;
+      }
+      ToolCallBlock block;
+      block.id = TextOf((*calls)[i], "id");
+      block.name = TextOf(function, "name");
+      block.arguments_json = DumpJson(*parsed);
+      message_.content.emplace_back(std::move(block));
+    }
+  }
+
+  // Only the text of the parts: results are JSON for the model.
+  void ReadResult() {
+    message_.role = Role::kTool;
+    ToolResultBlock result;
+    result.call_id = TextOf(source_, "toolCallId");
+    if (result.call_id.empty()) {
+      AddProblem(Below(location_, "toolCallId"), "is required", ProblemType::kMissing);
+    }
+    ReadContent();
+    std::string text = message_.Text();
+    message_.content.clear();
+    if (const std::string_view error = TextOf(source_, "error"); !error.empty()) {
+      result.is_error = true;
+      if (text.empty()) text = error;
+    }
+    result.output_json.clear();
+    AppendJsonString(result.output_json, text);
+    message_.content.emplace_back(std::move(result));
+  }
+
+  const json& source_;
+  const Location location_;
+  const api::MessageLimits& limits_;
+  Problems& problems_;
+  Message message_;
+};
+
+void TakeReasoning(const json& source, std::optional<ReasoningBlock>& reasoning) {
+  if (!reasoning) reasoning.emplace();
+  reasoning->summary += TextOf(source, "content");
+  if (const std::string_view signature = TextOf(source, "encryptedValue"); !signature.empty()) {
+    reasoning->signature = signature;
+  }
+}
+
+}  // namespace
+
+std::vector<Message> ReadMessages(const json& array, size_t first, const api::MessageLimits& limits,
+                                  Problems& problems) {
+  std::vector<Message> messages;
+  const Location path = {"body", "messages"};
+  std::optional<ReasoningBlock> reasoning;  // of the next answer
+  for (size_t i = first; i < array.size(); ++i) {
+    const std::string_view role = TextOf(array[i], "role");
+    if (role == "activity") continue;
+    if (role == "reasoning") {
+      TakeReasoning(array[i], reasoning);
+      continue;
+    }
+    MessageReader reader(array[i], Below(path, std::to_string(i)), limits, problems);
+    messages.push_back(reader.Read());
+    Message& message = messages.back();
+    if (reasoning && message.role == Role::kAssistant) {
+      message.content.insert(message.content.begin(), *std::move(reasoning));
+    }
+    reasoning.reset();
+    if (limits.body_bytes > limits.message_bytes_max) {
+      api::CheckMessageSize(message, path, i, limits.message_bytes_max, problems);
+    }
+  }
+  return messages;
+}
+
+size_t TailOf(const json& array) {
+  for (size_t i = array.size(); i > 0; --i) {
+    if (TextOf(array[i - 1], "role") == "assistant") return i;
+  }
+  return 0;
+}
+
+}  // namespace agent_graph::agui

@@ -1,0 +1,64 @@
+// Messages in the form of AG-UI, read from requests and written for clients.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "agent_graph/json_fwd.h"
+#include "agent_graph/message.h"
+#include "api/http/validation.h"
+#include "api/resources/message_input.h"
+
+namespace agent_graph::agui {
+
+// Reads an array whose entries the table of fields has checked, from index `first` on. Messages of
+// activities are left out; a message of reasoning becomes a part of the next answer. Problems are
+// added to `problems`; the result is then not complete.
+std::vector<Message> ReadMessages(const json& array, size_t first, const api::MessageLimits& limits,
+                                  api::Problems& problems);
+
+// Returns the index after the last message of the assistant; 0: there is none.
+size_t TailOf(const json& array);
+
+// The id under which clients see the reasoning of a message, and the result of a call: a message of
+// ours may have several results, in AG-UI each is a message. `index` counts from 0.
+std::string ReasoningId(std::string_view message_id, size_t index = 0);
+std::string ResultId(std::string_view message_id, size_t index);
+// The id of the message that has the result; the id itself if it is not of that form.
+std::string MessageOfResult(const std::string& result_id);
+// What the provider of a model wants back of the message's reasoning; empty: nothing.
+std::string SignatureOf(const Message& message);
+// A result as text.
+std::string ResultText(const ToolResultBlock& result);
+
+// Writes messages as a client has them, as members of one JSON array.
+class MessageList {
+ public:
+  // Appends a message. It may be several in AG-UI, or none.
+  void Append(const Message& message);
+  // Appends a message of reasoning without a text, which takes the text from a client that has it.
+  void AppendBlankReasoning(std::string_view message_id);
+
+  // The array.
+  std::string Json() const;
+  size_t bytes() const;
+  // In order; those of reasoning are left out.
+  const std::vector<std::string>& ids() const { return ids_; }
+  // Ids of the calls in the list.
+  const std::unordered_set<std::string>& calls() const { return calls_; }
+  // Removes messages from the front until the others have `bytes_max` at most.
+  void KeepLast(size_t bytes_max);
+
+ private:
+  std::string& Begin(std::string_view id, std::string_view role);
+  void AppendAnswer(const Message& message);
+  void AppendResults(const Message& message);
+
+  std::vector<std::string> entries_;
+  std::vector<std::string> ids_;
+  std::unordered_set<std::string> calls_;
+};
+
+}  // namespace agent_graph::agui

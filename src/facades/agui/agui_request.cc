@@ -1,0 +1,185 @@
+#include "facades/agui/agui_request.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "api/http/body_config.h"
+#include "api/resources/request_shapes.h"
+#include "api/resources/run_request.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "facades/agui/agui_messages.h"
+#include "facades/agui/agui_shapes.h"
+#include "facades/run/facade_run.h"
+#include "run/context/agent_state.h"
+#include "run/nodes/remote_tools.h"
+
+namespace agent_graph::agui {
+namespace {
+
+using api::FindMember;
+using api::HandlerContext;
+using api::Problems;
+using api::ProblemType;
+
+constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
+
+std::string TextMember(const json& object, const char* name) {
+  const json* member = FindMember(object, name);
+  return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+run::ClientTool ReadTool(const json& value) {
+  run::ClientTool tool;
+  tool.name = TextMember(value, "name");
+  tool.description = TextMember(value, "description");
+  const json* parameters = FindMember(value, "parameters");
+  const bool has_parameters = parameters != nullptr && !parameters->empty();
+  tool.parameters_json = has_parameters ? DumpJson(*parameters) : kNoParameters;
+  return tool;
+}
+
+// A client without tools has none: those that the service declares for other clients are not
+// offered to the model.
+std::vector<run::ClientTool> ReadTools(const HandlerContext& context, Problems& problems) {
+  std::vector<run::ClientTool> tools;
+  const json* list = FindMember(context.body(), "tools");
+  if (list == nullptr) return tools;
+  std::set<std::string> names;
+  for (size_t i = 0; i < list->size(); ++i) {
+    run::ClientTool tool = ReadTool((*list)[i]);
+    auto problem = run::FindClientToolProblem(*context.api().graph, tool);
+    if (!problem && !names.insert(tool.name).second) problem = {"name", "is a duplicate"};
+    if (problem) {
+      problems.Add({"body", "tools", std::to_string(i), problem->field}, problem->text,
+                   ProblemType::kValue);
+    }
+    tools.push_back(std::move(tool));
+  }
+  return tools;
+}
+
+std::vector<ResumeEntry> ReadResume(const json& body) {
+  std::vector<ResumeEntry> resume;
+  const json* list = FindMember(body, "resume");
+  if (list == nullptr) return resume;
+  for (const json& value : *list) {
+    ResumeEntry& entry = resume.emplace_back();
+    entry.interrupt_id = TextMember(value, "interruptId");
+    entry.is_cancelled = TextMember(value, "status") == "cancelled";
+    if (const json* payload = FindMember(value, "payload")) entry.payload = *payload;
+  }
+  return resume;
+}
+
+// The client's state as the fields to set. It repeats what it got, so that most are as they were.
+std::shared_ptr<const json> ReadState(const json& body, Problems& problems) {
+  const json* state = FindMember(body, "state");
+  if (state == nullptr) return nullptr;
+  const bool is_nothing = state->is_string() && state->get_ref<const std::string&>().empty();
+  if (!state->is_object()) {
+    if (!is_nothing) {
+      problems.Add({"body", "state"}, "must be an object: the agent's state has named fields",
+                   ProblemType::kObjectType);
+    }
+    return nullptr;
+  }
+  json fields = json::object();
+  for (const auto& [name, value] : state->items()) {
+    if (!run::IsReservedField(name)) fields[name] = value;
+  }
+  return fields.empty() ? nullptr : std::make_shared<const json>(std::move(fields));
+}
+
+// What the graph sees as `config`.
+std::shared_ptr<const json> ConfigOf(const HandlerContext& context, const json* config) {
+  json seen = *api::GraphConfig(config, context.caller());
+  json own = json::object();
+  if (const json* list = FindMember(context.body(), "context")) own["context"] = *list;
+  if (const json* props = FindMember(context.body(), "forwardedProps")) {
+    own["forwarded_props"] = *props;
+  }
+  if (!own.empty()) seen["agui"] = std::move(own);
+  return std::make_shared<const json>(std::move(seen));
+}
+
+// Reads `forwardedProps.config`; null: there is none.
+const json* ReadConfig(const HandlerContext& context, Problems& problems) {
+  const json* props = FindMember(context.body(), "forwardedProps");
+  if (props == nullptr || !props->is_object()) return nullptr;
+  const json* config = FindMember(*props, "config");
+  if (config == nullptr || !config->is_object()) return nullptr;
+  const std::vector<std::string> path = {"body", "forwardedProps", "config"};
+  api::CheckFields(*config, kConfigFields, path, problems);
+  api::CheckBudget(context, *config, path, problems);
+  return config;
+}
+
+api::RunTerms TermsOf(const HandlerContext& context, const json* config, Problems& problems) {
+  api::RunTerms terms = facades::ReadTerms(context, "", problems);
+  bool continues = terms.key || context.api().settings->facades.agui.continues;
+  if (config != nullptr && FindMember(*config, std::string(api::kOnDisconnect.name)) != nullptr) {
+    continues = api::ChoiceOf(*config, api::kOnDisconnect) == 1;
+  }
+  terms.accepted = continues || terms.key.has_value();
+  terms.cancelled_on_leave = terms.accepted && !continues;
+  return terms;
+}
+
+}  // namespace
+
+AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
+  const json& body = context.body();
+  AgUiRequest request;
+  request.parent_run_id = TextMember(body, "parentRunId");
+  request.is_current = FindMember(body, "protocolVersion") != nullptr;
+  request.resume = ReadResume(body);
+  run::RunRequest& run = request.run;
+  run = api::RunRequestOf(context);
+  run.thread_id = api::ThreadIdText(body.at("threadId")).value_or("");
+  if (auto problem = api::ThreadIdProblem(run.thread_id)) {
+    problems.Add({"body", "threadId"}, *std::move(problem), ProblemType::kValue);
+  }
+  run.run_id = TextMember(body, "runId");
+  if (!api::IsUsableRunId(run.run_id)) {
+    problems.Add({"body", "runId"},
+                 "must have 1 to 128 letters, digits and - _ . :", ProblemType::kValue);
+  }
+  const json* config = ReadConfig(context, problems);
+  run.config = ConfigOf(context, config);
+  if (config != nullptr) {
+    if (FindMember(*config, std::string(api::kOnBusy.name)) != nullptr) {
+      run.on_busy = static_cast<run::BusyPolicy>(api::ChoiceOf(*config, api::kOnBusy));
+    }
+    run.recursion_limit = static_cast<int>(api::IntegerOf(*config, api::kRecursionLimit));
+  }
+  run.client_tools = ReadTools(context, problems);
+  run.initial_state = ReadState(body, problems);
+  request.terms = TermsOf(context, config, problems);
+  return request;
+}
+
+std::vector<std::string> MessageIdsOf(const json& messages) {
+  std::vector<std::string> ids;
+  for (const json& message : messages) {
+    const std::string role = TextMember(message, "role");
+    if (role != "reasoning" && role != "activity") ids.push_back(TextMember(message, "id"));
+  }
+  return ids;
+}
+
+size_t FirstNew(const json& messages, const std::vector<state::StoredMessage>& window) {
+  std::unordered_set<std::string> known;
+  for (const state::StoredMessage& message : window) known.insert(message.id);
+  size_t first = TailOf(messages);
+  for (size_t i = first; i < messages.size(); ++i) {
+    const std::string id = TextMember(messages[i], "id");
+    if (known.contains(id) || known.contains(MessageOfResult(id))) first = i + 1;
+  }
+  return first;
+}
+
+}  // namespace agent_graph::agui

@@ -1,0 +1,36 @@
+// The request of AG-UI.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent_graph/json.h"
+#include "api/http/context.h"
+#include "api/http/validation.h"
+#include "api/resources/accepted_run.h"
+#include "facades/agui/interrupts.h"
+#include "run/run_request.h"
+
+namespace agent_graph::agui {
+
+// A request without its messages: which of them are new depends on the thread.
+struct AgUiRequest {
+  run::RunRequest run;
+  api::RunTerms terms;
+  std::string parent_run_id;
+  bool is_current = false;  // the client knows the protocol's version 1.0
+  std::vector<ResumeEntry> resume;
+};
+
+// Reads a body whose fields were checked. Problems are added to `problems`.
+AgUiRequest ReadRequest(const api::HandlerContext& context, api::Problems& problems);
+
+// The ids of the messages as the client lists them, without those of reasoning and activities.
+std::vector<std::string> MessageIdsOf(const json& messages);
+
+// Returns the index of the first message that a thread with the messages `window` lacks: behind
+// those that it has, and behind the last one of the assistant.
+size_t FirstNew(const json& messages, const std::vector<state::StoredMessage>& window);
+
+}  // namespace agent_graph::agui

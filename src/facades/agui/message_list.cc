@@ -1,0 +1,217 @@
+// Writes messages for clients.
+#include <algorithm>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+#include "base/own_json.h"
+#include "facades/agui/agui_messages.h"
+#include "message/reader.h"
+
+namespace agent_graph::agui {
+namespace {
+
+constexpr std::string_view kUnknownType = "application/octet-stream";
+
+void AppendMember(std::string& out, std::string_view name, std::string_view text) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  AppendJsonString(out, text);
+}
+
+std::string_view NameOf(MediaBlock::Type type) {
+  switch (type) {
+    case MediaBlock::Type::kImage:
+      return "image";
+    case MediaBlock::Type::kAudio:
+      return "audio";
+    case MediaBlock::Type::kVideo:
+      return "video";
+    case MediaBlock::Type::kDocument:
+      return "document";
+  }
+  return "document";
+}
+
+void AppendMedia(std::string& out, const MediaBlock& block) {
+  using Kind = MediaReference::Kind;
+  const MediaReference& media = block.media;
+  out += "{\"type\":\"";
+  out += NameOf(block.type);
+  out += "\",\"source\":{\"type\":";
+  out += media.kind == Kind::kUrl ? "\"url\"" : media.kind == Kind::kData ? "\"data\"" : "\"file\"";
+  AppendMember(out, "value",
+               media.kind == Kind::kUrl    ? media.url
+               : media.kind == Kind::kData ? media.data_base64
+                                           : media.file_id);
+  if (!media.mime_type.empty()) {
+    AppendMember(out, "mimeType", media.mime_type);
+  } else if (media.kind == Kind::kData) {
+    AppendMember(out, "mimeType", kUnknownType);
+  }
+  out += "}}";
+}
+
+bool HasMedia(const Message& message) {
+  return std::ranges::any_of(message.content, [](const ContentBlock& block) {
+    return std::holds_alternative<MediaBlock>(block);
+  });
+}
+
+// A text, or parts if there is more than text.
+void AppendContent(std::string& out, const Message& message) {
+  out += ",\"content\":";
+  if (!HasMedia(message)) return AppendJsonString(out, message.Text());
+  out += '[';
+  for (const ContentBlock& block : message.content) {
+    const auto* text = std::get_if<TextBlock>(&block);
+    const auto* media = std::get_if<MediaBlock>(&block);
+    if (text == nullptr && media == nullptr) continue;
+    if (out.back() != '[') out += ',';
+    if (media != nullptr) {
+      AppendMedia(out, *media);
+    } else {
+      out += "{\"type\":\"text\"";
+      AppendMember(out, "text", text->text);
+      out += '}';
+    }
+  }
+  out += ']';
+}
+
+}  // namespace
+
+std::string SignatureOf(const Message& message) {
+  std::string signature;
+  for (const ContentBlock& block : message.content) {
+    const auto* reasoning = std::get_if<ReasoningBlock>(&block);
+    if (reasoning != nullptr && !reasoning->signature.empty()) signature = reasoning->signature;
+  }
+  return signature;
+}
+
+std::string ReasoningId(std::string_view message_id, size_t index) {
+  std::string id = "reasoning-";
+  id += message_id;
+  if (index > 0) id += '-' + std::to_string(index + 1);
+  return id;
+}
+
+std::string ResultId(std::string_view message_id, size_t index) {
+  std::string id(message_id);
+  if (index > 0) id += '-' + std::to_string(index + 1);
+  return id;
+}
+
+std::string MessageOfResult(const std::string& result_id) {
+  const size_t end = result_id.find_last_not_of("0123456789");
+  const bool has_index = end != std::string::npos && end > 0 && end + 1 < result_id.size();
+  return has_index && result_id[end] == '-' ? result_id.substr(0, end) : result_id;
+}
+
+std::string ResultText(const ToolResultBlock& result) {
+  const Result<json> output = ParseJson(result.output_json, kOwnJsonLimits);
+  return output.ok() && output->is_string() ? output->get<std::string>() : result.output_json;
+}
+
+std::string& MessageList::Begin(std::string_view id, std::string_view role) {
+  std::string& out = entries_.emplace_back("{\"id\":");
+  AppendJsonString(out, id);
+  AppendMember(out, "role", role);
+  if (role != "reasoning") ids_.emplace_back(id);
+  return out;
+}
+
+void MessageList::Append(const Message& message) {
+  switch (message.role) {
+    case Role::kAssistant:
+      AppendAnswer(message);
+      break;
+    case Role::kUser:
+    case Role::kSystem: {
+      if (message.Text().empty() && !HasMedia(message)) break;
+      std::string& out = Begin(message.id, RoleName(message.role));
+      AppendContent(out, message);
+      out += '}';
+      break;
+    }
+    case Role::kTool:
+      break;
+  }
+  AppendResults(message);
+}
+
+void MessageList::AppendAnswer(const Message& message) {
+  const std::string reasoning = message::ReasoningOfBlocks(message);
+  if (!reasoning.empty()) {
+    std::string& out = Begin(ReasoningId(message.id), "reasoning");
+    AppendMember(out, "content", reasoning);
+    const std::string signature = SignatureOf(message);
+    if (!signature.empty()) AppendMember(out, "encryptedValue", signature);
+    out += '}';
+  }
+  // A call that was handed to the client stands in a second message, too.
+  std::vector<const ToolCallBlock*> calls = message.ToolCalls();
+  std::erase_if(calls, [&](const ToolCallBlock* call) { return calls_.contains(call->id); });
+  const std::string text = message.Text();
+  if (text.empty() && calls.empty()) return;
+  std::string& out = Begin(message.id, "assistant");
+  if (!text.empty()) AppendMember(out, "content", text);
+  if (!calls.empty()) out += ",\"toolCalls\":[";
+  for (const ToolCallBlock* call : calls) {
+    calls_.insert(call->id);
+    out += call == calls.front() ? "{\"id\":" : ",{\"id\":";
+    AppendJsonString(out, call->id);
+    out += R"(,"type":"function","function":{"name":)";
+    AppendJsonString(out, call->name);
+    AppendMember(out, "arguments", call->arguments_json);
+    out += "}}";
+  }
+  out += calls.empty() ? "}" : "]}";
+}
+
+void MessageList::AppendResults(const Message& message) {
+  const std::vector<const ToolResultBlock*> results = message.ToolResults();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string text = ResultText(*results[i]);
+    std::string& out = Begin(ResultId(message.id, i), "tool");
+    AppendMember(out, "toolCallId", results[i]->call_id);
+    AppendMember(out, "content", text);
+    if (results[i]->is_error) AppendMember(out, "error", text);
+    out += '}';
+  }
+}
+
+void MessageList::AppendBlankReasoning(std::string_view message_id) {
+  std::string& out = Begin(ReasoningId(message_id), "reasoning");
+  out += R"(,"content":""})";
+}
+
+std::string MessageList::Json() const {
+  std::string out = "[";
+  out.reserve(bytes() + entries_.size() + 2);
+  for (const std::string& entry : entries_) {
+    if (out.size() > 1) out += ',';
+    out += entry;
+  }
+  out += ']';
+  return out;
+}
+
+size_t MessageList::bytes() const {
+  size_t bytes = 0;
+  for (const std::string& entry : entries_) bytes += entry.size();
+  return bytes;
+}
+
+void MessageList::KeepLast(size_t bytes_max) {
+  size_t kept = entries_.size();
+  for (size_t bytes = 0; kept > 0; --kept) {
+    bytes += entries_[kept - 1].size();
+    if (bytes > bytes_max) break;
+  }
+  entries_.erase(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(kept));
+}
+
+}  // namespace agent_graph::agui

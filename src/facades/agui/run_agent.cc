@@ -1,0 +1,250 @@
+// POST /agui: runs the agent, or reads a run of the thread if the request brings nothing new.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "api/resources/message_input.h"
+#include "api/resources/run_request.h"
+#include "base/json.h"
+#include "base/own_json.h"
+#include "facades/agui/agui_messages.h"
+#include "facades/agui/agui_reader.h"
+#include "facades/agui/agui_request.h"
+#include "facades/agui/handlers.h"
+#include "facades/agui/interrupts.h"
+#include "facades/agui/thread_history.h"
+#include "facades/run/facade_run.h"
+#include "run/context/execution_meta.h"
+#include "state/service.h"
+
+namespace agent_graph::agui {
+namespace {
+
+using api::ErrorInfo;
+using api::HandlerContext;
+
+// A route of this API that needs the same permission as reading a run here.
+constexpr std::string_view kReadRunPattern = "/v1/threads/{thread_id}/runs/{run_id}/stream";
+
+// One request. Each function answers it or returns the error to answer with.
+class RequestAnswer {
+ public:
+  RequestAnswer(HandlerContext& context, AgUiRequest request)
+      : context_(context), request_(std::move(request)) {}
+
+  std::optional<ErrorInfo> Give() {
+    if (context_.api().state == nullptr) return RunWithoutThread();
+    if (auto error = CheckThread(context_.route())) return error;
+    Result<state::ThreadState> thread =
+        context_.state().GetState(request_.run.scope, request_.run.thread_id);
+    if (thread.ok()) return RunOnThread(*thread);
+    if (thread.status().code() != StatusCode::kNotFound) return context_.Explain(thread.status());
+    return RunOnNewThread();
+  }
+
+ private:
+  const json& Messages() const { return context_.body().at("messages"); }
+
+  // A thread of another user is answered like one that does not exist.
+  std::optional<ErrorInfo> CheckThread(const api::Route& route) {
+    std::optional<ErrorInfo> error = context_.CheckThread(route, request_.run.thread_id);
+    if (error && error->error == api::ApiError::kPermissionDenied) return NoThread();
+    return error;
+  }
+
+  ErrorInfo NoThread() { return context_.Explain(NotFound("thread not found")); }
+
+  AgUiClient Client() const {
+    AgUiClient client;
+    client.thread_id = request_.run.thread_id;
+    client.run_id = request_.run.run_id;
+    client.parent_run_id = request_.parent_run_id;
+    client.is_current = request_.is_current;
+    client.message_ids = MessageIdsOf(Messages());
+    return client;
+  }
+
+  // Reads the messages from `first` on into the request.
+  std::optional<ErrorInfo> TakeMessages(size_t first, AgUiClient& client) {
+    api::Problems problems;
+    request_.run.messages =
+        ReadMessages(Messages(), first, api::MessageLimitsOf(context_), problems);
+    if (!problems.empty()) return std::move(problems).Error();
+    for (const Message& message : request_.run.messages) {
+      for (const ToolResultBlock* result : message.ToolResults()) {
+        client.answered_calls.push_back(result->call_id);
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<ErrorInfo> NothingToDo() {
+    api::Problems problems;
+    problems.Add({"body", "messages"}, "must not be empty", api::ProblemType::kTooShort);
+    return std::move(problems).Error();
+  }
+
+  // Without a checkpointer the client's messages are the whole conversation.
+  std::optional<ErrorInfo> RunWithoutThread() {
+    AgUiClient client = Client();
+    if (request_.terms.accepted) {
+      return ErrorInfo{api::ApiError::kNotConfigured, "checkpointer not configured", {}};
+    }
+    if (!request_.resume.empty()) return Refuse(std::move(client), {});
+    if (auto error = TakeMessages(0, client)) return error;
+    if (request_.run.messages.empty()) return NothingToDo();
+    return Perform(std::move(client));
+  }
+
+  std::optional<ErrorInfo> RunOnNewThread() {
+    AgUiClient client = Client();
+    if (!request_.resume.empty()) return Refuse(std::move(client), {});
+    if (auto error = TakeMessages(0, client)) return error;
+    if (request_.run.messages.empty()) return NoThread();
+    client.state.Set(request_.run.initial_state ? *request_.run.initial_state : json::object());
+    return Perform(std::move(client));
+  }
+
+  std::optional<ErrorInfo> RunOnThread(const state::ThreadState& thread) {
+    AgUiClient client = Client();
+    size_t first = FirstNew(Messages(), thread.window);
+    const bool is_known = first == Messages().size();
+    // A lost response: the client repeats its request.
+    const bool may_be_repeated = is_known || !request_.resume.empty() || request_.terms.key;
+    const std::optional<state::RunRecord> known =
+        may_be_repeated ? FindRun(request_.run.run_id) : std::nullopt;
+    const bool has_tail = TailOf(Messages()) < Messages().size();
+    if (known && request_.terms.key && has_tail) {
+      client.joins = true;
+    } else if (known && (is_known || !request_.resume.empty())) {
+      return Join(std::move(client), *known);
+    } else if (is_known && request_.resume.empty() && !(has_tail && IsRetried(thread))) {
+      return JoinLatest(std::move(client), thread);
+    }
+    if (is_known && request_.resume.empty()) first = TailOf(Messages());
+    if (auto error = TakeMessages(first, client)) return error;
+    if (client.joins) return Perform(std::move(client));
+    const std::vector<OpenInterrupt> open = InterruptsOf(thread);
+    if (!request_.resume.empty() || !open.empty()) {
+      if (auto error = TakeResume(open, request_.resume, request_.run)) {
+        AgUiReader(context_, std::move(client)).Refuse(*error);
+        return std::nullopt;
+      }
+    }
+    if (auto error = TellThread(thread, client)) return error;
+    return Perform(std::move(client));
+  }
+
+  // True if the last run has failed, so that the same messages begin another one.
+  static bool IsRetried(const state::ThreadState& thread) {
+    if (thread.in_flight) return false;
+    const auto meta = run::ExecutionMeta::FromJson(thread.snapshot.execution_json);
+    return meta.stopped || meta.phase == run::ExecutionMeta::Phase::kError;
+  }
+
+  // Prepares what the client lacks of the thread before the run: the state, and messages that were
+  // added elsewhere.
+  std::optional<ErrorInfo> TellThread(const state::ThreadState& thread, AgUiClient& client) {
+    Result<json> stored = ParseJson(thread.snapshot.fields_json, kOwnJsonLimits);
+    json fields = stored.ok() && stored->is_object() ? *std::move(stored) : json::object();
+    if (request_.run.initial_state) {
+      for (const auto& [name, value] : request_.run.initial_state->items()) fields[name] = value;
+    }
+    client.state.Set(std::move(fields));
+    client.state_may_change = thread.in_flight.has_value();
+    const auto is_known = [&](const state::StoredMessage& message) {
+      return std::ranges::find(client.message_ids, message.id) != client.message_ids.end();
+    };
+    if (std::ranges::all_of(thread.window, is_known)) return std::nullopt;
+    Result<MessageList> messages = ReadHistory(context_, thread);
+    if (!messages.ok()) return context_.Explain(messages.status());
+    const bool lacks_some = std::ranges::any_of(messages->ids(), [&](const std::string& id) {
+      return std::ranges::find(client.message_ids, id) == client.message_ids.end();
+    });
+    if (!lacks_some) return std::nullopt;
+    for (const Message& message : request_.run.messages) messages->Append(message);
+    AppendMessagesSnapshot(client.messages_event, *messages, client.message_ids);
+    return std::nullopt;
+  }
+
+  std::optional<state::RunRecord> FindRun(const std::string& run_id) {
+    if (run_id.empty()) return std::nullopt;
+    Result<state::RunRecord> found =
+        context_.state().GetRun({request_.run.scope, request_.run.thread_id, run_id});
+    return found.ok() ? std::optional(*std::move(found)) : std::nullopt;
+  }
+
+  std::optional<ErrorInfo> JoinLatest(AgUiClient client, const state::ThreadState& thread) {
+    std::optional<state::RunRecord> latest;
+    if (thread.in_flight) latest = FindRun(thread.in_flight->run_id);
+    if (!latest) latest = FindRun(thread.record.last_run_id);
+    if (latest) return Join(std::move(client), *latest);
+    if (auto error = CheckReading()) return error;
+    AgUiReader reader(context_, std::move(client));
+    const Status shown = reader.ShowThread(nullptr);
+    reader.Finish(shown.ok() ? std::nullopt : std::optional(context_.Explain(shown)));
+    return std::nullopt;
+  }
+
+  // Reading a run without beginning one needs the permission of the service's own route.
+  std::optional<ErrorInfo> CheckReading() {
+    const auto route =
+        std::ranges::find(context_.api().routes, kReadRunPattern, &api::Route::pattern);
+    return route == context_.api().routes.end() ? std::nullopt : CheckThread(*route);
+  }
+
+  std::optional<ErrorInfo> Join(AgUiClient client, const state::RunRecord& run) {
+    if (auto error = CheckReading()) return error;
+    client.joins = true;
+    AgUiReader reader(context_, std::move(client));
+    std::optional<ErrorInfo> error =
+        facades::ReadRun(context_, {run.thread_id, run.run_id}, {}, reader);
+    const bool is_cut = error && !reader.begun() && error->error == api::ApiError::kGone;
+    if (is_cut && state::HasEnded(run.state)) {
+      const Status shown = reader.ShowThread(&run);
+      error = shown.ok() ? std::nullopt : std::optional(context_.Explain(shown));
+    }
+    reader.Finish(error);
+    return std::nullopt;
+  }
+
+  std::optional<ErrorInfo> Refuse(AgUiClient client, const std::vector<OpenInterrupt>& open) {
+    if (auto error = TakeResume(open, request_.resume, request_.run)) {
+      AgUiReader(context_, std::move(client)).Refuse(*error);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<ErrorInfo> Perform(AgUiClient client) {
+    const bool resumes = !request_.resume.empty();
+    facades::FacadeRun run{.request = {.run = std::move(request_.run)}};
+    if (auto error = api::ResolveFiles(context_, run.request)) return error;
+    run.request.run.transient = context_.api().state == nullptr;
+    run.terms = std::move(request_.terms);
+    run.wants_states = !run.terms.accepted;  // the log has the changes
+    AgUiReader reader(context_, std::move(client));
+    const std::optional<ErrorInfo> error = facades::PerformRun(context_, std::move(run), reader);
+    // The interrupts were answered meanwhile by another request.
+    if (error && !reader.begun() && resumes && error->error == api::ApiError::kValidation) {
+      reader.Refuse(*error);
+      return std::nullopt;
+    }
+    reader.Finish(error);
+    return std::nullopt;
+  }
+
+  HandlerContext& context_;
+  AgUiRequest request_;
+};
+
+}  // namespace
+
+void RunAgent(HandlerContext& context) {
+  api::Problems problems;
+  AgUiRequest request = ReadRequest(context, problems);
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  if (auto error = RequestAnswer(context, std::move(request)).Give()) context.Fail(*error);
+}
+
+}  // namespace agent_graph::agui

@@ -1,0 +1,25 @@
+// The messages of a thread, for clients that lack them.
+#pragma once
+
+#include "api/http/context.h"
+#include "base/status.h"
+#include "facades/agui/agui_messages.h"
+#include "state/types.h"
+
+namespace agent_graph::agui {
+
+// Limits of a snapshot of messages: the newest ones of a longer thread. Clients refuse an event
+// above 10 MB.
+inline constexpr uint64_t kSnapshotMessagesMax = 1000;
+inline constexpr size_t kSnapshotBytesMax = 4 * 1024 * 1024;
+
+// Reads the messages of a thread, also those that have left the working window. Waits while too
+// many requests of this worker read stored data.
+Result<MessageList> ReadHistory(api::HandlerContext& context, const state::ThreadState& thread);
+
+// Appends MESSAGES_SNAPSHOT. A client keeps the order of the messages that it has; if that would be
+// wrong, it gets an empty list before. `client_ids` are those that it has.
+void AppendMessagesSnapshot(std::string& out, const MessageList& messages,
+                            const std::vector<std::string>& client_ids);
+
+}  // namespace agent_graph::agui

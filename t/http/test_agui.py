@@ -1,0 +1,244 @@
+"""The façade for clients of AG-UI: runs, their events and their messages, as they are on the wire."""
+
+import json
+
+import pytest
+
+from harness.agents import DEMO
+from harness.agui import PATH, events, messages_of, of_type, run_input, text, tool, types, user
+from harness.messages import texts
+from harness.service import invocation
+from harness.tool_graph import asks, tool_graph
+
+_WEATHER = tool("get_weather", city={"type": "string"})
+
+
+@pytest.fixture
+def service(start_service):
+    return start_service(DEMO)
+
+
+@pytest.fixture
+def with_tools(make_service, start_mock_provider):
+    """with_tools(graph) starts an agent whose model calls the tool that the user names."""
+
+    def start(graph=None, **settings):
+        mock = start_mock_provider(
+            [
+                *asks("weather", ("get_weather", {"city": "Oslo"})),
+                *asks("two", ("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Rome"}), id_prefix="two"),
+                *asks("sum", ("calculator", {"expression": "6*7"}), id_prefix="sum"),
+                {"match": {"userMessage": "think"}, "response": {"content": "deep", "reasoning": "hm, so"}},
+                {"match": {"userMessage": "plain"}, "response": {"content": "fine words"}},
+            ],
+            chunk_size=4,
+        )
+        model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+        service = make_service(
+            {"agent": "graph.json:app", "models": {"default": model}} | settings,
+            files={"graph.json": json.dumps(graph or tool_graph(tools=["calculator"]))},
+        ).start()
+        service.mock = mock
+        return service
+
+    return start
+
+
+def _told(service):
+    """Returns the latest messages that the model received."""
+    entries = [e for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
+    return entries[-1]["body"]["messages"]
+
+
+def _post(service, *messages, **fields):
+    return events(service.post(PATH, run_input(*messages, **fields)))
+
+
+def _outcome(found):
+    assert found[-1]["type"] == "RUN_FINISHED", found[-1]
+    return found[-1].get("outcome")
+
+
+# Messages
+
+
+def test_a_run_is_a_stream_of_events(service):
+    found = _post(service, user("hello", "u1"), thread="t", run="run-1")
+    first, last = found[0], found[-1]
+    assert (first["type"], first["threadId"], first["runId"]) == ("RUN_STARTED", "t", "run-1")
+    assert first["protocolVersion"] == "1.0"
+    assert (last["type"], last["threadId"], last["runId"]) == ("RUN_FINISHED", "t", "run-1")
+    assert _outcome(found) == {"type": "success"}
+    assert text(found) == "You said: hello"
+    assert len(of_type(found, "TEXT_MESSAGE_START")) == 1
+    assert of_type(found, "STEP_STARTED")[0]["stepName"] == "MAIN"
+    stored = service.get("/v1/threads/t/messages").json()["data"]["messages"]
+    assert texts(stored) == ["hello", "You said: hello"] and stored[0]["message_id"] == "u1"
+    assert stored[1]["message_id"] == of_type(found, "TEXT_MESSAGE_START")[0]["messageId"]
+
+
+def test_the_thread_has_the_history_that_the_client_repeats(with_tools):
+    service = with_tools()
+    history = [user("plain")]
+    ids = set()
+    for turn in range(3):
+        found = _post(service, *history)
+        assert text(found) == "fine words" and "MESSAGES_SNAPSHOT" not in types(found)
+        (answer,) = messages_of(found)
+        assert answer["id"] not in ids
+        ids.add(answer["id"])
+        history += [answer, user(f"plain {turn}")]
+    assert [m["content"] for m in _told(service) if m["role"] != "system"] == [
+        "plain", "fine words", "plain 0", "fine words", "plain 1"]
+
+
+def test_a_new_thread_begins_with_the_history_of_the_client(with_tools):
+    service = with_tools()
+    history = [
+        {"id": "s1", "role": "system", "content": "Be brief."},
+        user("before"),
+        {"id": "r1", "role": "reasoning", "content": "hm"},
+        {"id": "a1", "role": "assistant", "content": "so it was"},
+        {"id": "x1", "role": "activity", "activityType": "plot", "content": {}},
+    ]
+    assert text(_post(service, *history, "plain")) == "fine words"
+    told = [m["content"] for m in _told(service)]
+    assert told[-4:] == ["Be brief.", "before", "so it was", "plain"]
+
+
+def test_a_client_gets_what_was_said_elsewhere(service):
+    service.invoke("one", config={"thread_id": "t"})
+    found = _post(service, user("two", "u2"))
+    # A client keeps the order of what it has, so that its message must go before it comes again.
+    snapshots = [event["messages"] for event in of_type(found, "MESSAGES_SNAPSHOT")]
+    assert snapshots[0] == [] and len(snapshots) == 2
+    assert [m.get("content") for m in snapshots[1]] == ["one", "You said: one", "two"]
+    assert snapshots[1][2]["id"] == "u2"
+    assert text(found) == "You said: two"
+
+
+def test_reasoning_comes_before_the_text(with_tools):
+    service = with_tools()
+    found = _post(service, "think")
+    kinds = types(found)
+    assert kinds.index("REASONING_END") < kinds.index("TEXT_MESSAGE_START")
+    assert "".join(e["delta"] for e in of_type(found, "REASONING_MESSAGE_CONTENT")) == "hm, so"
+    (start,) = of_type(found, "REASONING_MESSAGE_START")
+    assert start["role"] == "reasoning"
+    assert start["messageId"] != of_type(found, "TEXT_MESSAGE_START")[0]["messageId"]
+    # A client that reads the thread later has the same reasoning under the same id.
+    (snapshot,) = of_type(_post(service), "MESSAGES_SNAPSHOT")
+    (reasoning,) = [m for m in snapshot["messages"] if m["role"] == "reasoning"]
+    assert reasoning == {"id": start["messageId"], "role": "reasoning", "content": "hm, so"}
+
+
+def test_images_reach_the_model(with_tools):
+    service = with_tools()
+    data = "iVBORw0KGgo="
+    parts = [
+        {"type": "text", "text": "plain"},
+        {"type": "image", "source": {"type": "data", "value": data, "mimeType": "image/png"}},
+        {"type": "image", "source": {"type": "url", "value": "https://example.com/cat.png"}},
+        {"type": "binary", "mimeType": "image/png", "data": data},
+    ]
+    assert text(_post(service, {"id": "u1", "role": "user", "content": parts})) == "fine words"
+    urls = [part["image_url"]["url"] for part in _told(service)[-1]["content"] if part["type"] == "image_url"]
+    inline = f"data:image/png;base64,{data}"
+    assert urls == [inline, "https://example.com/cat.png", inline]
+    (snapshot,) = of_type(_post(service), "MESSAGES_SNAPSHOT")
+    assert snapshot["messages"][0]["content"][:3] == parts[:3]
+
+
+# Tools
+
+
+@pytest.mark.parametrize("graph", ["with tools", "without"])
+def test_the_client_executes_its_tools(with_tools, graph):
+    plain = {"app": {"nodes": [{"name": "MAIN", "type": "agent"}],
+                     "edges": [{"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}]}}
+    service = with_tools(None if graph == "with tools" else plain)
+    question = user("weather")
+    found = _post(service, question, tools=[_WEATHER])
+    (start,) = of_type(found, "TOOL_CALL_START")
+    assert start["toolCallName"] == "get_weather"
+    assert json.loads("".join(e["delta"] for e in of_type(found, "TOOL_CALL_ARGS"))) == {"city": "Oslo"}
+    assert not of_type(found, "TOOL_CALL_RESULT")
+    assert _outcome(found) == {"type": "success", "pendingToolCallIds": [start["toolCallId"]]}
+    (call,) = messages_of(found)
+    assert "content" not in call
+    result = {"id": "r1", "role": "tool", "toolCallId": start["toolCallId"], "content": "rain"}
+    found = _post(service, question, call, result, tools=[_WEATHER])
+    assert text(found) == "done" and _outcome(found) == {"type": "success"}
+    assert "MESSAGES_SNAPSHOT" not in types(found), "the client has everything"
+    assert not of_type(found, "TOOL_CALL_RESULT"), "the client has its own result"
+    assert _told(service)[-1]["content"] in ("rain", '"rain"')
+
+
+def test_parallel_calls_have_their_own_events(with_tools):
+    service = with_tools()
+    question = user("two")
+    found = _post(service, question, tools=[_WEATHER])
+    calls = [event["toolCallId"] for event in of_type(found, "TOOL_CALL_START")]
+    assert len(set(calls)) == 2 and _outcome(found)["pendingToolCallIds"] == calls
+    results = [{"id": f"r{n}", "role": "tool", "toolCallId": call, "content": "x"} for n, call in enumerate(calls)]
+    assert text(_post(service, question, *messages_of(found), *results, tools=[_WEATHER])) == "done"
+
+
+def test_the_agents_own_tools_have_results(with_tools):
+    service = with_tools()
+    found = _post(service, "sum")
+    (result,) = of_type(found, "TOOL_CALL_RESULT")
+    kinds = types(found)
+    assert kinds.index("TOOL_CALL_END") < kinds.index("TOOL_CALL_RESULT")
+    assert result["toolCallId"] == of_type(found, "TOOL_CALL_START")[0]["toolCallId"]
+    assert isinstance(result["content"], str) and "42" in result["content"]
+    assert text(found) == "done" and _outcome(found) == {"type": "success"}
+    assert [e["stepName"] for e in of_type(found, "STEP_STARTED")] == ["MAIN", "TOOLS", "MAIN"]
+    (snapshot,) = of_type(_post(service), "MESSAGES_SNAPSHOT")
+    shown = messages_of(found)
+    assert snapshot["messages"][1:] == shown, "a reader gets what the stream has shown"
+
+
+# Limits and older clients
+
+
+def test_a_budget_ends_the_run(with_tools):
+    service = with_tools()
+    found = _post(service, "sum", forwardedProps={"config": {"budget": {"model_calls": 1}}})
+    assert found[-1]["type"] == "RUN_ERROR" and found[-1]["code"] == "BUDGET_EXCEEDED"
+    assert found[-1]["usage"][0]["inputTokens"] >= 0
+
+
+def test_usage_is_counted_by_model(with_tools):
+    found = _post(with_tools(), "sum")
+    (usage,) = found[-1]["usage"]
+    assert usage["totalTokens"] == usage["inputTokens"] + usage["outputTokens"] > 0
+
+
+def test_a_client_before_1_0_gets_the_old_subset(with_tools):
+    service = with_tools()
+    body = run_input("weather", tools=[_WEATHER])
+    del body["protocolVersion"]
+    found = events(service.post(PATH, body))
+    assert "outcome" not in found[-1] and "protocolVersion" not in found[0]
+
+
+# Without a checkpointer
+
+
+def test_without_a_checkpointer_the_client_keeps_the_conversation(with_tools):
+    service = with_tools(checkpointer={"type": "none"})
+    found = _post(service, "weather", tools=[_WEATHER])
+    (call,) = messages_of(found)
+    pending = _outcome(found)["pendingToolCallIds"]
+    result = {"id": "r1", "role": "tool", "toolCallId": pending[0], "content": "rain"}
+    assert text(_post(service, "weather", call, result, tools=[_WEATHER])) == "done"
+    assert service.post(PATH, run_input()).status == 422
+    refused = service.post(PATH, run_input("plain"), headers=[("Idempotency-Key", "k")])
+    assert refused.status == 503
+
+
+def test_it_goes_on_over_the_native_routes(service):
+    _post(service, "one")
+    data = service.post("/v1/graph/invoke", invocation("two", config={"thread_id": "t"})).json()["data"]
+    assert texts(data["messages"]) == ["one", "You said: one", "two", "You said: two"]

@@ -1,0 +1,147 @@
+#include "facades/agui/agui_messages.h"
+
+#include <gtest/gtest.h>
+
+#include "agent_graph/json.h"
+#include "api/http/fields.h"
+#include "facades/agui/agui_request.h"
+#include "facades/agui/agui_shapes.h"
+#include "settings/media_urls.h"
+
+namespace agent_graph::agui {
+namespace {
+
+const settings::MediaUrls kAllUrls;
+
+// Reads the messages as the route does: the table of fields is checked first.
+std::vector<Message> Read(const char* messages, std::vector<std::string>* location = nullptr) {
+  json body = {{"threadId", "t"}, {"runId", "r"}, {"messages", json::parse(messages)}};
+  api::Problems problems;
+  api::CheckFields(body, kRunAgentInput.fields, {"body"}, problems);
+  std::vector<Message> read;
+  if (problems.empty()) read = ReadMessages(body["messages"], 0, {kAllUrls, 0, 1000}, problems);
+  EXPECT_EQ(problems.empty(), location == nullptr);
+  if (location != nullptr && !problems.empty()) {
+    *location = std::move(problems).Error().details.front().location;
+  }
+  return read;
+}
+
+std::string ProblemIn(const char* messages) {
+  std::vector<std::string> location;
+  Read(messages, &location);
+  std::string path;
+  for (const std::string& part : location) path += (path.empty() ? "" : ".") + part;
+  return path;
+}
+
+json Shown(const std::vector<Message>& messages) {
+  MessageList list;
+  for (const Message& message : messages) list.Append(message);
+  return json::parse(list.Json());
+}
+
+TEST(AgUiMessages, ComeBackAsTheyWereSent) {
+  const char* conversation = R"([
+    {"id":"s1","role":"system","content":"be brief"},
+    {"id":"u1","role":"user","content":[{"type":"text","text":"hi"},
+      {"type":"image","source":{"type":"url","value":"https://example.com/a.png"}},
+      {"type":"audio","source":{"type":"data","value":"aGk=","mimeType":"audio/wav"}},
+      {"type":"document","source":{"type":"file","value":"f1"}}]},
+    {"id":"reasoning-a1","role":"reasoning","content":"hm","encryptedValue":"sig"},
+    {"id":"a1","role":"assistant","content":"wait","toolCalls":[
+      {"id":"c1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},
+    {"id":"r1","role":"tool","toolCallId":"c1","content":"42"},
+    {"id":"a2","role":"assistant","toolCalls":[
+      {"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]},
+    {"id":"r2","role":"tool","toolCallId":"c2","content":"no","error":"no"}])";
+  EXPECT_EQ(Shown(Read(conversation)), json::parse(conversation));
+}
+
+TEST(AgUiMessages, DevelopersAndActivities) {
+  const std::vector<Message> messages = Read(R"([
+    {"id":"d","role":"developer","content":"be kind","name":"eve"},
+    {"id":"x","role":"activity","activityType":"plot","content":{}},
+    {"id":"a","role":"assistant"}])");
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].role, Role::kSystem);
+  EXPECT_EQ(messages[0].metadata_json, R"({"name":"eve"})");
+  EXPECT_TRUE(messages[1].content.empty());
+  EXPECT_EQ(Shown(messages).size(), 1u) << "an answer without text and calls is no message";
+}
+
+TEST(AgUiMessages, PartsOfClientsBefore10) {
+  const std::vector<Message> messages = Read(R"([{"id":"u","role":"user","content":[
+    {"type":"binary","mimeType":"image/png","data":"aGk="},
+    {"type":"binary","mimeType":"application/pdf","url":"https://example.com/a.pdf"},
+    {"type":"binary","mimeType":"video/mp4","id":"f1"}]}])");
+  ASSERT_EQ(messages[0].content.size(), 3u);
+  EXPECT_EQ(std::get<MediaBlock>(messages[0].content[0]).type, MediaBlock::Type::kImage);
+  EXPECT_EQ(std::get<MediaBlock>(messages[0].content[1]).type, MediaBlock::Type::kDocument);
+  EXPECT_EQ(std::get<MediaBlock>(messages[0].content[2]).media.file_id, "f1");
+}
+
+TEST(AgUiMessages, ProblemsNameTheField) {
+  EXPECT_EQ(ProblemIn(R"([{"id":"u","role":"user"}])"), "body.messages.0.content");
+  EXPECT_EQ(ProblemIn(R"([{"id":"u","role":"user","content":5}])"), "body.messages.0.content");
+  EXPECT_EQ(ProblemIn(R"([{"id":"u","role":"user","content":[{"type":"x"}]}])"),
+            "body.messages.0.content.0.type");
+  EXPECT_EQ(ProblemIn(R"([{"id":"u","role":"user","content":[{"type":"image","source":{
+      "type":"data"}}]}])"),
+            "body.messages.0.content.0.source.value");
+  EXPECT_EQ(ProblemIn(R"([{"id":"s","role":"system","content":[{"type":"image","source":{}}]}])"),
+            "body.messages.0.content.0.type");
+  EXPECT_EQ(ProblemIn(R"([{"id":"a","role":"assistant","content":["x"]}])"),
+            "body.messages.0.content");
+  EXPECT_EQ(ProblemIn(R"([{"id":"a","role":"assistant","toolCalls":[
+      {"id":"c","function":{"name":"f","arguments":"[]"}}]}])"),
+            "body.messages.0.toolCalls.0.function.arguments");
+  EXPECT_EQ(ProblemIn(R"([{"id":"r","role":"tool","content":"x"}])"), "body.messages.0.toolCallId");
+}
+
+TEST(AgUiMessages, OnlyTheEndOfAKnownConversationIsNew) {
+  const json messages = json::parse(R"([
+    {"id":"u1","role":"user"},{"id":"a1","role":"assistant"},{"id":"u2","role":"user"},
+    {"id":"u3","role":"user"}])");
+  EXPECT_EQ(FirstNew(messages, {}), 2u);
+  EXPECT_EQ(FirstNew(messages, {{"u2", 1, ""}}), 3u);
+  EXPECT_EQ(FirstNew(messages, {{"u3", 1, ""}}), 4u);
+  EXPECT_EQ(FirstNew(json::array(), {{"u3", 1, ""}}), 0u);
+  const json results = json::parse(R"([{"id":"r","role":"tool"},{"id":"r-2","role":"tool"},
+      {"id":"u","role":"user"}])");
+  EXPECT_EQ(FirstNew(results, {{"r", 1, ""}}), 2u) << "a message of ours may have several results";
+}
+
+TEST(MessageList, ShowsACallOnceAndTheResultsOfAMessageEach) {
+  Message handed_out = Message::Assistant("");
+  handed_out.id = "a2";
+  handed_out.content = {ToolCallBlock{.id = "c1", .name = "f", .remote = true}};
+  Message asked = handed_out;
+  asked.id = "a1";
+  Message results;
+  results.id = "r";
+  results.role = Role::kTool;
+  results.content = {ToolResultBlock{"c1", R"({"x":1})"}, ToolResultBlock{"c2", R"("text")"}};
+  const json shown = Shown({asked, handed_out, results});
+  ASSERT_EQ(shown.size(), 3u) << shown;
+  EXPECT_EQ(shown[1].at("id"), "r");
+  EXPECT_EQ(shown[1].at("content"), R"({"x":1})");
+  EXPECT_EQ(shown[2].at("id"), "r-2");
+  EXPECT_EQ(shown[2].at("content"), "text");
+}
+
+TEST(MessageList, KeepsTheNewestMessages) {
+  MessageList list;
+  for (const char* id : {"1", "2", "3"}) {
+    Message message = Message::User("text");
+    message.id = id;
+    list.Append(message);
+  }
+  list.KeepLast(2 * list.bytes() / 3);
+  const json shown = json::parse(list.Json());
+  ASSERT_EQ(shown.size(), 2u);
+  EXPECT_EQ(shown[0].at("id"), "2");
+}
+
+}  // namespace
+}  // namespace agent_graph::agui
