@@ -75,14 +75,17 @@ def report(what, ours, theirs, against, least):
           f"ratio {ours.rate / theirs.rate:5.2f} (wanted ≥ {least})", flush=True)
 
 
-def first_byte_times(port, path, body, count):
+def first_byte_times(port, path, body, count, mark=b""):
+    """The times to the first byte of an answer, or to the first `mark` in it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     times = []
     for _ in range(count):
         start = time.perf_counter()
         connection.request("POST", path, body, {"Content-Type": "application/json"})
         reply = connection.getresponse()
-        reply.read(1)
+        seen = reply.read1()
+        while mark not in seen:
+            seen += reply.read1()
         times.append(time.perf_counter() - start)
         reply.read()
     return times
@@ -188,19 +191,21 @@ def against_native(nginx, what, route, body):
           f"p99 {added[1]:.2f} ms", flush=True)
 
 
-CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-    "name": "app", "arguments": {"message": "hello"}, "_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {}}}})
-CALL_HEADERS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "app",
-                "Accept": "application/json, text/event-stream"}
+RUN_INPUT = json.dumps({"threadId": "bench", "runId": "bench", "protocolVersion": "1.0", "state": {},
+                        "messages": [{"id": "m1", "role": "user", "content": "hello"}], "tools": [],
+                        "context": [], "forwardedProps": {}})
 
 
-def mcp(nginx):
+def agui(nginx):
     """The façade against the native route, which executes the same runs."""
-    ours, theirs = in_turns(lambda: wrk(nginx, "/durable/mcp", 64, CALL, CALL_HEADERS),
-                            lambda: wrk(nginx, "/durable/v1/graph/invoke", 64, BODY))
-    report("call of the agent as a tool, durable thread", ours, theirs, "native invoke", 0.9)
+    path, native = "/model/agui", "/model/v1/graph/stream"
+    ours, theirs = in_turns(lambda: wrk(nginx, path, 32, RUN_INPUT), lambda: wrk(nginx, native, 32, BODY))
+    report(f"run of AG-UI with {TOKENS} tokens", ours, theirs, "native stream", 0.9)
+    ours = first_byte_times(nginx.port, path, RUN_INPUT, 500, b"TEXT_MESSAGE_CONTENT")
+    theirs = first_byte_times(nginx.port, native, BODY, 500, b'"delta":true')
+    added = [1000 * (percentile(ours, share) - percentile(theirs, share)) for share in (0.5, 0.99)]
+    print(f"added time to first token of a run of AG-UI: p50 {added[0]:.2f} ms (wanted ≤ 0.1), "
+          f"p99 {added[1]:.2f} ms", flush=True)
 
 
 def long_thread(nginx):
@@ -259,7 +264,7 @@ def many_memories(nginx):
     at_scale(nginx, "memories", "100000", "256")
 
 
-PARTS = [ping, invoke, durable, stream, first_token, openai, mcp, long_thread, memory, retrieval, many_threads,
+PARTS = [ping, invoke, durable, stream, first_token, openai, agui, long_thread, memory, retrieval, many_threads,
          many_memories]
 
 
