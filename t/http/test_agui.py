@@ -199,6 +199,13 @@ def test_the_agents_own_tools_have_results(with_tools):
     assert snapshot["messages"][1:] == shown, "a reader gets what the stream has shown"
 
 
+def test_context_and_properties_reach_the_graph(with_tools):
+    service = with_tools()
+    context = [{"description": "The page", "value": "Invoices of May"}]
+    assert text(_post(service, "plain", context=context, forwardedProps={"theme": "dark"})) == "fine words"
+    assert "Invoices of May" in json.dumps(_told(service)), "the model is told"
+
+
 # Limits and older clients
 
 

@@ -14,6 +14,7 @@
 #include "facades/agui/agui_messages.h"
 #include "facades/agui/agui_shapes.h"
 #include "facades/run/facade_run.h"
+#include "models/call_options.h"
 #include "run/context/agent_state.h"
 #include "run/nodes/remote_tools.h"
 
@@ -94,6 +95,25 @@ std::shared_ptr<const json> ReadState(const json& body, Problems& problems) {
   return fields.empty() ? nullptr : std::make_shared<const json>(std::move(fields));
 }
 
+// The facts that the application reports, as instructions for the agent's models; null: none.
+std::shared_ptr<const models::CallOptions> OptionsOf(const HandlerContext& context,
+                                                     Problems& problems) {
+  const json* list = FindMember(context.body(), "context");
+  if (list == nullptr || list->empty()) return nullptr;
+  std::string text = "Facts that the application reports:";
+  for (const json& fact : *list) {
+    text += "\n- " + TextMember(fact, "description") + ": " + TextMember(fact, "value");
+  }
+  const size_t bytes_max = context.api().settings->limits.message_bytes_max;
+  if (text.size() > bytes_max) {
+    problems.Add({"body", "context"}, "must have at most " + std::to_string(bytes_max) + " bytes",
+                 ProblemType::kTooLong);
+  }
+  models::CallOptions options;
+  options.instructions = std::move(text);
+  return std::make_shared<const models::CallOptions>(std::move(options));
+}
+
 // What the graph sees as `config`.
 std::shared_ptr<const json> ConfigOf(const HandlerContext& context, const json* config) {
   json seen = *api::GraphConfig(config, context.caller());
@@ -150,6 +170,7 @@ AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
   }
   const json* config = ReadConfig(context, problems);
   run.config = ConfigOf(context, config);
+  run.call_options = OptionsOf(context, problems);
   if (config != nullptr) {
     if (FindMember(*config, std::string(api::kOnBusy.name)) != nullptr) {
       run.on_busy = static_cast<run::BusyPolicy>(api::ChoiceOf(*config, api::kOnBusy));
