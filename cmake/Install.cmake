@@ -82,7 +82,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/build/docs/ DESTINATION share/agent-graph/
         COMPONENT documents OPTIONAL PATTERN installed EXCLUDE)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/build/ui/ DESTINATION share/agent-graph/ui
         COMPONENT documents OPTIONAL)
-file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
+file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md ${CMAKE_SOURCE_DIR}/docs/*.png)
 install(FILES ${documents} DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR}/docs COMPONENT documents)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
               ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md ${CMAKE_SOURCE_DIR}/LICENSE

@@ -94,6 +94,7 @@ def test_off_leaves_the_handler_of_another_module(start_service, first, second):
          ["agent_graph_base_path", "/a/$arg_x", "variables"]),
         ({"location": "agent_graph_docs $document_root;"},
          ["agent_graph_docs", "$document_root", "variables"]),
+        ({"location": "agent_graph_ui $document_root;"}, ["agent_graph_ui", "$document_root", "variables"]),
         ({"http": "agent_graph_service other service.json state=/var/lib/$hostname;"},
          ["agent_graph_service", "state=/var/lib/$hostname", "variables"]),
         ({"server": "location /s { agent_graph_status format=xml; }"},

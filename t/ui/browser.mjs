@@ -27,7 +27,7 @@ const browser = await puppeteer.launch({
 let page;
 let context;
 let problems = [];
-const timeout = 100_000;
+const timeout = 120_000;
 
 // A page without anything of the pages before. What its scripts and its policy complain about is kept.
 async function open({url, width = 1280, height = 800, dark = false}) {

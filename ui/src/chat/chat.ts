@@ -1,7 +1,7 @@
 // One conversation with the agent. Chats outlive their page, so that a run goes on being read while the
 // user looks at another page.
 import {noteFirstToken} from "../api/first_tokens";
-import type {Chunk, Interrupt, Message} from "../api/messages";
+import {type Chunk, type Interrupt, type Message, textOf} from "../api/messages";
 import {ApiError} from "../api/request";
 import {
   type Budget,
@@ -221,4 +221,15 @@ export function chatOf(threadId: string, fresh: boolean): Chat {
 export function dropChat(threadId: string): void {
   chats.get(threadId)?.close();
   chats.delete(threadId);
+}
+
+const TITLE_LETTERS = 60;
+
+// The first words of a thread, if its chat has been opened.
+export function titleOf(threadId: string): string | null {
+  const first = chats
+    .get(threadId)
+    ?.conversation.get()
+    .entries.find(({message}) => message.role === "user");
+  return first ? textOf(first.message).slice(0, TITLE_LETTERS) : null;
 }

@@ -1,19 +1,20 @@
 import {useEffect} from "preact/hooks";
 import {listThreads, type Thread} from "../api/threads";
 import {moment} from "../base/format";
+import {shortId} from "../base/random";
 import {href} from "../base/route";
 import {useStore} from "../base/store";
 import {Button} from "../widgets/button";
 import {Panel, useLoad} from "../widgets/states";
-import {chatOf} from "./chat";
+import {chatOf, titleOf} from "./chat";
 
 interface Props {
   current: string;
   onNew: () => void;
 }
 
-function nameOf(thread: Thread): string {
-  return thread.thread_name || thread.thread_id;
+function nameOf({thread_id, thread_name}: Thread): string {
+  return thread_name || titleOf(thread_id) || shortId(thread_id);
 }
 
 export function ThreadList({current, onNew}: Props) {

@@ -2,6 +2,7 @@ import {useEffect} from "preact/hooks";
 import {type RunRecord, runsOf} from "../api/runs";
 import {listThreads} from "../api/threads";
 import {duration, moment} from "../base/format";
+import {shortId} from "../base/random";
 import {go, href} from "../base/route";
 import type {PageProps} from "../pages";
 import {Empty, Panel, useLoad} from "../widgets/states";
@@ -62,7 +63,7 @@ export function Page({ids}: PageProps) {
             <select value={threadId} onChange={(event) => go("runs", event.currentTarget.value)}>
               {[...new Set([threadId, ...known])].map((id) => (
                 <option key={id} value={id}>
-                  {id}
+                  {shortId(id)}
                 </option>
               ))}
             </select>

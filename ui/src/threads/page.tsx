@@ -1,6 +1,7 @@
 import {useEffect, useState} from "preact/hooks";
 import {listThreads, type Thread} from "../api/threads";
 import {moment} from "../base/format";
+import {shortId} from "../base/random";
 import {href} from "../base/route";
 import type {PageProps} from "../pages";
 import {Button} from "../widgets/button";
@@ -60,7 +61,7 @@ function Links({threads, current, searched}: LinksProps) {
             href={href("threads", thread.thread_id)}
             aria-current={thread.thread_id === current ? "true" : undefined}
           >
-            <span class="name">{thread.thread_name ?? thread.thread_id}</span>
+            <span class="name">{thread.thread_name ?? shortId(thread.thread_id)}</span>
             {metadataOf(thread) && <span class="detail">{metadataOf(thread)}</span>}
             <time>{moment(thread.updated_at)}</time>
           </a>

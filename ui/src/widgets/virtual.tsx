@@ -81,6 +81,16 @@ function useView(sticky: boolean, offsets: Float64Array) {
     const next = {top: element.scrollTop, height: element.clientHeight};
     setView((old) => (old.top === next.top && old.height === next.height ? old : next));
   });
+  // What follows the rows grows by itself.
+  const footer = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const grown = new ResizeObserver(() => {
+      const element = box.current;
+      if (element && atEnd.current) element.scrollTop = element.scrollHeight;
+    });
+    if (footer.current) grown.observe(footer.current);
+    return () => grown.disconnect();
+  }, []);
   const onScroll = () => {
     const element = box.current;
     if (!element) return;
@@ -97,13 +107,13 @@ function useView(sticky: boolean, offsets: Float64Array) {
     element.scrollTop = atEnd.current ? element.scrollHeight : 0;
     lastTop.current = element.scrollTop;
   };
-  return {box, view, onScroll, onKeyDown};
+  return {box, footer, view, onScroll, onKeyDown};
 }
 
 export function VirtualList<T>(props: Props<T>) {
   const {items, keyOf, render, label, role = "list", sticky = false} = props;
   const {offsets, observer} = useOffsets(props);
-  const {box, view, onScroll, onKeyDown} = useView(sticky, offsets);
+  const {box, footer, view, onScroll, onKeyDown} = useView(sticky, offsets);
   const first = indexAt(offsets, Math.max(0, view.top - OVERSCAN_PX));
   const last = Math.min(items.length, indexAt(offsets, view.top + view.height + OVERSCAN_PX) + 1);
   const isList = role === "list";
@@ -130,7 +140,7 @@ export function VirtualList<T>(props: Props<T>) {
           ))}
         </div>
       </div>
-      {props.footer}
+      <div ref={footer}>{props.footer}</div>
     </div>
   );
 }
