@@ -121,7 +121,7 @@ def test_every_example_works(service, openapi):
         if path == "/agui":
             shown = [event["type"] for event in agui.parse(_example(operation, "answer"))]
             found = [event["type"] for event in agui.events(reply) if not event["type"].startswith("STEP")]
-            assert found == shown
+            assert list(dict.fromkeys(found)) == shown  # the answer comes in pieces
             continue
         openapi.check_answer(method, path, reply)
         example = _example(operation, "answer")
