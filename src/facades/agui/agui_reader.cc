@@ -157,7 +157,8 @@ Status AgUiReader::OnReasoning(const facades::MessageHead& head, std::string_vie
 
 Status AgUiReader::OnToolCall(const facades::MessageHead& head, const ToolCallBlock& call,
                               const api::EventPlace&) {
-  events_.Call(head.id, call);
+  // A call of the client's tools was sent when the model made it.
+  if (!call.remote) events_.Call(head.id, call);
   return Status::Ok();
 }
 

@@ -163,14 +163,12 @@ Status ResponseReader::OnReasoning(const MessageHead& head, std::string_view tex
 
 Status ResponseReader::OnToolCall(const MessageHead& head, const ToolCallBlock& call,
                                   const EventPlace&) {
-  OpenMessage& message = MessageOf(head.id);
-  if (!call.remote) {
-    ShowTool(message, call.name + " " + call.arguments_json);
-    return Flush();
+  if (call.remote) {
+    Begin();
+    SendCall(head, call);
+  } else {
+    ShowTool(MessageOf(head.id), call.name + " " + call.arguments_json);
   }
-  if (!wants_encrypted_) CloseReasoning(message, kCompleted);
-  CloseText(message, kCompleted);
-  SendCall(head, call);
   return Flush();
 }
 

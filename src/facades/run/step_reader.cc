@@ -36,6 +36,12 @@ Status StepReader::OnMessage(const api::MessageEvent& event, const api::EventPla
     AG_RETURN_IF_ERROR(FinishAnswer(event, message, place));
   }
   const MessageHead head{message.id, std::string(event.node), event.step};
+  // The tool node hands calls to the client in messages of their own.
+  for (const ToolCallBlock* call : message.ToolCalls()) {
+    if (message.role == Role::kAssistant) break;
+    open_calls_.push_back(*call);
+    AG_RETURN_IF_ERROR(OnToolCall(head, *call, place));
+  }
   for (const ToolResultBlock* result : message.ToolResults()) {
     std::erase_if(open_calls_,
                   [&](const ToolCallBlock& call) { return call.id == result->call_id; });
@@ -58,7 +64,6 @@ Status StepReader::FinishAnswer(const api::MessageEvent& event, const Message& m
   const std::string_view text = RestOf(all_text, partial.text);
   if (!text.empty()) AG_RETURN_IF_ERROR(OnText(partial.head, text, place));
   for (const ToolCallBlock* call : message.ToolCalls()) {
-    if (call->remote) open_calls_.push_back(*call);
     AG_RETURN_IF_ERROR(OnToolCall(partial.head, *call, place));
   }
   if (message.usage) AddUsage(*message.usage, usage_);

@@ -40,7 +40,8 @@ class StepReader : public api::RunReader {
                         const api::EventPlace& place) = 0;
   virtual Status OnReasoning(const MessageHead& head, std::string_view text,
                              const api::EventPlace& place) = 0;
-  // ToolCallBlock::remote: the client executes it.
+  // A call that the client executes comes twice: in the answer of the model, and then, with
+  // ToolCallBlock::remote, in the message that hands it to the client, which is `head`.
   virtual Status OnToolCall(const MessageHead& head, const ToolCallBlock& call,
                             const api::EventPlace& place) = 0;
   virtual Status OnMessageFinished(const MessageHead& head, const Message& message,

@@ -39,7 +39,7 @@ TEST(LoadTest, BothSamplesAreTheSameGraph) {
     }
     EXPECT_EQ(*(*graph)->Next(START, State()), "MAIN");
     EXPECT_EQ(*(*graph)->Next("MAIN", State()), END);
-    for (const auto& [tool, next] : {std::pair("calculator", "TOOLS"), {"remember", "ASK"}}) {
+    for (const auto& [tool, next] : {std::pair("calculator", "TOOL"), {"remember", "ASK"}}) {
       Message calling;
       calling.role = Role::kAssistant;
       calling.content = {ToolCallBlock{.id = "c", .name = tool}};
@@ -47,7 +47,7 @@ TEST(LoadTest, BothSamplesAreTheSameGraph) {
       state.mutable_messages() = {calling};
       EXPECT_EQ(*(*graph)->Next("MAIN", state), next);
     }
-    for (const auto& [answer, next] : {std::pair("yes", "TOOLS"), {"no", "DENIED"}}) {
+    for (const auto& [answer, next] : {std::pair("yes", "TOOL"), {"no", "DENIED"}}) {
       State state;
       state.mutable_messages() = {Message::User(answer)};
       EXPECT_EQ(*(*graph)->Next("DECIDE", state), next);

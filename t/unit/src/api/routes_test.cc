@@ -223,7 +223,8 @@ TEST(Routes, ArePublicOnlyIfListedHere) {
     if (route.access == Access::kPublic) open.push_back(route.pattern);
   }
   EXPECT_EQ(open, (std::vector<std::string_view>{"/ping", "/ready", "/v1/evals/runs",
-                                                 "/v1/evals/runs/{run_id}"}));
+                                                 "/v1/evals/runs/{run_id}",
+                                                 "/mcp/.well-known/oauth-protected-resource"}));
 }
 
 TEST(CheckRouteGuards, AcceptsTheTable) {

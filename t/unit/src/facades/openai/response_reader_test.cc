@@ -80,6 +80,7 @@ Message Answer(const std::string& id, const std::string& text) {
 
 Message Calling(const std::string& id) {
   Message message = Answer(id, "");
+  message.role = Role::kTool;
   message.content.clear();
   message.content.emplace_back(ToolCallBlock{
       .id = "c1", .name = "weather", .arguments_json = R"({"city":"Oslo"})", .remote = true});

@@ -103,15 +103,20 @@ TEST(StepReader, ACallOfTheClientIsOpenUntilItHasAResult) {
   Message calls = Answer("m1", "");
   calls.content.clear();
   calls.content.emplace_back(ToolCallBlock{.id = "c1", .name = "own", .arguments_json = "{}"});
-  calls.content.emplace_back(
-      ToolCallBlock{.id = "c2", .name = "remote", .arguments_json = "{}", .remote = true});
+  calls.content.emplace_back(ToolCallBlock{.id = "c2", .name = "remote", .arguments_json = "{}"});
   steps.Whole(calls);
+  EXPECT_TRUE(steps.open_calls().empty());
+  Message handed_out = Answer("m2", "");
+  handed_out.role = Role::kTool;
+  handed_out.content = {
+      ToolCallBlock{.id = "c2", .name = "remote", .arguments_json = "{}", .remote = true}};
+  steps.Whole(handed_out);
   ASSERT_EQ(steps.open_calls().size(), 1u);
   EXPECT_EQ(steps.open_calls()[0].id, "c2");
   steps.Whole(Message::ToolResult("c2", "1"));
   EXPECT_TRUE(steps.open_calls().empty());
-  EXPECT_EQ(steps.lines,
-            (Lines{"start m1 MAIN", "call m1 own", "call m1 remote", "end m1 ", "result c2 1"}));
+  EXPECT_EQ(steps.lines, (Lines{"start m1 MAIN", "call m1 own", "call m1 remote", "end m1 ",
+                                "call m2 remote", "result c2 1"}));
 }
 
 TEST(StepReader, ALaterAttemptMakesThePiecesVoid) {
