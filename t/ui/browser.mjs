@@ -79,7 +79,9 @@ const commands = {
   // Waits until an expression is true in the page.
   wait: ({script}) => page.waitForFunction(script, {polling: 50}).then(() => null),
   click: ({selector}) => page.locator(selector).click(),
-  focus: ({selector}) => page.waitForSelector(selector).then((element) => element.focus()),
+  // Not the driver's own focus(), which refuses elements of SVG.
+  focus: ({selector}) =>
+    page.waitForSelector(selector).then((element) => element.evaluate((one) => one.focus())),
   type: ({text}) => page.keyboard.type(text),
   press: ({keys}) =>
     keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve()),

@@ -58,9 +58,9 @@ def test_the_graph_shows_its_nodes_and_tools(start_studio, browser):
     browser.open(start_studio(_DIALOG), "graph")
     browser.wait_for(".node")
     assert set(browser.evaluate("[...document.querySelectorAll('.node')].map((node) => node.textContent)")) == {
-        "START", "MAIN", "TOOLS", "ASK", "DECIDE", "DENIED", "END",
+        "START", "MAIN", "TOOL", "ASK", "DECIDE", "DENIED", "END",
     }  # fmt: skip
-    browser.focus("[aria-label=TOOLS]")
+    browser.focus("[aria-label=TOOL]")
     browser.press("Enter")
     browser.wait_for_text("calculator", ".side")
     assert "Comes from\nMAIN, DECIDE" in browser.text(".side")

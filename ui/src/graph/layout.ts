@@ -29,7 +29,7 @@ export interface Layout {
 const HEIGHT = 40;
 const MARGIN = 16;
 const LETTER = 8.4;
-const ENDS: Record<string, string> = {__start__: "START", __end__: "END"};
+export const END_NAMES: Record<string, string> = {__start__: "START", __end__: "END"};
 
 // A smooth line through the points that the layout has chosen.
 function curve(points: {x: number; y: number}[]): string {
@@ -57,14 +57,14 @@ export function layOut(graph: Graph, sideways: boolean): Layout {
   });
   drawing.setDefaultEdgeLabel(() => ({}));
   for (const {id, name} of graph.nodes) {
-    const text = ENDS[id] ?? name;
+    const text = END_NAMES[id] ?? name;
     drawing.setNode(id, {width: Math.max(72, text.length * LETTER + 40), height: HEIGHT});
   }
   for (const {id, source, target} of graph.edges) drawing.setEdge(source, target, {}, id);
   dagre.layout(drawing);
   const nodes = graph.nodes.map(({id, name}) => {
     const {x = 0, y = 0, width = 0, height = 0} = drawing.node(id);
-    return {id, name: ENDS[id] ?? name, x, y, width, height, isEnd: id in ENDS};
+    return {id, name: END_NAMES[id] ?? name, x, y, width, height, isEnd: id in END_NAMES};
   });
   const edges = graph.edges.map(({id, source, target}) => ({
     id,

@@ -1,5 +1,6 @@
 import type {Graph, ToolNode} from "../api/graph";
 import {JsonView} from "../widgets/json";
+import {END_NAMES} from "./layout";
 
 interface Props {
   graph: Graph;
@@ -12,11 +13,12 @@ const ENDS: Record<string, string> = {
   __end__: "A run ends here.",
 };
 
+function nameOf(graph: Graph, id: string): string {
+  return END_NAMES[id] ?? graph.nodes.find((node) => node.id === id)?.name ?? id;
+}
+
 function names(graph: Graph, ids: string[]): string {
-  return (
-    ids.map((id) => graph.nodes.find((node) => node.id === id)?.name.replaceAll("_", "") ?? id).join(", ") ||
-    "none"
-  );
+  return ids.map((id) => nameOf(graph, id)).join(", ") || "none";
 }
 
 function pauses({info}: Graph, id: string): string {
@@ -30,7 +32,7 @@ export function NodeDetails({graph, id, toolNodes}: Props) {
   const pause = pauses(graph, id);
   return (
     <div class="details">
-      <h2>{graph.nodes.find((node) => node.id === id)?.name.replaceAll("_", "")}</h2>
+      <h2>{nameOf(graph, id)}</h2>
       {ENDS[id] && <p>{ENDS[id]}</p>}
       <dl class="facts">
         <dt>Comes from</dt>

@@ -29,7 +29,7 @@ function Node({
       class={`node${isEnd ? " end" : ""}${lit ? " lit" : ""}`}
       transform={`translate(${x - width / 2} ${y - height / 2})`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-label={lit ? `${name}, running` : name}
       aria-pressed={selected === id}
       onClick={choose}
