@@ -5,6 +5,7 @@ import {createOpenAICompatible} from '@ai-sdk/openai-compatible';
 import {generateText, stepCountIs, streamText, tool} from 'ai';
 import {z} from 'zod';
 
+globalThis.AI_SDK_LOG_WARNINGS = false;  // they would be a part of the result
 const options = {maxRetries: 0};
 
 const scenarios = {

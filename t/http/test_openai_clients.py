@@ -69,12 +69,12 @@ def test_openai_python_responses(run):
                  "response_cancelled", "response_items", "response_conversation", "response_parsed",
                  "response_errors")
     found = run("openai_client.py", *scenarios)
-    assert found["response"] == ["fine words", "completed", True, True]
+    assert found["response"] == ["fine words", "completed", True, "fine words"]
     assert found["response_stream"] == ["fine words", "fine words", "response.created", "response.completed"]
     assert found["response_helper"] == ["fine words", "completed"]
     assert found["response_tools"] == ["function_call", "get_weather", {"city": "Oslo"}, "done"]
     assert found["response_background"] == [True, "fine words", True, "fine words"]
-    assert found["response_cancelled"] == [True, True, None, "not_found"]
+    assert found["response_cancelled"] == [True, True, None, "resource_not_found"]
     assert found["response_items"] == ["plain", "plain"]
     assert found["response_conversation"] == ["python-talk"] * 2
     assert found["response_parsed"] == ["Ada", "Ada"]
@@ -119,7 +119,7 @@ def test_openai_node_responses(run):
     assert found["response_helper"] == ["fine words", "fine words"]
     assert found["response_tools"] == ["function_call", {"city": "Oslo"}, "done"]
     assert found["response_background"] == [True, "fine words", True, "fine words"]
-    assert found["response_cancelled"] == [True, 404, "not_found"]
+    assert found["response_cancelled"] == [True, 404, "resource_not_found"]
     assert found["response_items"] == ["plain", "plain"]
 
 

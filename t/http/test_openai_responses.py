@@ -153,12 +153,13 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
     assert "".join(pieces) == call["arguments"]
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
     first_id = datas[-1]["response"]["id"]
-    # By the response, by references to stored items, or with everything again.
+    # By the response, by references to stored items, with everything again, or in a branch.
     for body in (
         ask([result], previous_response_id=first_id, tools=[_WEATHER]),
         ask([{"role": "user", "content": "weather"}, {"type": "item_reference", "id": call["id"]}, result],
             tools=[_WEATHER]),
         ask([{"role": "user", "content": "weather"}, call, result], tools=[_WEATHER], store=False),
+        ask([result], previous_response_id=first_id, tools=[_WEATHER]),
     ):
         response = completed(with_tools.post(PATH, body))
         assert output_text(response) == "done", body
@@ -285,7 +286,7 @@ def test_a_deleted_response_is_gone(service):
             service.get(f"{PATH}/{response_id}"), service.request("DELETE", f"{PATH}/{response_id}"),
             service.get(f"{PATH}/{response_id}/input_items"), service.post(f"{PATH}/{response_id}/cancel"),
         ):
-            assert reply.status == 404 and error(reply)["code"] == "not_found"
+            assert reply.status == 404 and error(reply)["code"] == "resource_not_found"
     assert completed(service.get(f"{PATH}/{second['id']}"))["id"] == second["id"]
 
 
@@ -396,6 +397,6 @@ def test_a_response_survives_a_restart(make_service):
 def test_without_a_checkpointer_nothing_is_stored(start_service):
     service = start_service(DEMO | {"checkpointer": "none"})
     response = completed(service.post(PATH, ask("hello")))
-    assert response["store"] is False and service.get(f"{PATH}/{response['id']}").status == 404
+    assert response["store"] is False and service.get(f"{PATH}/{response['id']}").status == 503
     refused = service.post(PATH, ask("hello", background=True))
     assert refused.status == 503 and refused.header("x-should-retry") == "false"

@@ -256,7 +256,8 @@ class InputReader {
                     api::ProblemType::kValue);
       return;
     }
-    if (found->role != Role::kAssistant) {
+    // A call may be in the message that handed it to the client.
+    if (found->role != Role::kAssistant && name->kind != ItemKind::kCall) {
       found->id.clear();
       messages_.push_back(*std::move(found));
       return;
@@ -267,7 +268,8 @@ class InputReader {
   void TakeParts(const ItemName& name, Message found) {
     Message& answer = Answer(name.kind == ItemKind::kMessage);
     for (ContentBlock& block : found.content) {
-      const auto* call = std::get_if<ToolCallBlock>(&block);
+      auto* call = std::get_if<ToolCallBlock>(&block);
+      if (call != nullptr) call->remote = false;  // the request has its result
       const bool is_named = call != nullptr ? name.kind == ItemKind::kCall && call->id == name.part
                                             : std::holds_alternative<ReasoningBlock>(block) ==
                                                   (name.kind == ItemKind::kReasoning);

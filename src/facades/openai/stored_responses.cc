@@ -71,7 +71,9 @@ Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
     for (const state::StoredMessage& stored : found.messages) {
       if (stored.sequence > last.sequence) return messages;
       AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
-      messages.push_back(std::move(message));
+      // Calls that were handed to the client are in the answer of the model, too.
+      const bool hands_out = message.role != Role::kAssistant && !message.ToolCalls().empty();
+      if (!hands_out) messages.push_back(std::move(message));
     }
     page.cursor = found.next_cursor;
     if (page.cursor.empty()) return messages;
@@ -87,7 +89,10 @@ std::optional<api::ErrorInfo> FindResponse(HandlerContext& context, const Respon
                          name.run_id.size() <= api::kIdBytesMax && api::IsValidUtf8(name.run_id);
   if (!may_exist) return NoSuchResponse();
   if (auto error = context.CheckThread(context.route(), name.thread_id)) {
-    return error->error == api::ApiError::kNotFound ? NoSuchResponse() : *error;
+    // The caller may use responses, as the guard has checked before: just not those of this thread.
+    const bool is_foreign = error->error == api::ApiError::kNotFound ||
+                            error->error == api::ApiError::kPermissionDenied;
+    return is_foreign ? NoSuchResponse() : *error;
   }
   const state::Scope& scope = context.caller().scope;
   Result<state::RunRecord> found = context.state().GetRun({scope, name.thread_id, name.run_id});

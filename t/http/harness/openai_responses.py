@@ -7,8 +7,8 @@ PATH = "/openai/v1/responses"
 _ENDS = {"response.completed", "response.incomplete", "response.failed"}
 
 
-def ask(text, **fields):
-    return {"model": "support", "input": text} | fields
+def ask(asked, **fields):
+    return {"model": "support", "input": asked} | fields
 
 
 def response_id(thread_id, run_id):
