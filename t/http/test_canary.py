@@ -51,7 +51,8 @@ class Crowd:
             for method, path, operation in self.openapi.operations()
             if "x-permission" in operation
         ]
-        self.known = {name: ["unknown"] for name in (*_IDS, "model")} | {"thread_id": list(_THREADS)}
+        unknown = {name: ["unknown"] for name in (*_IDS, "model", "response_id")}
+        self.known = unknown | {"thread_id": list(_THREADS)}
         self.statuses = {}
         self.turns = 0  # in live sessions
 
@@ -110,8 +111,11 @@ class Crowd:
         users know."""
         if isinstance(value, dict):
             marked = {name: self._marked(member, user, name) for name, member in value.items()}
-            if "thread_id" in marked:
-                marked["thread_id"] = self.random.choice(_THREADS)
+            for name in ("thread_id", "threadId"):
+                if name in marked:
+                    marked[name] = self.random.choice(_THREADS)
+            if "previous_response_id" in marked:
+                marked["previous_response_id"] = self.random.choice(self.known["response_id"])
             if key in ("metadata", "state", "initial_state"):
                 marked["note"] = self._canary(user)
             if key == "metadata":  # here a client of another protocol names a thread
@@ -131,7 +135,12 @@ class Crowd:
         assert not others, f"{user} sees what {others} wrote: {request}\n{text}"
         for name in _IDS:
             for found in re.findall(rf'"{name}": ?"([^"]+)"', text):
-                self.known[name] = (self.known[name] + [found])[-30:]
+                self._learn(name, found)
+        for found in re.findall(r'"id": ?"(resp_[^"]+)"', text):
+            self._learn("response_id", found)
+
+    def _learn(self, name, value):
+        self.known[name] = (self.known[name] + [value])[-30:]
 
 
 def _crowd(start_service, graph, authorization, seed):
