@@ -3,7 +3,7 @@
 #include "prove/simulation/trace.h"
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -118,11 +118,17 @@ std::vector<std::string> Server::Write(bool may_crash) {
   return changed;
 }
 
-// Also of a client that has another connection by now: that may be read first.
+// The requests of a connection may be read when a later connection of the client was read. Their
+// Hellos come in the order in which the client connected, as the server accepts connections.
 std::vector<WirePtr> Server::ReadyWires() const {
   std::vector<WirePtr> ready;
-  std::ranges::copy_if(wires_, std::back_inserter(ready),
-                       [](const WirePtr& wire) { return !wire->up.empty(); });
+  std::set<std::string> say_hello;
+  for (const WirePtr& wire : wires_) {
+    if (wire->up.empty()) continue;
+    const bool is_hello = wire->up.front().kind == Frame::Kind::kHello;
+    if (is_hello && !say_hello.insert(wire->client).second) continue;
+    ready.push_back(wire);
+  }
   return ready;
 }
 
