@@ -89,6 +89,7 @@ test: build
 	cmake/install-docs-viewers.sh
 	cmake/build-ui.sh
 	cmake/install-npm-programs.sh t/ui build/ui-tests
+	cmake/install-npm-programs.sh t/conformance build/conformance
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 	$(PYTEST) t/http t/faults t/ui
 	@echo 'make test: all unit and http tests passed'
