@@ -1,6 +1,12 @@
 #include "run/host/direct_sink.h"
 
 namespace agent_graph::run {
+namespace {
+
+// Most runs of clients are never followed, and thousands of them may wait for slow clients.
+constexpr size_t kUnfollowedBytesMax = 64 * 1024;
+
+}  // namespace
 
 DirectSink::~DirectSink() {
   if (live_ != nullptr) runs_.Remove(thread_id_, run_id_, *live_);
@@ -11,7 +17,7 @@ Status DirectSink::OnStart(const RunStart& start) {
   if (start.thread_number != 0) {
     thread_id_ = start.thread_id;
     run_id_ = start.run_id;
-    live_ = std::make_shared<LiveRun>();
+    live_ = std::make_shared<LiveRun>(kUnfollowedBytesMax);
     live_->Begin(start);
     collects_ = client_.wants_deltas();
     runs_.Add(thread_id_, run_id_, live_);

@@ -63,7 +63,8 @@ void LiveRun::AddPiece(const RunDelta& delta) {
     is_full_ = false;
   }
   const size_t bytes = partial_->reasoning.size() + partial_->text.size();
-  is_full_ = is_full_ || bytes + delta.reasoning.size() + delta.text.size() > kPartialBytesMax;
+  const size_t bytes_max = is_followed() ? kPartialBytesMax : unfollowed_bytes_max_;
+  is_full_ = is_full_ || bytes + delta.reasoning.size() + delta.text.size() > bytes_max;
   if (is_full_) return;
   partial_->reasoning.append(delta.reasoning);
   partial_->text.append(delta.text);

@@ -25,6 +25,10 @@ inline constexpr size_t kPartialBytesMax = 64 * 1024 * 1024;
 // log when they are late.
 class LiveRun {
  public:
+  // `unfollowed_bytes_max`: the same limit while the run is not followed.
+  explicit LiveRun(size_t unfollowed_bytes_max = kPartialBytesMax)
+      : unfollowed_bytes_max_(unfollowed_bytes_max) {}
+
   // A message that is not in the log yet.
   struct Partial {
     std::string message_id;
@@ -71,6 +75,7 @@ class LiveRun {
  private:
   void Changed() AG_REQUIRES(mutex_);
 
+  const size_t unfollowed_bytes_max_;
   std::atomic<bool> followed_{false};
   mutable Mutex mutex_;
   uint64_t version_ AG_GUARDED_BY(mutex_) = 1;

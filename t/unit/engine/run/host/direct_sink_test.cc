@@ -63,6 +63,20 @@ TEST_F(DirectSinkTest, ClientAndFollowersGetEachPiece) {
   EXPECT_EQ(Shown(), "no run");
 }
 
+TEST_F(DirectSinkTest, OfALongMessageThatIsNotFollowedOnlyTheBeginningIsKept) {
+  DirectSink sink(sink_, runs_);
+  ASSERT_TRUE(sink.OnStart(StartOf("t")).ok());
+  const std::string piece(40'000, 'x');
+  ASSERT_TRUE(sink.OnDelta(Piece(piece)).ok());
+  ASSERT_TRUE(sink.OnDelta(Piece(piece)).ok());
+  EXPECT_EQ(Shown(), piece);
+  sink.OnStored(11);
+  // Now that it is followed, the next one is kept whole.
+  ASSERT_TRUE(sink.OnDelta(Piece(piece)).ok());
+  ASSERT_TRUE(sink.OnDelta(Piece(piece)).ok());
+  EXPECT_EQ(Shown(), piece + piece);
+}
+
 // A node that has shown pieces is not retried, so pieces are made for followers only.
 TEST_F(DirectSinkTest, AClientWithoutPiecesGetsNone) {
   sink_.deltas = false;
