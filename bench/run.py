@@ -191,6 +191,29 @@ def against_native(nginx, what, route, body):
           f"p99 {added[1]:.2f} ms", flush=True)
 
 
+def openai(nginx):
+    against_native(nginx, "chat completion", "chat/completions", CHAT)
+
+
+def responses(nginx):
+    against_native(nginx, "response", "responses", RESPONSE)
+
+
+CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "app", "arguments": {"message": "hello"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}}}})
+CALL_HEADERS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "app",
+                "Accept": "application/json, text/event-stream"}
+
+
+def mcp(nginx):
+    """The façade against the native route, which executes the same runs."""
+    ours, theirs = in_turns(lambda: wrk(nginx, "/durable/mcp", 64, CALL, CALL_HEADERS),
+                            lambda: wrk(nginx, "/durable/v1/graph/invoke", 64, BODY))
+    report("call of the agent as a tool, durable thread", ours, theirs, "native invoke", 0.9)
+
+
 RUN_INPUT = json.dumps({"threadId": "bench", "runId": "bench", "protocolVersion": "1.0", "state": {},
                         "messages": [{"id": "m1", "role": "user", "content": "hello"}], "tools": [],
                         "context": [], "forwardedProps": {}})
@@ -206,6 +229,14 @@ def agui(nginx):
     added = [1000 * (percentile(ours, share) - percentile(theirs, share)) for share in (0.5, 0.99)]
     print(f"added time to first token of a run of AG-UI: p50 {added[0]:.2f} ms (wanted ≤ 0.1), "
           f"p99 {added[1]:.2f} ms", flush=True)
+
+
+def openai(nginx):
+    against_native(nginx, "chat completion", "chat/completions", CHAT)
+
+
+def responses(nginx):
+    against_native(nginx, "response", "responses", RESPONSE)
 
 
 def long_thread(nginx):
@@ -264,8 +295,8 @@ def many_memories(nginx):
     at_scale(nginx, "memories", "100000", "256")
 
 
-PARTS = [ping, invoke, durable, stream, first_token, openai, agui, long_thread, memory, retrieval, many_threads,
-         many_memories]
+PARTS = [ping, invoke, durable, stream, first_token, openai, responses, agui, mcp, long_thread, memory,
+         retrieval, many_threads, many_memories]
 
 
 def main():

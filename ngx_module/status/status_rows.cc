@@ -17,9 +17,9 @@ namespace agent_graph::nginx {
 namespace {
 
 // In the order of the enums.
-constexpr std::string_view kRouteNames[] = {"ping",  "ready",  "graph", "threads",
-                                            "store", "files",  "evals", "observability",
-                                            "docs",  "openai", "agui",  "other"};
+constexpr std::string_view kRouteNames[] = {"ping",  "ready", "graph",         "threads", "store",
+                                            "files", "evals", "observability", "docs",    "openai",
+                                            "agui",  "mcp",   "other"};
 constexpr std::string_view kOutcomeNames[] = {"ok",           "error",   "rejected", "cancelled",
                                               "client_abort", "timeout", "shutdown"};
 constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not_found",

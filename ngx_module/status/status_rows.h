@@ -24,6 +24,7 @@ enum class RouteClass : uint8_t {
   kDocs,
   kOpenAi,
   kAgUi,
+  kMcp,
   kOther,
   kCount
 };

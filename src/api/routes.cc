@@ -15,6 +15,7 @@
 #include "api/resources/store_routes.h"
 #include "api/resources/thread_routes.h"
 #include "facades/agui/agui_routes.h"
+#include "facades/mcp/mcp_routes.h"
 #include "facades/openai/openai_routes.h"
 
 namespace agent_graph::api {
@@ -32,7 +33,8 @@ constexpr auto Join(const std::array<Route, kSizes>&... lists) {
 constexpr auto kOwnRoutes = Join(kServiceRoutes, kGraphRoutes, kRunRoutes, kThreadRoutes,
                                  kStoreRoutes, kFileRoutes, kEvalRoutes);
 // A new façade adds its list here, and its row below.
-constexpr auto kRoutes = Join(kOwnRoutes, openai::kOpenAiRoutes, agui::kAgUiRoutes);
+constexpr auto kRoutes =
+    Join(kOwnRoutes, openai::kOpenAiRoutes, agui::kAgUiRoutes, mcp::kMcpRoutes);
 
 constexpr std::array kFacades = {
     FacadeTable{
@@ -56,6 +58,17 @@ constexpr std::array kFacades = {
         .render_error = agui::RenderError,
         .schemas = agui::kSchemas,
         .error_schema = "AgUiError",
+    },
+    FacadeTable{
+        .facade = Facade::kMcp,
+        .name = "mcp",
+        .path = mcp::kPath,
+        .routes = mcp::kMcpRoutes,
+        .settings = [](const settings::FacadesSettings& facades)
+            -> const settings::FacadeSettings& { return facades.mcp.facade; },
+        .render_error = mcp::RenderError,
+        .schemas = mcp::kSchemas,
+        .error_schema = "McpError",
     },
 };
 

@@ -82,8 +82,8 @@ bool IsServedOnIpv6(int64_t port) {
   return connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-// nginx itself would say it five times, and try for seconds. Only for the address that `init` has
-// written: another one is the user's own.
+// Reports a port that is in use at once; nginx would retry for seconds and log the error five
+// times. Checks only the address that `init` has written, not one that the user has chosen.
 Status CheckPort(const fs::path& configuration, int64_t port) {
   std::ifstream in(configuration, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});

@@ -75,9 +75,51 @@ Status ReadAgUi(const Value& value, FacadesSettings& facades) {
   return ReadObject(value, kAgUiKeys, agui);
 }
 
+// `read` reads one element into `out`.
+Status ReadList(const Value& value, Status (*read)(const Value&, std::string&),
+                std::vector<std::string>& out) {
+  AG_ASSIGN_OR_RETURN(const std::vector<Value> elements, value.Elements());
+  for (const Value& element : elements) AG_RETURN_IF_ERROR(read(element, out.emplace_back()));
+  return Status::Ok();
+}
+
+Status ReadServers(const Value& value, McpSettings& mcp) {
+  const auto read = [](const Value& element, std::string& out) { return element.ReadBaseUrl(out); };
+  return ReadList(value, read, mcp.authorization_servers);
+}
+
+// They stand in a quoted part of a header.
+Status ReadScopes(const Value& value, McpSettings& mcp) {
+  const auto read = [](const Value& element, std::string& out) {
+    AG_RETURN_IF_ERROR(element.ReadString(out));
+    const bool usable = !out.empty() && std::ranges::all_of(out, [](char c) {
+      return c > ' ' && c < 127 && c != '"' && c != '\\';
+    });
+    return usable ? Status::Ok() : element.Error("must be the name of a scope");
+  };
+  return ReadList(value, read, mcp.scopes);
+}
+
+constexpr Key<McpSettings> kMcpKeys[] = {
+    {"path", [](const Value& v, McpSettings& m) { return ReadFacadePath(v, m.facade); }},
+    {"description", [](const Value& v, McpSettings& m) { return v.ReadString(m.description); }},
+    {"tools", [](const Value& v, McpSettings& m) { return v.ReadStrings(m.tools); }},
+    {"url", [](const Value& v, McpSettings& m) { return v.ReadBaseUrl(m.url); }},
+    {"authorization_servers", ReadServers},
+    {"scopes", ReadScopes},
+};
+
+Status ReadMcp(const Value& value, FacadesSettings& facades) {
+  McpSettings& mcp = facades.mcp;
+  if (value.node().is_boolean()) return value.ReadBoolean(mcp.facade.enabled);
+  mcp.facade.enabled = true;
+  return ReadObject(value, kMcpKeys, mcp);
+}
+
 constexpr Key<FacadesSettings> kFacadeKeys[] = {
     {"openai", ReadOpenAi},
     {"agui", ReadAgUi},
+    {"mcp", ReadMcp},
 };
 
 }  // namespace
@@ -90,6 +132,7 @@ void ApplyModeToFacades(Settings& settings) {
   const bool enabled = settings.mode == Mode::kDevelopment;
   settings.facades.openai.facade.enabled = enabled;
   settings.facades.agui.facade.enabled = enabled;
+  settings.facades.mcp.facade.enabled = enabled;
 }
 
 }  // namespace agent_graph::settings

@@ -197,10 +197,22 @@ struct AgUiSettings {
   bool continues = false;
 };
 
+// Clients of the Model Context Protocol, for which the agent is a server with tools.
+struct McpSettings {
+  FacadeSettings facade{.path = "/mcp"};
+  std::string description;         // of the agent's tool; empty: a sentence with the graph's name
+  std::vector<std::string> tools;  // tags of the graph's tools that clients may call; "*": of all
+  // The protected resource that clients learn, for "auth": "jwt".
+  std::string url;  // public address of the endpoint; empty: that of the request
+  std::vector<std::string> authorization_servers;
+  std::vector<std::string> scopes;
+};
+
 // All façades. The defaults are those of development; see ApplyModeToFacades.
 struct FacadesSettings {
   OpenAiSettings openai;
   AgUiSettings agui;
+  McpSettings mcp;
 };
 
 // Limits of requests, runs and workers. Sizes in bytes.

@@ -56,7 +56,16 @@ PERMISSIONS = {
     ("GET", "/openai/v1/models"): "graph:read",
     ("GET", "/openai/v1/models/{model}"): "graph:read",
     ("POST", "/openai/v1/chat/completions"): "graph:invoke",
+    ("POST", "/openai/v1/responses"): "graph:invoke",
+    ("GET", "/openai/v1/responses/{response_id}"): "checkpointer:read",
+    ("DELETE", "/openai/v1/responses/{response_id}"): "checkpointer:delete",
+    ("POST", "/openai/v1/responses/{response_id}/cancel"): "graph:stop",
+    ("GET", "/openai/v1/responses/{response_id}/input_items"): "checkpointer:read",
     ("POST", "/agui"): "graph:stream",
+    ("POST", "/mcp"): "graph:invoke",
+    ("GET", "/mcp"): "graph:invoke",
+    ("DELETE", "/mcp"): "graph:invoke",
+    ("GET", "/mcp/.well-known/oauth-protected-resource"): None,
 }
 _ALL = sorted({scope for scope in PERMISSIONS.values() if scope})
 
@@ -135,7 +144,7 @@ def test_each_route_wants_a_token_unless_it_is_public(guarded):
             if permission is None:
                 assert reply.status in (200, 404), path
             else:
-                wanted = (401, "invalid_api_key") if path.startswith("/openai/") else (403, code)
-                if path == "/agui":
-                    wanted = (401, code)
+                wanted = (401 if path.startswith(("/agui", "/mcp")) else 403, code)
+                if path.startswith("/openai/"):
+                    wanted = (401, "invalid_api_key")
                 assert _refusal(path, reply)[:2] == wanted, path

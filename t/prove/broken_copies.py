@@ -95,6 +95,11 @@ BREAKS = [
         (_LEVELDB + "followers.cc",
          "  if (thread.version != version) return Outcome::kChanged;\n", "  (void)version;\n"),
     ], harness=False),
+    Break("attempts not told apart", [
+        ("engine/state/calls/executor.cc",
+         "           (run.lease_epoch == 0 || run.lease_epoch == lease_epoch);\n",
+         "           (run.lease_epoch == 0 || lease_epoch != 0);\n"),
+    ], harness=False),
     Break("requests of an earlier connection executed", [
         (_LEVELDB + "store.cc",
          "if (found == clients_.end() || found->second.connection != connection) return nullptr;",

@@ -9,7 +9,6 @@
 #include "run/context/execution_meta.h"
 #include "run/host/live_sink.h"
 #include "run/host/piece_log.h"
-#include "run/host/piece_publisher.h"
 #include "run/host/stored_request.h"
 #include "run/run_request.h"
 #include "runtime/runtime.h"
@@ -169,7 +168,6 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   if (options_.authorize) {
     Status allowed = options_.authorize(request, hosted->cancellation);
     if (allowed.code() == StatusCode::kPermissionDenied) return end(std::move(allowed), kForbidden);
-    // A damaged request would be as damaged in another worker.
     if (allowed.code() == StatusCode::kDataLoss) {
       return end(allowed, std::string(StatusCodeName(allowed.code())));
     }

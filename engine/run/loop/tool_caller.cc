@@ -25,7 +25,7 @@ Result<CalledTool> Runner::CallTool(const RunRequest& request, const std::string
   CalledTool called;
   called.inputs = std::move(inputs);
   AG_ASSIGN_OR_RETURN(const NodeResult result,
-                      RunToolNode(environment, node, state, 0, log, &called.inputs, nullptr));
+                      RunToolNode(environment, node, state, 0, log, {.inputs = &called.inputs}));
   if (!called.inputs.empty()) return called;
   for (const Message& answer : result.messages) {
     for (const ToolResultBlock* output : answer.ToolResults()) {

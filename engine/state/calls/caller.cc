@@ -141,7 +141,8 @@ Result<KeyRecord> Caller::FindKey(const FindKeyRequest& find) {
   return Ask<KeyRecord>(Operation::kFindKey, find);
 }
 
-Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id) {
+Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id,
+                           uint64_t lease_epoch) {
   const Status status =
       Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id, lease_epoch}).status();
   // After an error the executor may still hold the lease for us; it ends when we do not hold it.

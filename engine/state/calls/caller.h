@@ -34,7 +34,8 @@ class Caller : public Backend {
   Result<AcceptRunReply> AcceptRun(const AcceptRunRequest& accept) override;
   Result<KeyRecord> ClaimKey(const ClaimKeyRequest& claim) override;
   Result<KeyRecord> FindKey(const FindKeyRequest& find) override;
-  Status HandOverRun(const std::string& thread_id, const std::string& run_id) override;
+  Status HandOverRun(const std::string& thread_id, const std::string& run_id,
+                     uint64_t lease_epoch) override;
   Result<RunRecord> GetRun(const GetRunRequest& get) override;
   Result<RunPage> ListRuns(const ListRunsRequest& list) override;
   Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,

@@ -53,10 +53,11 @@ enum class Operation : uint8_t {
   kWatchRun = 44,
   kPublishPiece = 45,  // changes no row
   kGetRunTotals = 46,
-  kFindKey = 47,
+  kGetStateUpTo = 47,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,
+  kFindKey = 51,
   // Maintenance, for administrators.
   kVerify = 60,
   kBackup = 61,

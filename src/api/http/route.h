@@ -40,7 +40,7 @@ enum class Access : uint8_t {
   kDocumentation,
 };
 // The protocol that a route speaks. kNone: that of this API.
-enum class Facade : uint8_t { kNone, kOpenAi, kAgUi };
+enum class Facade : uint8_t { kNone, kOpenAi, kAgUi, kMcp };
 enum class Transport : uint8_t {
   kHttp,
   kSocket,      // a WebSocket of JSON messages

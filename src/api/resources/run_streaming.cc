@@ -62,8 +62,8 @@ bridge::HeaderList StreamHeaders(std::string_view content_type) {
   return headers;
 }
 
-RunFollower MakeFollower(HandlerContext& context, const RunName& run,
-                         FollowerOptions options, const runtime::Cancellation& cancellation) {
+RunFollower MakeFollower(HandlerContext& context, const RunName& run, FollowerOptions options,
+                         const runtime::Cancellation& cancellation) {
   LiveRuns runs;
   if (run::RunHost* host = context.api().host; host != nullptr) {
     runs.here = [host, run] { return host->local().Find(run.thread_id, run.run_id); };

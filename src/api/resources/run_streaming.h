@@ -37,8 +37,8 @@ void StreamRun(HandlerContext& context, const RunStreamRequest& stream,
                const FollowerLimit::Place& place);
 
 // Returns a follower of a run, as the caller sees it.
-RunFollower MakeFollower(HandlerContext& context, const RunName& run,
-                         FollowerOptions options, const runtime::Cancellation& cancellation);
+RunFollower MakeFollower(HandlerContext& context, const RunName& run, FollowerOptions options,
+                         const runtime::Cancellation& cancellation);
 // Returns the error for a place at which the run cannot be followed; nullopt: it can.
 std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::string& thread_id,
                                       RunFollower::Place place);

@@ -131,10 +131,11 @@ Status RunFollower::FollowNext() {
   if (options_.until_now) return ReadLog(std::chrono::milliseconds(0));
   const auto live = options_.pieces_of_log ? nullptr : FindLive();
   if (live != nullptr) return FollowLive(live);
-  if (runs_.leaves && runs_.leaves()) return Status(StatusCode::kCancelled, "the worker leaves");
-  // Only accepted runs have pieces that can be followed.
-  const bool has_pieces = record_.accepted && !state::HasEnded(record_.state);
-  if (!runs_.elsewhere || !has_pieces || options_.pieces_of_log) return ReadLog(UntilBeat());
+  if (runs_.leave_time && MonotonicClock::now() >= runs_.leave_time()) {
+    return Status(StatusCode::kCancelled, "the worker leaves");
+  }
+  const bool has_pieces = runs_.elsewhere && !state::HasEnded(record_.state);
+  if (!has_pieces || options_.pieces_of_log) return ReadLog(UntilLook());
   return FollowRemote();
 }
 

@@ -35,19 +35,20 @@ std::string_view NameOf(MediaBlock::Type type) {
 }
 
 void AppendMedia(std::string& out, const MediaBlock& block) {
-  using Kind = MediaReference::Kind;
   const MediaReference& media = block.media;
   out += "{\"type\":\"";
   out += NameOf(block.type);
   out += "\",\"source\":{\"type\":";
-  out += media.kind == Kind::kUrl ? "\"url\"" : media.kind == Kind::kData ? "\"data\"" : "\"file\"";
+  out += media.kind == MediaReference::Kind::kUrl    ? "\"url\""
+         : media.kind == MediaReference::Kind::kData ? "\"data\""
+                                                     : "\"file\"";
   AppendMember(out, "value",
-               media.kind == Kind::kUrl    ? media.url
-               : media.kind == Kind::kData ? media.data_base64
-                                           : media.file_id);
+               media.kind == MediaReference::Kind::kUrl    ? media.url
+               : media.kind == MediaReference::Kind::kData ? media.data_base64
+                                                           : media.file_id);
   if (!media.mime_type.empty()) {
     AppendMember(out, "mimeType", media.mime_type);
-  } else if (media.kind == Kind::kData) {
+  } else if (media.kind == MediaReference::Kind::kData) {
     AppendMember(out, "mimeType", kUnknownType);
   }
   out += "}}";

@@ -50,7 +50,7 @@ Result<json> AwaitAnswer(const AskingCall& call, const std::string& key) {
     AG_ASSIGN_OR_RETURN(const bool cancelled, IsCancelled(context, call.key));
     if (cancelled) return Status(StatusCode::kCancelled, "the client has cancelled the call");
     const run::RunHost* host = context.api().host;
-    if (host != nullptr && host->leaves()) {
+    if (host != nullptr && MonotonicClock::now() >= host->LeaveTime(0)) {
       return Status(StatusCode::kCancelled, "the worker leaves");
     }
     if (MonotonicClock::now() >= next_comment) {

@@ -1,5 +1,5 @@
-// Checks of the headers of a request: its origin, its type, and in the stateless era the members of
-// its body that headers repeat. Thread-safe.
+// What the headers of a request must say: where it comes from, and in the stateless era also what
+// its body says. Thread-safe.
 #pragma once
 
 #include <optional>

@@ -105,7 +105,7 @@ class FakeService : public Service {
   MOCK_METHOD(Result<AcceptRunReply>, AcceptRun, (const AcceptRunRequest&), (override));
   MOCK_METHOD(Result<KeyRecord>, ClaimKey, (const ClaimKeyRequest&), (override));
   MOCK_METHOD(Result<KeyRecord>, FindKey, (const FindKeyRequest&), (override));
-  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&), (override));
+  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&, uint64_t), (override));
   MOCK_METHOD(Result<RunRecord>, GetRun, (const GetRunRequest&), (override));
   MOCK_METHOD(Result<RunPage>, ListRuns, (const ListRunsRequest&), (override));
   MOCK_METHOD(Result<FollowRunReply>, FollowRun,

@@ -285,7 +285,7 @@ TEST_F(RunHostTest, ARequestThatDoesNotFitGoesToAnotherWorker) {
     ++waits;
     return Status(StatusCode::kDeadlineExceeded, "no room");
   };
-  EXPECT_CALL(state_, HandOverRun("t1", testing::_));
+  EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_));
   MakeHost();
   host_->Execute(Granted("t1"));
   Finish();

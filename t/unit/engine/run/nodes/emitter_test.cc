@@ -1,9 +1,6 @@
 // The emitter passes pieces to its sink, and reports the memory that a reply takes.
 #include "run/nodes/emitter.h"
 
-#include <atomic>
-#include <thread>
-
 #include "../run_fixture.h"
 
 namespace agent_graph::run {
@@ -45,46 +42,6 @@ TEST_F(EmitterTest, ReasoningIsAPieceToo) {
   EXPECT_FALSE(emitter_.has_shown_pieces());
   ASSERT_TRUE(emitter_.EmitPiece("m", std::string(10'000, 'x'), std::string(10'000, 'x')).ok());
   EXPECT_EQ(ReplyBytes(), std::vector<uint64_t>{20'007});
-}
-
-// Two threads of one function, of which the first waits for a slow client.
-TEST_F(EmitterTest, APieceIsRefusedWhileAnotherIsSent) {
-  UserEmission emission(emitter_);
-  Status inner;
-  sink_.on_event = [&](const RunEvent&) {
-    inner = emission.EmitPiece("m", "second", "");
-    return Status::Ok();
-  };
-  EXPECT_TRUE(emission.EmitPiece("m", "first", "").ok());
-  EXPECT_EQ(inner.code(), StatusCode::kCancelled);
-  EXPECT_EQ(sink_.events.size(), 1u);
-  sink_.on_event = {};
-  EXPECT_TRUE(emission.EmitPiece("m", "third", "").ok());
-  emission.Close();
-  EXPECT_EQ(emission.EmitPiece("m", "late", "").code(), StatusCode::kCancelled);
-  EXPECT_EQ(sink_.events.size(), 2u);
-}
-
-TEST_F(EmitterTest, ClosingWaitsForAPieceThatIsBeingSent) {
-  UserEmission emission(emitter_);
-  std::promise<void> entered;
-  std::promise<void> release;
-  std::atomic<bool> sent = false;
-  sink_.on_event = [&](const RunEvent&) {
-    entered.set_value();
-    release.get_future().wait();
-    sent = true;
-    return Status::Ok();
-  };
-  std::thread sender([&] { EXPECT_TRUE(emission.EmitPiece("m", "piece", "").ok()); });
-  entered.get_future().wait();
-  std::thread closer([&] {
-    emission.Close();
-    EXPECT_TRUE(sent);
-  });
-  release.set_value();
-  closer.join();
-  sender.join();
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "state/leveldb/run_read.h"
 #include "state/leveldb/store.h"
 #include "state/requests.h"
+#include "state/rules/lost_run.h"
 
 namespace agent_graph::state {
 namespace {

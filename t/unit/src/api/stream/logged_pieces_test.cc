@@ -1,4 +1,4 @@
-// RunFollower: pieces of messages that the run has logged, and reading until now.
+// RunFollower: pieces of messages that are in the log of the run.
 #include "run_follower_fixture.h"
 
 namespace agent_graph::api {

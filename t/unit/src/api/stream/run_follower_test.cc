@@ -63,6 +63,43 @@ TEST_F(RunFollowerTest, ALostRunEndsWithAnErrorAndDone) {
   EXPECT_TRUE(rest.received[0].IsDone());
 }
 
+TEST_F(RunFollowerTest, GoesAtItsTimeWhenTheWorkerLeaves) {
+  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
+  Deadline leave = DeadlineAfter(std::chrono::minutes(30));
+  leave_time_ = [&] { return leave; };
+  std::vector<std::chrono::milliseconds> waits;
+  ON_CALL(state_, FollowRun).WillByDefault([&](const auto& follow, const auto*) {
+    if (follow.wait_ms > 0) {
+      waits.emplace_back(follow.wait_ms);
+      leave = MonotonicClock::now();
+    }
+    return Read(follow);
+  });
+  Lines lines;
+  Follow(lines);
+  EXPECT_EQ(last_.code(), StatusCode::kCancelled);
+  EXPECT_FALSE(lines.cancellation.cancelled());
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_LE(waits[0], std::chrono::minutes(30)) << "the heartbeat would be later";
+}
+
+TEST_F(RunFollowerTest, ReadersOfARunOfTheLeavingWorkerStay) {
+  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
+  BeginLive();
+  Piece("m1", "Hello");
+  leave_time_ = [] { return MonotonicClock::now(); };
+  Lines lines;
+  lines.on_line = [&](const Received&) {
+    if (lines.received.size() > 1) return;
+    AddMessage("m1", "Hello");
+    End();
+    live_->SetStored(log_.back().index + 1);
+  };
+  Follow(lines);
+  EXPECT_TRUE(last_.ok()) << last_.ToString();
+  EXPECT_TRUE(lines.received.back().IsDone());
+}
+
 // A power cut took entries that a reader has; the next attempt used their indexes.
 TEST_F(RunFollowerTest, EntriesThatWereLostAreReplaced) {
   record_.attempt = 2;
@@ -140,43 +177,6 @@ TEST_F(RunFollowerTest, NodesAreShownFromPartialOn) {
             json::parse(R"({"status":"node_invoked","node":"MAIN","step":1})"));
   EXPECT_EQ(lines.received[2].chunk["state"], nullptr);
   EXPECT_TRUE(lines.received[3].chunk["state"].is_object());
-}
-
-TEST_F(RunFollowerTest, GoesAtItsTimeWhenTheWorkerLeaves) {
-  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
-  Deadline leave = DeadlineAfter(std::chrono::minutes(30));
-  leave_time_ = [&] { return leave; };
-  std::vector<std::chrono::milliseconds> waits;
-  ON_CALL(state_, FollowRun).WillByDefault([&](const auto& follow, const auto*) {
-    if (follow.wait_ms > 0) {
-      waits.emplace_back(follow.wait_ms);
-      leave = MonotonicClock::now();
-    }
-    return Read(follow);
-  });
-  Lines lines;
-  Follow(lines);
-  EXPECT_EQ(last_.code(), StatusCode::kCancelled);
-  EXPECT_FALSE(lines.cancellation.cancelled());
-  ASSERT_EQ(waits.size(), 1u);
-  EXPECT_LE(waits[0], std::chrono::minutes(30)) << "the heartbeat would be later";
-}
-
-TEST_F(RunFollowerTest, ReadersOfARunOfTheLeavingWorkerStay) {
-  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
-  BeginLive();
-  Piece("m1", "Hello");
-  leave_time_ = [] { return MonotonicClock::now(); };
-  Lines lines;
-  lines.on_line = [&](const Received&) {
-    if (lines.received.size() > 1) return;
-    AddMessage("m1", "Hello");
-    End();
-    live_->SetStored(log_.back().index + 1);
-  };
-  Follow(lines);
-  EXPECT_TRUE(last_.ok()) << last_.ToString();
-  EXPECT_TRUE(lines.received.back().IsDone());
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace {
 constexpr char kBackground[] = R"({"background":true,"tools":[]})";
 
 // A run as its readers get it.
-class Run {
+class OneRun {
  public:
-  explicit Run(ResponseReaderOptions options = {}) {
+  explicit OneRun(ResponseReaderOptions options = {}) {
     options.model = "m";
     options.send = [this](std::string_view events) {
       text += events;
@@ -23,7 +23,7 @@ class Run {
     reader.emplace(std::move(options));
   }
 
-  Run& Start(const char* note = R"({"background":false})") {
+  OneRun& Start(const char* note = R"({"background":false})") {
     run::RunStart start;
     start.thread_id = "t";
     start.run_id = "r";
@@ -34,7 +34,8 @@ class Run {
     EXPECT_TRUE(reader->OnNote(note, {"", 1}).ok());
     return *this;
   }
-  Run& Delta(const std::string& id, const std::string& piece, const std::string& reasoning = "") {
+  OneRun& Delta(const std::string& id, const std::string& piece,
+                const std::string& reasoning = "") {
     run::RunDelta delta;
     delta.message_id = id;
     delta.text = piece;
@@ -42,12 +43,12 @@ class Run {
     EXPECT_TRUE(reader->OnDelta(delta, {}, false).ok());
     return *this;
   }
-  Run& Whole(const Message& message) {
-    const std::string stored = message::ToJsonText(message);
-    EXPECT_TRUE(reader->OnMessage({stored, "MAIN", 1}, {}).ok());
+  OneRun& Whole(const Message& message) {
+    const std::string json = message::ToJsonText(message);
+    EXPECT_TRUE(reader->OnMessage({json, "MAIN", 1}, {}).ok());
     return *this;
   }
-  Run& End(run::RunStatus outcome = run::RunStatus::kDone) {
+  OneRun& End(run::RunStatus outcome = run::RunStatus::kDone) {
     EXPECT_TRUE(reader->OnEnd({.outcome = outcome}, {"", 9'000'000}).ok());
     return *this;
   }
@@ -88,7 +89,7 @@ Message Calling(const std::string& id) {
 }
 
 TEST(ResponseReader, NumbersEventsWithoutAGap) {
-  Run run;
+  OneRun run;
   run.Start().Delta("m1", "he").Delta("m1", "llo").Whole(Answer("m1", "hello")).End();
   EXPECT_EQ(run.Types(), (std::vector<std::string>{
                              "created", "in_progress", "output_item.added", "content_part.added",
@@ -103,7 +104,7 @@ TEST(ResponseReader, NumbersEventsWithoutAGap) {
 }
 
 TEST(ResponseReader, ABackgroundResponseIsQueuedFirst) {
-  Run run;
+  OneRun run;
   run.Start(kBackground).Whole(Answer("m1", "x")).End();
   const std::vector<std::string> types = run.Types();
   EXPECT_EQ((std::vector<std::string>(types.begin(), types.begin() + 3)),
@@ -114,19 +115,19 @@ TEST(ResponseReader, ABackgroundResponseIsQueuedFirst) {
 TEST(ResponseReader, TheRequestsOwnNoteGivesTheSameEventsAsTheLogs) {
   ResponseReaderOptions options;
   options.note_json = kBackground;
-  Run first(std::move(options));
-  Run later;
-  for (Run* run : {&first, &later}) run->Start(kBackground).Whole(Answer("m1", "x")).End();
+  OneRun first(std::move(options));
+  OneRun later;
+  for (OneRun* run : {&first, &later}) run->Start(kBackground).Whole(Answer("m1", "x")).End();
   EXPECT_EQ(first.text, later.text);
 }
 
 TEST(ResponseReader, SendsTheEventsBehindANumber) {
-  Run all;
+  OneRun all;
   all.Start().Delta("m1", "a").Delta("m1", "b").Whole(Answer("m1", "ab")).End();
   for (int64_t after = 0; after < 11; ++after) {
     ResponseReaderOptions options;
     options.after = after;
-    Run rest(std::move(options));
+    OneRun rest(std::move(options));
     rest.Start().Delta("m1", "a").Delta("m1", "b").Whole(Answer("m1", "ab")).End();
     EXPECT_TRUE(all.text.ends_with(rest.text)) << after;
     EXPECT_EQ(rest.Events().size() + static_cast<size_t>(after) + 1,
@@ -135,7 +136,7 @@ TEST(ResponseReader, SendsTheEventsBehindANumber) {
 }
 
 TEST(ResponseReader, ACallOfTheClientIsAnItem) {
-  Run run;
+  OneRun run;
   run.Start().Whole(Calling("m1")).End();
   EXPECT_EQ(run.Types(),
             (std::vector<std::string>{
@@ -148,7 +149,7 @@ TEST(ResponseReader, ACallOfTheClientIsAnItem) {
 }
 
 TEST(ResponseReader, ReasoningIsAnItemBeforeTheText) {
-  Run run;
+  OneRun run;
   run.Start().Delta("m1", "", "hm").Delta("m1", "yes").Whole([] {
     Message message = Answer("m1", "yes");
     message.content.emplace(message.content.begin(),
@@ -164,7 +165,7 @@ TEST(ResponseReader, ReasoningIsAnItemBeforeTheText) {
 }
 
 TEST(ResponseReader, WhatAnotherAttemptReplacesIsClosedAndNotPartOfTheResponse) {
-  Run run;
+  OneRun run;
   run.Start(kBackground).Delta("m1", "he");
   EXPECT_TRUE(run.reader->OnReset("m1", 2).ok());
   run.Delta("m2", "hi").Whole(Answer("m2", "hi")).End();
@@ -173,7 +174,7 @@ TEST(ResponseReader, WhatAnotherAttemptReplacesIsClosedAndNotPartOfTheResponse) 
   for (size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(events[i]["sequence_number"], i);
     if (events[i]["type"] == "response.output_item.done") {
-      done.push_back(events[i]["item"]["status"].get<std::string>());
+      done.push_back(events[i]["item"]["status"]);
     }
   }
   EXPECT_EQ(done, (std::vector<std::string>{"incomplete", "completed"}));
@@ -183,14 +184,14 @@ TEST(ResponseReader, WhatAnotherAttemptReplacesIsClosedAndNotPartOfTheResponse) 
 }
 
 TEST(ResponseReader, ACancelledResponseHasNoLastEvent) {
-  Run run;
+  OneRun run;
   run.Start(kBackground).Delta("m1", "he").End(run::RunStatus::kStopped);
   EXPECT_EQ(run.Types().back(), "output_item.done");
   EXPECT_EQ(run.reader->response().status, "cancelled");
 }
 
 TEST(ResponseReader, AFailureIsInTheResponse) {
-  Run run;
+  OneRun run;
   run.Start();
   EXPECT_TRUE(
       run.reader->OnError({Status(StatusCode::kModel, "the model is down"), "MAIN", 1}, {}).ok());
