@@ -1,5 +1,7 @@
 #include "models/call_options.h"
 
+#include <utility>
+
 #include "agent_graph/json.h"
 
 namespace agent_graph::models {
@@ -60,13 +62,14 @@ Result<CallOptions> CallOptionsFromJson(const json& value) {
   const auto found = value.find("format");
   if (found == value.end()) return options;
   if (!found->is_object()) return DamagedOptions();
-  CallOptions::Format& format = options.format.emplace();
+  CallOptions::Format format;
   if (!ReadOption(*found, "kind", CallOptions::Format::Kind::kJsonSchema, format.kind)) {
     return DamagedOptions();
   }
   format.name = OptionText(*found, "name");
   format.schema_json = OptionText(*found, "schema");
   format.strict = OptionFlag(*found, "strict");
+  options.format = std::move(format);
   return options;
 }
 

@@ -43,7 +43,7 @@ constexpr std::array kTypes = {
     FileType{".txt", "text/plain; charset=utf-8"},
 };
 
-constexpr std::string_view kPlainPage = R"html(<!doctype html>
+constexpr std::string_view kNotBuiltPage = R"html(<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -136,7 +136,7 @@ Studio::Studio(const std::string& folder) {
     std::string gzip = ReadPlainFile(entry.path().string() + std::string(kCompressed));
     files_.emplace(name, MakeFile(name, std::move(bytes), std::move(gzip)));
   }
-  files_.try_emplace(std::string(kIndex), MakeFile(kIndex, std::string(kPlainPage), {}));
+  files_.try_emplace(std::string(kIndex), MakeFile(kIndex, std::string(kNotBuiltPage), {}));
 }
 
 const StudioFile* Studio::Find(std::string_view name) const {

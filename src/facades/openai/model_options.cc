@@ -89,7 +89,7 @@ class OptionsReader {
     const json type = format->value("type", json());
     if (type == "text") return;
     if (type == "json_object") {
-      options_.format.emplace();
+      options_.format = CallOptions::Format{};
       return;
     }
     if (type != "json_schema") {

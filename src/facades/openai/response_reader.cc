@@ -222,7 +222,8 @@ std::string ResponseReader::NewItemId(int kind, const std::string& message_id,
 
 void ResponseReader::OpenText(OpenMessage& message) {
   if (!wants_encrypted_) CloseReasoning(message, kCompleted);
-  OpenItem& item = message.text.emplace();
+  message.text = OpenItem{};
+  OpenItem& item = *message.text;
   item.id =
       NewItemId(static_cast<int>(ItemKind::kMessage), message.message_id, message.text_items++);
   item.index = response_.output.size();
@@ -243,7 +244,8 @@ void ResponseReader::AddText(OpenMessage& message, std::string_view text) {
 }
 
 void ResponseReader::OpenReasoning(OpenMessage& message) {
-  OpenItem& item = message.reasoning.emplace();
+  message.reasoning = OpenItem{};
+  OpenItem& item = *message.reasoning;
   item.id = NewItemId(static_cast<int>(ItemKind::kReasoning), message.message_id,
                       message.reasoning_items++);
   item.index = response_.output.size();
