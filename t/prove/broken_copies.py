@@ -16,7 +16,7 @@ import time
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _COPY = _ROOT / "build" / "broken"
 _BUILD = _COPY / "build" / "release"
-_LEVELDB = "engine/state/leveldb/"
+_STORE = "engine/state/store/"
 _SCHEDULES = 20_000
 _KILLS = 400
 
@@ -33,45 +33,45 @@ class Break:
 
 BREAKS = [
     Break("fence removed", [
-        (_LEVELDB + "store_runs.cc",
+        (_STORE + "store_runs.cc",
          "if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||\n"
          "      found->second.row.epoch != append.lease_epoch) {",
          "(void)from;\n  if (found == leases_.end()) {"),
     ]),
     Break("fold skipped", [
-        (_LEVELDB + "store_grants.cc",
+        (_STORE + "store_grants.cc",
          "AG_ASSIGN_OR_RETURN(const Snapshot folded, FoldRun(lease, editor));",
          "AG_ASSIGN_OR_RETURN(const Snapshot folded, editor.ReadSnapshot());"),
     ]),
     # A power cut shows it, and kill -9 does not.
     Break("acknowledgement before sync", [
-        (_LEVELDB + "store.cc",
+        (_STORE + "store.cc",
          "    case Operation::kAcceptRun:\n",
          "    case Operation::kAcceptRun:\n"
          "      sync = false;\n"),
     ], harness=False),
     # In the executor's order of commit and replies, which the simulation has instead of it.
     Break("acknowledgement before commit", [
-        (_LEVELDB + "store.h",
+        (_STORE + "store.h",
          "  std::vector<Notice> TakeNotices()",
          "  std::vector<StoreReply> TakeReplies() { return std::exchange(replies_, {}); }\n"
          "  std::vector<Notice> TakeNotices()"),
-        (_LEVELDB + "executor.cc",
+        (_STORE + "executor.cc",
          "  heads_.CommitBegins();\n",
          "  heads_.CommitBegins();\n"
          "  SendReplies(store_.TakeReplies());\n"
          "  std::this_thread::sleep_for(std::chrono::milliseconds(30));\n"),
     ], simulation=False),
     Break("grant without a new epoch", [
-        (_LEVELDB + "store_grants.cc", "  ++lease.row.epoch;\n", ""),
+        (_STORE + "store_grants.cc", "  ++lease.row.epoch;\n", ""),
     ]),
     Break("key not in the commit of its run", [
-        (_LEVELDB + "store.h",
+        (_STORE + "store.h",
          "  uint64_t remote_tools_version_ = 0;\n",
          "  uint64_t remote_tools_version_ = 0;\n"
          "  std::vector<std::pair<Deadline, std::function<void()>>> late_keys_;\n"),
-        (_LEVELDB + "store.h", "#include <deque>\n", "#include <deque>\n#include <functional>\n"),
-        (_LEVELDB + "store_accepted.cc",
+        (_STORE + "store.h", "#include <deque>\n", "#include <deque>\n#include <functional>\n"),
+        (_STORE + "store_accepted.cc",
          "if (accept.key) StageKey(accept, thread, micros);",
          "if (accept.key) {\n"
          "    late_keys_.emplace_back(MonotonicClock::now() + std::chrono::milliseconds(50),\n"
@@ -80,7 +80,7 @@ BREAKS = [
          "                              transaction_.Accept(false);\n"
          "                            });\n"
          "  }"),
-        (_LEVELDB + "store.cc",
+        (_STORE + "store.cc",
          "  if (now >= next_waiter_) ExpireWaiters(now);\n",
          "  for (auto& [due, store_key] : std::exchange(late_keys_, {})) {\n"
          "    if (due <= now) {\n"
@@ -92,7 +92,7 @@ BREAKS = [
          "  if (now >= next_waiter_) ExpireWaiters(now);\n"),
     ]),
     Break("reader not woken", [
-        (_LEVELDB + "followers.cc",
+        ("engine/state/follow/followers.cc",
          "  if (thread.version != version) return Outcome::kChanged;\n", "  (void)version;\n"),
     ], harness=False),
     Break("attempts not told apart", [
@@ -101,12 +101,12 @@ BREAKS = [
          "           (run.lease_epoch == 0 || lease_epoch != 0);\n"),
     ], harness=False),
     Break("requests of an earlier connection executed", [
-        (_LEVELDB + "store.cc",
+        (_STORE + "store.cc",
          "if (found == clients_.end() || found->second.connection != connection) return nullptr;",
          "(void)connection;\n  if (found == clients_.end()) return nullptr;"),
     ], harness=False),
     Break("a worker that leaves counts as a crash", [
-        (_LEVELDB + "store_clients.cc",
+        (_STORE + "store_clients.cc",
          "entry.connected_here && entry.takes_runs", "entry.connected_here"),
     ], simulation=False),
     Break("one crash alone poisons", [

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "state/leveldb/database/database.h"
 #include "state/leveldb/disk/folder_watch.h"
-#include "state/leveldb/executor.h"
-#include "state/leveldb/maintenance/maintenance.h"
-#include "state/leveldb/rows/keys.h"
-#include "state/leveldb/transaction.h"
+#include "state/leveldb/maintenance/repair.h"
+#include "state/rows/keys.h"
+#include "state/rows/transaction.h"
+#include "state/store/executor.h"
+#include "state/verify/verify.h"
 
 namespace agent_graph::state {
 namespace {
@@ -27,30 +29,28 @@ class LevelDbStorage : public Storage {
   explicit LevelDbStorage(StateOptions options) : options_(std::move(options)) {}
 
   Result<std::unique_ptr<Executor>> Open(OpenOptions open) override {
-    AG_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenDatabase(open));
-    LevelDbExecutorOptions options;
+    AG_ASSIGN_OR_RETURN(std::unique_ptr<LevelDatabase> database, OpenDatabase(open));
+    StoreExecutorOptions options;
     options.state = options_;
     options.on_failed = std::move(open.on_failed);
     AG_ASSIGN_OR_RETURN(options.epoch, NextEpoch(*database));
     options.index_directory = options_.directory + "/index";
     options.backup_directory = options_.directory + "/backups";
-    options.on_files_lost = [this](std::shared_ptr<const FolderWatch> files) {
-      lost_files_ = std::move(files);
-    };
+    options.on_lost = [this, files = database->files()] { lost_files_ = files; };
     return std::unique_ptr<Executor>(
-        std::make_unique<LevelDbExecutor>(std::move(database), std::move(options)));
+        std::make_unique<StoreExecutor>(std::move(database), std::move(options)));
   }
 
  private:
-  Result<std::unique_ptr<Database>> OpenDatabase(const OpenOptions& open) {
+  Result<std::unique_ptr<LevelDatabase>> OpenDatabase(const OpenOptions& open) {
     if (lost_files_ != nullptr) {
       AG_RETURN_IF_ERROR(lost_files_->Check());
       lost_files_.reset();
     }
     const DatabaseOptions options{.keeps_reserve = true, .creates = options_.creates};
     for (auto backoff = kBusyBackoffMin;; backoff = std::min(backoff * 2, kBusyBackoffMax)) {
-      Result<std::unique_ptr<Database>> database =
-          Database::OpenDirectory(DatabaseIn(options_.directory), options);
+      Result<std::unique_ptr<LevelDatabase>> database =
+          LevelDatabase::OpenDirectory(DatabaseIn(options_.directory), options);
       if (database.ok() || database.status().code() != StatusCode::kBusy) return database;
       if (!open.wait(backoff)) return database;
     }
@@ -78,14 +78,14 @@ class MemoryStorage : public Storage {
   explicit MemoryStorage(StateOptions options) : options_(std::move(options)) {}
 
   Result<std::unique_ptr<Executor>> Open(OpenOptions open) override {
-    AG_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::OpenMemory());
-    LevelDbExecutorOptions options;
+    AG_ASSIGN_OR_RETURN(std::unique_ptr<LevelDatabase> database, LevelDatabase::OpenMemory());
+    StoreExecutorOptions options;
     options.state = options_;
     options.on_failed = std::move(open.on_failed);
     // The database starts empty each time; the clock makes its epochs increase.
     options.epoch = static_cast<uint64_t>(UnixMicros());
     return std::unique_ptr<Executor>(
-        std::make_unique<LevelDbExecutor>(std::move(database), std::move(options)));
+        std::make_unique<StoreExecutor>(std::move(database), std::move(options)));
   }
 
  private:
@@ -97,17 +97,17 @@ class ClosedLevelDb : public ClosedState {
   explicit ClosedLevelDb(std::string database) : database_(std::move(database)) {}
 
   Result<VerifyReport> Verify() override {
-    AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
-                        Database::OpenDirectory(database_));
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> database,
+                        LevelDatabase::OpenDirectory(database_));
     return state::Verify(*database);
   }
   Result<BackupReport> Backup(const std::string& directory) override {
-    AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
-                        Database::OpenDirectory(database_));
-    return state::Backup(*database, directory);
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> database,
+                        LevelDatabase::OpenDirectory(database_));
+    return database->BackUp(directory, nullptr);
   }
   Status Repair() override { return state::Repair(database_); }
-  Status CheckReadable() override { return Database::OpenDirectory(database_).status(); }
+  Status CheckReadable() override { return LevelDatabase::OpenDirectory(database_).status(); }
 
  private:
   const std::string database_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "state/leveldb/database/database.h"
 #include "state/runs.h"
 
 namespace agent_graph::simulation {
@@ -32,11 +33,11 @@ class Server::Line : public state::ClientConnection {
 
 bool Server::Start() {
   Trace([&] { return std::string("a state server starts"); });
-  Result<std::unique_ptr<state::Database>> database = state::Database::OpenMemory();
+  Result<std::unique_ptr<state::LevelDatabase>> database = state::LevelDatabase::OpenMemory();
   if (!database.ok()) return false;
   database_ = *std::move(database);
   heads_ = std::make_unique<state::ListingHeads>(*database_);
-  memory_rows_ = std::make_unique<state::LevelDbMemoryRows>(*database_);
+  memory_rows_ = std::make_unique<state::StoredMemoryRows>(*database_);
   memories_ = std::make_unique<state::MemoryIndex>(*memory_rows_, "", kIndexBytes);
   followers_ = std::make_unique<state::Followers>();
   store_ = std::make_unique<state::Store>(*database_, state::StateOptions());
@@ -212,7 +213,7 @@ void Server::Read() {
   Answer(item, reader_->Execute(item.request.header.operation, body));
 }
 
-// As LevelDbExecutor::ExecuteFollow, in two steps: others may write between them.
+// As StoreExecutor::ExecuteFollow, in two steps: others may write between them.
 void Server::Follow(ReadItem item) {
   state::FollowRunRequest follow;
   pack::Unpacker body{std::string_view(item.request.bytes)};

@@ -1,5 +1,5 @@
 // The state server without threads and sockets: the store, the reader and the followers of
-// engine/state/leveldb, called in the order in which LevelDbExecutor calls them, one step at a
+// engine/state/store, called in the order in which StoreExecutor calls them, one step at a
 // time.
 #pragma once
 
@@ -13,12 +13,12 @@
 #include "prove/simulation/chance.h"
 #include "prove/simulation/disk.h"
 #include "prove/simulation/wire.h"
+#include "state/follow/followers.h"
 #include "state/leveldb/database/database.h"
-#include "state/leveldb/followers.h"
-#include "state/leveldb/listing_heads.h"
-#include "state/leveldb/memory_rows.h"
-#include "state/leveldb/reader.h"
-#include "state/leveldb/store.h"
+#include "state/store/memory_rows.h"
+#include "state/store/reader.h"
+#include "state/store/store.h"
+#include "state/thread/listing_heads.h"
 
 namespace agent_graph::simulation {
 
@@ -75,10 +75,10 @@ class Server {
 
   Chance& chance_;
   Disk disk_;
-  std::unique_ptr<state::Database> database_;
+  std::unique_ptr<state::LevelDatabase> database_;
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<state::ListingHeads> heads_;
-  std::unique_ptr<state::LevelDbMemoryRows> memory_rows_;
+  std::unique_ptr<state::StoredMemoryRows> memory_rows_;
   std::unique_ptr<state::MemoryIndex> memories_;
   std::unique_ptr<state::Reader> reader_;
   std::unique_ptr<state::Followers> followers_;

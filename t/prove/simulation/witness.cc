@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "state/leveldb/rows/rows.h"
-#include "state/leveldb/run_read.h"
-#include "state/leveldb/thread_read.h"
+#include "state/rows/rows.h"
 #include "state/rules/lost_run.h"
+#include "state/thread/run_read.h"
+#include "state/thread/thread_read.h"
 
 namespace agent_graph::simulation {
 namespace {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "state/leveldb/database/synced_env.h"
@@ -66,16 +67,126 @@ std::string_view ToView(const leveldb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
+Result<std::optional<std::string>> GetRow(leveldb::DB& db, const leveldb::Snapshot* snapshot,
+                                          const std::string& key) {
+  std::string value;
+  leveldb::Status status = db.Get(ReadOptionsFor(snapshot), key, &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return FromLevelDb(status);
+  return std::optional<std::string>(std::move(value));
+}
+
+Status ScanRows(leveldb::DB& db, const leveldb::Snapshot* snapshot, const std::string& begin,
+                const std::string& end, const RowUse& row) {
+  std::unique_ptr<leveldb::Iterator> iterator(db.NewIterator(ReadOptionsFor(snapshot)));
+  for (iterator->Seek(begin); iterator->Valid(); iterator->Next()) {
+    if (!end.empty() && iterator->key().compare(ToSlice(end)) >= 0) break;
+    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
+  }
+  return FromLevelDb(iterator->status());
+}
+
+Status ScanRowsBackwards(leveldb::DB& db, const leveldb::Snapshot* snapshot,
+                         const std::string& begin, const std::string& end, const RowUse& row) {
+  std::unique_ptr<leveldb::Iterator> iterator(db.NewIterator(ReadOptionsFor(snapshot)));
+  if (!end.empty()) iterator->Seek(end);
+  if (!end.empty() && iterator->Valid()) {
+    iterator->Prev();
+  } else {
+    iterator->SeekToLast();
+  }
+  for (; iterator->Valid() && iterator->key().compare(ToSlice(begin)) >= 0; iterator->Prev()) {
+    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
+  }
+  return FromLevelDb(iterator->status());
+}
+
+class Cursor : public RowCursor {
+ public:
+  Cursor(std::unique_ptr<leveldb::Iterator> iterator, const std::string& begin, std::string end)
+      : iterator_(std::move(iterator)), end_(std::move(end)) {
+    iterator_->Seek(begin);
+  }
+
+  bool Valid() const override {
+    return iterator_->Valid() && (end_.empty() || iterator_->key().compare(ToSlice(end_)) < 0);
+  }
+  std::string_view key() const override { return ToView(iterator_->key()); }
+  std::string_view value() const override { return ToView(iterator_->value()); }
+  void Next() override { iterator_->Next(); }
+  Status status() const override { return FromLevelDb(iterator_->status()); }
+
+ private:
+  const std::unique_ptr<leveldb::Iterator> iterator_;
+  const std::string end_;
+};
+
+class View : public DatabaseView {
+ public:
+  explicit View(leveldb::DB& db) : db_(db), snapshot_(db.GetSnapshot()) {}
+  ~View() override { db_.ReleaseSnapshot(snapshot_); }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  Result<std::optional<std::string>> Get(const std::string& key) const override {
+    return GetRow(db_, snapshot_, key);
+  }
+  Status Scan(const std::string& begin, const std::string& end, const RowUse& row) const override {
+    return ScanRows(db_, snapshot_, begin, end, row);
+  }
+  Status ScanBackwards(const std::string& begin, const std::string& end,
+                       const RowUse& row) const override {
+    return ScanRowsBackwards(db_, snapshot_, begin, end, row);
+  }
+  std::unique_ptr<RowCursor> NewCursor(const std::string& begin, std::string end) const override {
+    std::unique_ptr<leveldb::Iterator> iterator(db_.NewIterator(ReadOptionsFor(snapshot_)));
+    return std::make_unique<Cursor>(std::move(iterator), begin, std::move(end));
+  }
+
+ private:
+  leveldb::DB& db_;
+  const leveldb::Snapshot* const snapshot_;
+};
+
+using ChangeUse = std::function<void(std::string_view, std::optional<std::string_view>)>;
+
+class ChangeReader : public leveldb::WriteBatch::Handler {
+ public:
+  explicit ChangeReader(const ChangeUse& use) : use_(use) {}
+  void Put(const leveldb::Slice& key, const leveldb::Slice& value) override {
+    use_(ToView(key), ToView(value));
+  }
+  void Delete(const leveldb::Slice& key) override { use_(ToView(key), std::nullopt); }
+
+ private:
+  const ChangeUse& use_;
+};
+
+struct Batch : public RowBatch {
+  void Put(std::string_view key, std::string_view value) override {
+    writes.Put(ToSlice(key), ToSlice(value));
+  }
+  void Delete(std::string_view key) override { writes.Delete(ToSlice(key)); }
+  void Clear() override { writes.Clear(); }
+  size_t bytes() const override { return writes.ApproximateSize(); }
+  void ForEach(const ChangeUse& use) const override {
+    ChangeReader reader(use);
+    (void)writes.Iterate(&reader);  // fails only for damaged bytes
+  }
+
+  leveldb::WriteBatch writes;
+};
+
 }  // namespace
 
-Database::Database() = default;
-Database::~Database() {
+LevelDatabase::LevelDatabase() = default;
+LevelDatabase::~LevelDatabase() {
   StopWaiting();
 }
 
-Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory,
-                                                          DatabaseOptions options) {
-  std::unique_ptr<Database> database(new Database);
+Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::string& directory,
+                                                                    DatabaseOptions options) {
+  std::unique_ptr<LevelDatabase> database(new LevelDatabase);
   // LevelDB would create the folder with access for everybody. If mkdir fails, opening the first
   // file in it fails as well.
   if (options.creates) (void)mkdir(directory.c_str(), 0700);
@@ -94,14 +205,14 @@ Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& dir
   return database;
 }
 
-Result<std::unique_ptr<Database>> Database::OpenMemory() {
-  std::unique_ptr<Database> database(new Database);
+Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenMemory() {
+  std::unique_ptr<LevelDatabase> database(new LevelDatabase);
   database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
   return Open("/state", {}, std::move(database));
 }
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& path, DatabaseOptions choice,
-                                                 std::unique_ptr<Database> database) {
+Result<std::unique_ptr<LevelDatabase>> LevelDatabase::Open(
+    const std::string& path, DatabaseOptions choice, std::unique_ptr<LevelDatabase> database) {
   leveldb::Options options;
   options.env = database->env_.get();
   database->cache_.reset(leveldb::NewLRUCache(kBlockCacheBytes));
@@ -132,43 +243,37 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Databa
   return database;
 }
 
-Result<std::optional<std::string>> Database::Get(const std::string& key,
-                                                 const leveldb::Snapshot* snapshot) const {
-  std::string value;
-  leveldb::Status status = db_->Get(ReadOptionsFor(snapshot), key, &value);
-  if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return FromLevelDb(status);
-  return std::optional<std::string>(std::move(value));
+Result<std::optional<std::string>> LevelDatabase::Get(const std::string& key) const {
+  return GetRow(*db_, nullptr, key);
 }
 
-Status Database::Scan(
-    const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
-    const std::function<bool(std::string_view key, std::string_view value)>& row) const {
-  std::unique_ptr<leveldb::Iterator> iterator(db_->NewIterator(ReadOptionsFor(snapshot)));
-  for (iterator->Seek(begin); iterator->Valid(); iterator->Next()) {
-    if (!end.empty() && iterator->key().compare(ToSlice(end)) >= 0) break;
-    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
-  }
-  return FromLevelDb(iterator->status());
+Status LevelDatabase::Scan(const std::string& begin, const std::string& end,
+                           const RowUse& row) const {
+  return ScanRows(*db_, nullptr, begin, end, row);
 }
 
-Status Database::ScanBackwards(
-    const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
-    const std::function<bool(std::string_view key, std::string_view value)>& row) const {
-  std::unique_ptr<leveldb::Iterator> iterator(db_->NewIterator(ReadOptionsFor(snapshot)));
-  if (!end.empty()) iterator->Seek(end);
-  if (!end.empty() && iterator->Valid()) {
-    iterator->Prev();
-  } else {
-    iterator->SeekToLast();
-  }
-  for (; iterator->Valid() && iterator->key().compare(ToSlice(begin)) >= 0; iterator->Prev()) {
-    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
-  }
-  return FromLevelDb(iterator->status());
+Status LevelDatabase::ScanBackwards(const std::string& begin, const std::string& end,
+                                    const RowUse& row) const {
+  return ScanRowsBackwards(*db_, nullptr, begin, end, row);
 }
 
-Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
+std::unique_ptr<DatabaseView> LevelDatabase::TakeView() const {
+  return std::make_unique<View>(*db_);
+}
+
+std::unique_ptr<RowBatch> LevelDatabase::NewBatch() const {
+  return std::make_unique<Batch>();
+}
+
+Status LevelDatabase::WriteRows(RowBatch& batch, bool sync) {
+  return Write(static_cast<Batch&>(batch).writes, sync);
+}
+
+Status LevelDatabase::CheckPresent() const {
+  return files_ != nullptr ? files_->Check() : Status::Ok();
+}
+
+Status LevelDatabase::Write(leveldb::WriteBatch& batch, bool sync) {
   leveldb::WriteOptions options;
   options.sync = sync;
   AG_RETURN_IF_ERROR(FromLevelDb(db_->Write(options, &batch)));
@@ -176,30 +281,30 @@ Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
   return files_ != nullptr ? files_->Check() : Status::Ok();
 }
 
-bool Database::low_on_space() const {
+bool LevelDatabase::low_on_space() const {
   return reserve_ != nullptr && reserve_->low();
 }
 
-void Database::Tend() {
+void LevelDatabase::Tend() {
   if (low_on_space()) reserve_->Refill();
   if (marks_ != nullptr) marks_->Flush();
 }
 
-void Database::StopWaiting() {
+void LevelDatabase::StopWaiting() {
   if (disk_ != nullptr) disk_->StopWaiting();
 }
 
-Status Database::CheckWritable() const {
+Status LevelDatabase::CheckWritable() const {
   return reserve_ != nullptr ? reserve_->CheckWritable() : Status::Ok();
 }
 
-void Database::Compact(const std::string& first, const std::string& last) {
+void LevelDatabase::Compact(const std::string& first, const std::string& last) {
   const leveldb::Slice begin(first);
   const leveldb::Slice end(last);
   db_->CompactRange(&begin, &end);
 }
 
-Status Database::MergeTables() {
+Status LevelDatabase::MergeTables() {
   db_->CompactRange(nullptr, nullptr);
   std::string unmerged;
   if (db_->GetProperty("leveldb.num-files-at-level0", &unmerged) && unmerged == "0") {
@@ -210,43 +315,6 @@ Status Database::MergeTables() {
   AG_RETURN_IF_ERROR(Write(nothing, /*sync=*/true));
   return Status(StatusCode::kUnavailable, "the state database's tables cannot be merged")
       .WithDetail(unmerged + " tables are left at level 0");
-}
-
-DatabaseSnapshot::DatabaseSnapshot(const Database& database)
-    : database_(database), snapshot_(database.db_->GetSnapshot()) {}
-
-DatabaseSnapshot::~DatabaseSnapshot() {
-  database_.db_->ReleaseSnapshot(snapshot_);
-}
-
-DatabaseCursor::DatabaseCursor(const DatabaseSnapshot& snapshot, const std::string& begin,
-                               std::string end)
-    : iterator_(snapshot.database_.db_->NewIterator(ReadOptionsFor(snapshot.snapshot_))),
-      end_(std::move(end)) {
-  iterator_->Seek(begin);
-}
-
-DatabaseCursor::~DatabaseCursor() = default;
-DatabaseCursor::DatabaseCursor(DatabaseCursor&&) noexcept = default;
-
-bool DatabaseCursor::Valid() const {
-  return iterator_->Valid() && (end_.empty() || iterator_->key().compare(ToSlice(end_)) < 0);
-}
-
-std::string_view DatabaseCursor::key() const {
-  return ToView(iterator_->key());
-}
-
-std::string_view DatabaseCursor::value() const {
-  return ToView(iterator_->value());
-}
-
-void DatabaseCursor::Next() {
-  iterator_->Next();
-}
-
-Status DatabaseCursor::status() const {
-  return FromLevelDb(iterator_->status());
 }
 
 }  // namespace agent_graph::state

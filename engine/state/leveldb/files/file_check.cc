@@ -16,7 +16,7 @@
 #include "state/leveldb/files/batch.h"
 #include "state/leveldb/files/log_records.h"
 #include "state/leveldb/files/manifest.h"
-#include "state/leveldb/rows/keys.h"
+#include "state/rows/keys.h"
 
 namespace agent_graph::state {
 namespace {

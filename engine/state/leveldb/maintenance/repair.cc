@@ -6,10 +6,11 @@
 
 #include <memory>
 
+#include "state/leveldb/database/database.h"
 #include "state/leveldb/files/file_check.h"
 #include "state/leveldb/files/synced_marks.h"
-#include "state/leveldb/maintenance/faults.h"
-#include "state/leveldb/maintenance/maintenance.h"
+#include "state/leveldb/maintenance/repair.h"
+#include "state/verify/faults.h"
 
 namespace agent_graph::state {
 namespace {
@@ -19,7 +20,7 @@ constexpr size_t kRepairBatchBytes = 4 * 1024 * 1024;
 // Writes the correct value of each row, or deletes the row.
 class Mender {
  public:
-  explicit Mender(Database& database) : database_(database) {}
+  explicit Mender(LevelDatabase& database) : database_(database) {}
 
   void Mend(const Fault& fault) {
     const leveldb::Slice key(fault.key.data(), fault.key.size());
@@ -41,7 +42,7 @@ class Mender {
     batch_.Clear();
   }
 
-  Database& database_;
+  LevelDatabase& database_;
   leveldb::WriteBatch batch_;
   Status written_;
 };
@@ -75,8 +76,8 @@ Status Repair(const std::string& database_directory) {
     return Status(StatusCode::kDataLoss, "LevelDB cannot repair the database")
         .WithDetail(repaired.ToString());
   }
-  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
-                      Database::OpenDirectory(database_directory));
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> database,
+                      LevelDatabase::OpenDirectory(database_directory));
   AG_RETURN_IF_ERROR(database->MergeTables());
   Mender mender(*database);
   const FaultUse mend = [&](const Fault& fault) { mender.Mend(fault); };

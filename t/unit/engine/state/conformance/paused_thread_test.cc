@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "conformance.h"
 #include "message/codec.h"
-#include "state/leveldb/maintenance/maintenance.h"
 #include "state/requests.h"
 #include "state/service.h"
+#include "state/verify/verify.h"
 
 namespace agent_graph::state {
 namespace {

@@ -1,6 +1,7 @@
 // Damage of LevelDB's logs and MANIFESTs is found, also where LevelDB takes it for the end of a
 // file.
 #include "state/leveldb/files/file_check.h"
+#include "state/leveldb/database/database.h"
 
 #include <gmock/gmock.h>
 
@@ -148,7 +149,9 @@ class FileCheckTest : public MaintenanceTest {
     while (reader.Next(payload)) ends.push_back(reader.whole_end());
     return ends;
   }
-  StatusCode OpenedCode() const { return Database::OpenDirectory(database_path()).status().code(); }
+  StatusCode OpenedCode() const {
+    return LevelDatabase::OpenDirectory(database_path()).status().code();
+  }
 
   const std::string pristine_ = directory_.path() + "/pristine";
   std::string log_name_;

@@ -10,8 +10,8 @@
 #include "../fixture.h"
 #include "state/directory/state_directory.h"
 #include "state/leveldb/database/database.h"
-#include "state/leveldb/rows/keys.h"
 #include "state/requests.h"
+#include "state/rows/keys.h"
 
 namespace agent_graph::state {
 namespace {
@@ -19,13 +19,13 @@ namespace {
 // The number of replies that a stopped state server has stored for clients that have not said
 // goodbye.
 size_t KeptReplies(const std::string& directory) {
-  auto database = Database::OpenDirectory(StateDirectory::Open(directory)->database_path());
+  auto database = LevelDatabase::OpenDirectory(StateDirectory::Open(directory)->database_path());
   EXPECT_TRUE(database.ok()) << database.status().ToString();
   if (!database.ok()) return 0;
   size_t kept = 0;
   const std::string prefix = keys::TablePrefix(keys::Table::kReply);
   EXPECT_TRUE((*database)
-                  ->Scan(prefix, keys::PrefixEnd(prefix), nullptr,
+                  ->Scan(prefix, keys::PrefixEnd(prefix),
                          [&](std::string_view, std::string_view) { return ++kept > 0; })
                   .ok());
   return kept;

@@ -3,10 +3,10 @@
 #include <leveldb/write_batch.h>
 
 #include "maintenance_fixture.h"
-#include "state/leveldb/rows/keys.h"
-#include "state/leveldb/rows/numbering.h"
-#include "state/leveldb/rows/rows.h"
 #include "state/requests.h"
+#include "state/rows/keys.h"
+#include "state/rows/numbering.h"
+#include "state/rows/rows.h"
 
 namespace agent_graph::state {
 namespace {

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "../fixture.h"
-#include "state/leveldb/maintenance/maintenance.h"
+#include "state/leveldb/database/database.h"
+#include "state/leveldb/maintenance/repair.h"
+#include "state/verify/verify.h"
 
 namespace agent_graph::state {
 
@@ -23,7 +25,7 @@ class MaintenanceTest : public testing::Test {
   }
   template <typename Use>
   void Open(const Use& use) {
-    auto database = Database::OpenDirectory(database_path());
+    auto database = LevelDatabase::OpenDirectory(database_path());
     ASSERT_TRUE(database.ok()) << database.status().ToString();
     use(**database);
   }

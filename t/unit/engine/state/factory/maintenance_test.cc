@@ -1,5 +1,5 @@
 // Maintenance of a database by an administrator: verification and repair.
-#include "state/leveldb/maintenance/maintenance.h"
+#include "state/verify/verify.h"
 
 #include <gmock/gmock.h>
 #include <leveldb/write_batch.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "maintenance_fixture.h"
-#include "state/leveldb/rows/keys.h"
-#include "state/leveldb/rows/numbering.h"
+#include "state/rows/keys.h"
+#include "state/rows/numbering.h"
 
 namespace agent_graph::state {
 namespace {

@@ -40,7 +40,7 @@ class RepairOfAWholeDatabase : public MaintenanceTest {
     Rows rows;
     Open([&](Database& database) {
       EXPECT_TRUE(database
-                      .Scan({}, {}, nullptr,
+                      .Scan({}, {},
                             [&](std::string_view key, std::string_view value) {
                               return rows.emplace(key, value).second;
                             })

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "../fixture.h"
-#include "state/leveldb/maintenance/maintenance.h"
-#include "state/leveldb/memories.h"
+#include "state/leveldb/database/database.h"
 #include "state/requests.h"
+#include "state/store/memories.h"
+#include "state/verify/verify.h"
 
 namespace agent_graph::state {
 namespace {
@@ -124,7 +125,7 @@ TEST(StateServer, StepsDownToANewerGenerationOnly) {
 // Fills the database: the first search of each state server reads all memories, which takes some
 // time.
 void FillMemories(const std::string& directory) {
-  auto database = Database::OpenDirectory(directory + "/db");
+  auto database = LevelDatabase::OpenDirectory(directory + "/db");
   ASSERT_TRUE(database.ok());
   leveldb::WriteBatch batch;
   const Embedding embedding{"test", std::string(64 * sizeof(float), '\0')};

@@ -1,0 +1,131 @@
+#include "state/follow/run_watches.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace agent_graph::state {
+namespace {
+
+size_t BytesOf(const MessagePiece& piece) {
+  return piece.reasoning.size() + piece.text.size();
+}
+
+}  // namespace
+
+std::optional<uint64_t> RunWatches::Join(const Key& run, uint64_t lease_epoch, Deadline until) {
+  MutexLock lock(mutex_);
+  const auto [place, is_new] = watches_.try_emplace(run);
+  Watch& watch = place->second;
+  if (is_new) {
+    watch.number = ++next_watch_;
+    ++count_;
+  }
+  watch.until = is_new ? until : std::max(watch.until, until);
+  if (lease_epoch > watch.lease_epoch) {
+    Drop(watch);
+    watch.lease_epoch = lease_epoch;
+  }
+  if (lease_epoch == 0 || watch.told_epoch >= lease_epoch) return std::nullopt;
+  watch.told_epoch = lease_epoch;
+  return watch.number;
+}
+
+std::vector<std::pair<RunWatches::Key, uint64_t>> RunWatches::All() const {
+  std::vector<std::pair<Key, uint64_t>> all;
+  MutexLock lock(mutex_);
+  for (const auto& [run, watch] : watches_) all.emplace_back(run, watch.number);
+  return all;
+}
+
+void RunWatches::Drop(Watch& watch) {
+  bytes_ -= BytesOf(watch.message);
+  watch.message = {};
+  watch.full = false;
+}
+
+PublishPieceReply RunWatches::Publish(const PublishPieceRequest& request) {
+  MutexLock lock(mutex_);
+  const auto found = watches_.find({request.thread_id, request.run_id});
+  // A fenced attempt stops as if no client watched.
+  if (found == watches_.end() || request.lease_epoch < found->second.lease_epoch) return {};
+  Watch& watch = found->second;
+  if (watch.lease_epoch < request.lease_epoch) {
+    Drop(watch);
+    watch.lease_epoch = request.lease_epoch;
+  }
+  PublishPieceReply reply{.watched = true};
+  if (!request.piece) {
+    Drop(watch);
+    return reply;
+  }
+  const MessagePiece& piece = *request.piece;
+  if (watch.message.message_id != piece.message_id) {
+    Drop(watch);
+    watch.message.message_id = piece.message_id;
+    watch.message.node = piece.node;
+    watch.message.step = piece.step;
+  }
+  MessagePiece& kept = watch.message;
+  const bool follows =
+      piece.reasoning_begin == kept.reasoning.size() && piece.text_begin == kept.text.size();
+  const size_t bytes = BytesOf(piece);
+  if (follows && !watch.full) {
+    if (BytesOf(kept) + bytes > kWatchedMessageBytesMax || bytes_ + bytes > kWatchedBytesMax) {
+      bytes_ -= BytesOf(kept);
+      std::string().swap(kept.reasoning);
+      std::string().swap(kept.text);
+      watch.full = true;
+    } else {
+      bytes_ += bytes;
+      kept.reasoning += piece.reasoning;
+      kept.text += piece.text;
+    }
+  }
+  reply.full = watch.full;
+  reply.reasoning_bytes = kept.reasoning.size();
+  reply.text_bytes = kept.text.size();
+  return reply;
+}
+
+std::optional<RunWatches::Kept> RunWatches::Find(const WatchRunRequest& watch) const {
+  MutexLock lock(mutex_);
+  const auto found = watches_.find({watch.thread_id, watch.run_id});
+  if (found == watches_.end()) return std::nullopt;
+  const MessagePiece& message = found->second.message;
+  if (message.message_id.empty() || found->second.full) return std::nullopt;
+  Kept kept{.lease_epoch = found->second.lease_epoch, .piece = {}};
+  MessagePiece& piece = kept.piece;
+  piece.message_id = message.message_id;
+  piece.node = message.node;
+  piece.step = message.step;
+  if (message.message_id == watch.message_id) {
+    piece.reasoning_begin = std::min<uint64_t>(watch.reasoning_bytes, message.reasoning.size());
+    piece.text_begin = std::min<uint64_t>(watch.text_bytes, message.text.size());
+  }
+  piece.reasoning = CutAtCharacter(
+      std::string_view(message.reasoning).substr(piece.reasoning_begin), kPieceBytesMax);
+  piece.text =
+      CutAtCharacter(std::string_view(message.text).substr(piece.text_begin), kPieceBytesMax);
+  return kept;
+}
+
+void RunWatches::Expire(MonotonicClock::time_point now) {
+  MutexLock lock(mutex_);
+  for (auto watch = watches_.begin(); watch != watches_.end();) {
+    if (watch->second.until > now) {
+      ++watch;
+      continue;
+    }
+    Drop(watch->second);
+    watch = watches_.erase(watch);
+    --count_;
+  }
+}
+
+size_t RunWatches::bytes() const {
+  MutexLock lock(mutex_);
+  return bytes_;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,184 @@
+// The interface of a store of rows, as the state's logic uses it: an ordered map of byte strings
+// with atomic writes. A backend implements it; keys.h says what the keys are.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "state/maintenance.h"
+#include "state/pack/fields.h"
+
+namespace agent_graph::state {
+
+// Receives a row; returns false to end the scan.
+using RowUse = std::function<bool(std::string_view key, std::string_view value)>;
+
+// Iterates over keys in ascending order.
+class RowCursor {
+ public:
+  virtual ~RowCursor() = default;
+  virtual bool Valid() const = 0;
+  virtual std::string_view key() const = 0;
+  virtual std::string_view value() const = 0;
+  virtual void Next() = 0;
+  // The error that made the cursor invalid; Ok at the end of the range.
+  virtual Status status() const = 0;
+};
+
+// Reads rows. Calls may block. The keys of a range are in [begin, end); an empty end: no end.
+class RowReads {
+ public:
+  virtual ~RowReads() = default;
+
+  // Returns nullopt if the row does not exist.
+  virtual Result<std::optional<std::string>> Get(const std::string& key) const = 0;
+  // Calls `row` for each row of the range, in ascending order, until it returns false.
+  virtual Status Scan(const std::string& begin, const std::string& end,
+                      const RowUse& row) const = 0;
+  // Like Scan, in descending order.
+  virtual Status ScanBackwards(const std::string& begin, const std::string& end,
+                               const RowUse& row) const = 0;
+};
+
+// A consistent view of a database. For one thread at a time.
+class DatabaseView : public RowReads {
+ public:
+  virtual std::unique_ptr<RowCursor> NewCursor(const std::string& begin, std::string end) const = 0;
+};
+
+// Changes that are written together. The last change of a key counts.
+class RowBatch {
+ public:
+  virtual ~RowBatch() = default;
+  virtual void Put(std::string_view key, std::string_view value) = 0;
+  virtual void Delete(std::string_view key) = 0;
+  virtual void Clear() = 0;
+  // About what Write would write, in bytes.
+  virtual size_t bytes() const = 0;
+  // Calls `use` for each change in the order in which it was added; nullopt: the row was deleted.
+  virtual void ForEach(
+      const std::function<void(std::string_view key, std::optional<std::string_view> value)>& use)
+      const = 0;
+};
+
+// What a batch of requests reads and changes, for a database that several hosts write.
+struct ThreadUse {
+  std::string thread_id;
+  bool may_create = false;  // the thread
+  bool reads_snapshot = false;
+  std::vector<std::string> message_ids = {};
+  std::vector<std::string> run_ids = {};
+};
+struct BatchUse {
+  std::vector<ThreadUse> threads = {};
+  // Keys of rows that belong to no thread. Only one host at a time uses each of them.
+  std::vector<std::string> keys = {};
+};
+
+// What hosts that share a database tell each other. Sent with the commit of a batch.
+struct HostNotice {
+  enum class Kind : uint8_t {
+    kCancelRun = 1,      // cancel the run that a client of the host holds
+    kThreadDeleted = 2,  // drop what is cached of the thread
+    kStopWaiting = 3,    // a run that waits for the thread is to stop; no run_id: all of them
+    kRemoteTools = 4,    // read the remote tools again
+  };
+  Kind kind = Kind::kCancelRun;
+  std::string instance;  // empty: all other hosts
+  std::string thread_id;
+  std::string run_id;
+};
+template <pack::SameAs<HostNotice> T>
+auto Fields(T& s) {
+  return std::tie(s.kind, s.instance, s.thread_id, s.run_id);
+}
+
+// The numbers that are given once each.
+enum class Counter : uint8_t { kThread, kMemory, kRunOrder };
+
+// An open database, of which RowReads reads the newest state. Thread-safe, but only one thread
+// writes. Destroy all views first.
+class Database : public RowReads {
+ public:
+  virtual std::unique_ptr<DatabaseView> TakeView() const = 0;
+  virtual std::unique_ptr<RowBatch> NewBatch() const = 0;
+  // Writes all changes of a batch of NewBatch, or none; `sync`: they must be on the disk. After a
+  // failure every later write fails too, until the database is reopened.
+  virtual Status WriteRows(RowBatch& batch, bool sync) = 0;
+
+  // --- databases that several hosts write ---
+
+  // Names this host's instance in rows; empty: no other process writes this database.
+  const std::string& instance() const { return instance_; }
+  // Begins a batch, or extends it: locks what it uses until the next WriteRows or EndBatch, and
+  // reads it in advance. Get and Scan belong to the batch, so only the thread that writes calls
+  // them.
+  virtual Status Prepare(const BatchUse&) { return Status::Ok(); }
+  // Ends a batch that has nothing to write.
+  virtual Status EndBatch() { return Status::Ok(); }
+  // Sends a notice with the next WriteRows.
+  virtual void Notify(HostNotice) {}
+  // Threads whose leases an instance holds, up to `limit`.
+  virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
+    return std::vector<std::string>();
+  }
+  // Returns a number that no host had before; nullopt: the database keeps the counter in a row.
+  virtual std::optional<Result<uint64_t>> TakeNumber(Counter) { return std::nullopt; }
+
+  // --- its storage ---
+
+  // Fails if the stored data has been moved or removed.
+  virtual Status CheckPresent() const { return Status::Ok(); }
+  // True if there is no space: then only make writes that free some.
+  virtual bool low_on_space() const { return false; }
+  // Checks again what depends on the outside. Call about once a second, on a thread that may block.
+  virtual void Tend() {}
+  // Makes waits inside the database fail; all later writes fail with them.
+  virtual void StopWaiting() {}
+  // Ok if writes of a reopened database would succeed.
+  virtual Status CheckWritable() const { return Status::Ok(); }
+  // Frees the space of deleted rows between two keys, both inclusive. Blocks.
+  virtual void Compact(const std::string& first, const std::string& last) = 0;
+  // Writes one view as a database of files into `directory`, which must not exist yet. Ends with
+  // kUnavailable once `stopping` (may be null) is set.
+  virtual Result<BackupReport> BackUp(const std::string& directory,
+                                      const std::atomic<bool>* stopping) const = 0;
+
+ protected:
+  explicit Database(std::string instance = {}) : instance_(std::move(instance)) {}
+
+ private:
+  const std::string instance_;
+};
+
+// A consistent view of the database for one read.
+class DatabaseSnapshot {
+ public:
+  explicit DatabaseSnapshot(const Database& database) : view_(database.TakeView()) {}
+
+  Result<std::optional<std::string>> Get(const std::string& key) const { return view_->Get(key); }
+  Status Scan(const std::string& begin, const std::string& end, const RowUse& row) const {
+    return view_->Scan(begin, end, row);
+  }
+  Status ScanBackwards(const std::string& begin, const std::string& end, const RowUse& row) const {
+    return view_->ScanBackwards(begin, end, row);
+  }
+  // For callers that read several ranges in parallel.
+  std::unique_ptr<RowCursor> NewCursor(const std::string& begin, std::string end) const {
+    return view_->NewCursor(begin, std::move(end));
+  }
+
+ private:
+  const std::unique_ptr<const DatabaseView> view_;
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,145 @@
+#include "state/rows/transaction.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "state/rows/keys.h"
+
+namespace agent_graph::state {
+namespace {
+
+// Size of one generation of the row cache. Two generations are kept; between two commits there may
+// be more.
+constexpr size_t kRowsKept = 8192;
+constexpr size_t kRowBytesKept = 4 * 1024 * 1024;
+
+}  // namespace
+
+Transaction::Transaction(Database& database, std::vector<std::string> indexed_metadata)
+    : database_(database),
+      indexed_metadata_(std::move(indexed_metadata)),
+      batch_(database_.NewBatch()) {}
+Transaction::~Transaction() = default;
+
+Result<std::optional<std::string>> Transaction::Get(const std::string& key) const {
+  if (auto found = staged_.find(key); found != staged_.end()) return found->second;
+  if (auto found = accepted_.find(key); found != accepted_.end()) return found->second;
+  if (auto found = older_.find(key); found != older_.end()) return found->second;
+  return database_.Get(key);
+}
+
+void Transaction::Put(const std::string& key, std::string value) {
+  staged_.insert_or_assign(key, std::move(value));
+}
+
+void Transaction::Delete(const std::string& key) {
+  staged_.insert_or_assign(key, std::nullopt);
+}
+
+void Transaction::PutUnread(std::string key, std::string value) {
+  staged_unread_.emplace_back(std::move(key), std::move(value));
+}
+
+std::vector<std::pair<std::string, std::string>> Transaction::UncommittedRows(
+    std::string_view prefix) const {
+  std::map<std::string, std::string> rows;
+  if (empty()) return {};
+  batch_->ForEach([&](std::string_view key, std::optional<std::string_view> value) {
+    if (!key.starts_with(prefix)) return;
+    if (value) {
+      rows.insert_or_assign(std::string(key), std::string(*value));
+    } else {
+      rows.erase(std::string(key));
+    }
+  });
+  return {std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end())};
+}
+
+Result<uint64_t> Transaction::TakeNumber(Counter counter, const char* name) {
+  if (std::optional<Result<uint64_t>> number = database_.TakeNumber(counter)) {
+    return *std::move(number);
+  }
+  const std::string key = keys::Meta(name);
+  AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> next, GetRow<uint64_t>(key));
+  PutRow(key, next.value_or(1) + 1);
+  return next.value_or(1);
+}
+
+void Transaction::Accept(bool sync) {
+  committed_changes_ += staged_.size() + staged_unread_.size();
+  sync_ = sync_ || (sync && has_staged());
+  const bool low_on_space = database_.low_on_space();
+  for (auto& [key, value] : staged_unread_) batch_->Put(key, value);
+  for (auto& [key, value] : staged_) {
+    if (value) {
+      batch_->Put(key, *value);
+    } else {
+      batch_->Delete(key);
+      if (low_on_space) NoteDeleted(key);
+    }
+  }
+  // Moves the nodes; a newer change of the same row replaces the older one.
+  for (auto it = staged_.begin(); it != staged_.end();) {
+    auto node = staged_.extract(it++);
+    accepted_bytes_ += node.key().size() + (node.mapped() ? node.mapped()->size() : 0);
+    auto existing = accepted_.find(node.key());
+    if (existing != accepted_.end()) {
+      existing->second = std::move(node.mapped());
+    } else {
+      accepted_.insert(std::move(node));
+    }
+  }
+  staged_unread_.clear();
+  std::ranges::move(staged_threads_, std::back_inserter(accepted_threads_));
+  staged_threads_.clear();
+}
+
+void Transaction::Reject() {
+  staged_.clear();
+  staged_threads_.clear();
+  staged_unread_.clear();
+}
+
+size_t Transaction::bytes() const {
+  return batch_->bytes();
+}
+
+Status Transaction::Commit() {
+  Reject();
+  Status status = empty() ? database_.EndBatch() : database_.WriteRows(*batch_, sync_);
+  batch_->Clear();
+  committed_changes_ = 0;
+  sync_ = false;
+  ForgetOldRows();
+  return status;
+}
+
+void Transaction::NoteDeleted(const std::string& key) {
+  auto [range, added] = deleted_ranges_.try_emplace(key[0], key, key);
+  if (added) return;
+  if (key < range->second.first) range->second.first = key;
+  if (key > range->second.second) range->second.second = key;
+}
+
+std::vector<std::pair<std::string, std::string>> Transaction::TakeDeletedRanges() {
+  std::vector<std::pair<std::string, std::string>> ranges;
+  for (auto& [table, range] : std::exchange(deleted_ranges_, {})) {
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+void Transaction::ForgetOldRows() {
+  // Other hosts may change the rows between two batches.
+  if (!database_.instance().empty()) {
+    accepted_.clear();
+    accepted_bytes_ = 0;
+    return;
+  }
+  if (accepted_.size() < kRowsKept && accepted_bytes_ < kRowBytesKept) return;
+  older_ = std::exchange(accepted_, {});
+  accepted_bytes_ = 0;
+}
+
+}  // namespace agent_graph::state

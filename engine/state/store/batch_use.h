@@ -1,0 +1,14 @@
+// What requests read and change, so that a database that several hosts write can lock and read it
+// in one round trip.
+#pragma once
+
+#include "state/calls/executor.h"
+#include "state/rows/database.h"
+
+namespace agent_graph::state {
+
+// Adds what a mutating request uses. A request that cannot be decoded adds nothing.
+// kInvalidArgument: an id is too long for a database with keys of limited size.
+Status AddUse(const Request& request, BatchUse& use);
+
+}  // namespace agent_graph::state

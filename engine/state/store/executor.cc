@@ -1,0 +1,340 @@
+#include "state/store/executor.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <exception>
+
+#include "base/process.h"
+#include "runtime/thread.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBatchOperationsMax = 512;
+constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
+// Maximum time between two background sweeps, even if writes never pause.
+constexpr std::chrono::milliseconds kSweepInterval{50};
+constexpr int kReadThreads = 2;
+// Accuracy of the waits of FollowRun.
+constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
+// An executor gives fewer watches of runs than this permits.
+constexpr unsigned kWatchNumberBits = 40;
+constexpr int kMemoryThreads = 2;
+constexpr int kIndexNiceness = 10;
+
+}  // namespace
+
+StoreExecutor::StoreExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options)
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      store_(*database_, options_.state),
+      heads_(*database_),
+      memory_rows_(*database_),
+      memories_(memory_rows_, options_.index_directory, options_.state.memory_index_bytes_max),
+      reader_(*database_, heads_, memories_, options_.backup_directory,
+              store_.longest_wait_micros()),
+      watches_(options_.epoch << kWatchNumberBits) {}
+
+StoreExecutor::~StoreExecutor() {
+  StoreExecutor::Stop();
+}
+
+Status StoreExecutor::Start() {
+  AG_RETURN_IF_ERROR(store_.Load());
+  AG_RETURN_IF_ERROR(AddThread("state-write", [this] { Write(); }));
+  AG_RETURN_IF_ERROR(AddThread("state-search", [this] { Read(searches_); }));
+  for (int i = 0; i < kReadThreads; ++i) {
+    AG_RETURN_IF_ERROR(AddThread("state-read", [this] { Read(reads_); }));
+  }
+  AG_RETURN_IF_ERROR(AddThread("state-maintain", [this] { Read(maintenance_); }));
+  for (int i = 0; i < kMemoryThreads; ++i) {
+    AG_RETURN_IF_ERROR(AddThread("state-memory", [this] { Read(memory_searches_); }));
+  }
+  AG_RETURN_IF_ERROR(AddThread("state-reclaim", [this] { Reclaim(); }));
+  return AddThread("state-index", [this] {
+    // Low priority: all other work comes first.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
+    memories_.KeepIndexes();
+  });
+}
+
+Status StoreExecutor::AddThread(const std::string& name, std::function<void()> body) {
+  return runtime::StartThread(threads_.emplace_back(), name, std::move(body));
+}
+
+void StoreExecutor::Stop() {
+  stopping_ = true;
+  database_->StopWaiting();
+  writes_.Stop();
+  reads_.Stop();
+  searches_.Stop();
+  memory_searches_.Stop();
+  maintenance_.Stop();
+  deleted_ranges_.Stop();
+  reader_.Stop();
+  memories_.Stop();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  threads_.clear();
+}
+
+void StoreExecutor::Connect(std::shared_ptr<ClientConnection> connection, ClientHello hello) {
+  std::string client = hello.client;
+  writes_.Push({WriteItem::Kind::kConnect,
+                {std::move(connection), std::move(client), {}, {}, 0},
+                std::move(hello)});
+}
+
+void StoreExecutor::Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) {
+  writes_.Push(
+      {WriteItem::Kind::kDisconnect, {std::move(connection), std::move(client), {}, {}, 0}, {}});
+}
+
+void StoreExecutor::Leave(std::shared_ptr<ClientConnection> connection, std::string client) {
+  writes_.Push(
+      {WriteItem::Kind::kLeave, {std::move(connection), std::move(client), {}, {}, 0}, {}});
+}
+
+void StoreExecutor::RefuseGrants(std::shared_ptr<ClientConnection> connection, std::string client) {
+  writes_.Push(
+      {WriteItem::Kind::kRefuseGrants, {std::move(connection), std::move(client), {}, {}, 0}, {}});
+}
+
+void StoreExecutor::Hear(std::shared_ptr<ClientConnection> connection, std::string client) {
+  writes_.Push({WriteItem::Kind::kPong, {std::move(connection), std::move(client), {}, {}, 0}, {}});
+}
+
+void StoreExecutor::Execute(Request request) {
+  if (IsMutating(request.header.operation)) {
+    return writes_.Push({WriteItem::Kind::kRequest, std::move(request), {}});
+  }
+  WorkQueue<ReadItem>& queue = QueueOf(Reader::CostOf(request.header.operation, request.body()));
+  queue.Push({std::move(request), {}, {}});
+}
+
+WorkQueue<StoreExecutor::ReadItem>& StoreExecutor::QueueOf(Reader::Cost cost) {
+  switch (cost) {
+    case Reader::Cost::kSmall:
+      return reads_;
+    case Reader::Cost::kRows:
+      return searches_;
+    case Reader::Cost::kVectors:
+      return memory_searches_;
+    case Reader::Cost::kEverything:
+      return maintenance_;
+  }
+  return reads_;
+}
+
+void StoreExecutor::Write() {
+  auto next_sweep = MonotonicClock::now();
+  while (!writes_.stopped()) {
+    const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : NextTick();
+    std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
+    if (is_shared() && !PrepareBatch(items).ok()) return AwaitNextExecutor(items);
+    size_t executed = 0;
+    bool written = true;
+    for (WriteItem& item : items) {
+      ExecuteWrite(item);
+      ++executed;
+      // A batch of several hosts ends as a whole: its locks end with the commit.
+      const bool is_large = store_.batch_bytes() > kBatchBytesMax && !is_shared();
+      if (is_large && !(written = Commit())) break;
+    }
+    if (!written) return RefuseWrites(std::move(items), executed);
+    store_.Tick(MonotonicClock::now());
+    ResumeOverdue();
+    if (store_.wants_sweep() && (items.empty() || MonotonicClock::now() >= next_sweep)) {
+      store_.Sweep();
+      next_sweep = MonotonicClock::now() + kSweepInterval;
+    }
+    if (!Commit()) {
+      return is_shared() ? AwaitNextExecutor(items) : RefuseWrites(std::move(items), executed);
+    }
+    if (!store_.wants_sweep()) {
+      for (auto& range : store_.TakeDeletedRanges()) deleted_ranges_.Push(std::move(range));
+    }
+    for (const WriteItem& item : items) {
+      if (item.kind != WriteItem::Kind::kRequest) continue;
+      item.request.connection->Executed(item.request.bytes.size());
+    }
+  }
+}
+
+Deadline StoreExecutor::NextTick() const {
+  if (followers_.empty() && watchers_.empty() && watches_.empty()) return store_.next_tick();
+  return std::min(store_.next_tick(), DeadlineAfter(kFollowerCheckInterval));
+}
+
+void StoreExecutor::RefuseWrite(uint64_t connection, uint64_t sequence) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  found->second->Send(
+      Reply{sequence, Status(StatusCode::kUnavailable, "the state database refuses writes"), {}});
+}
+
+void StoreExecutor::RefuseWrites(std::vector<WriteItem> items, size_t executed) {
+  for (const ReplyAddress& address : store_.Abandon()) {
+    RefuseWrite(address.connection, address.sequence);
+  }
+  while (!writes_.stopped()) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      const WriteItem& item = items[i];
+      if (item.kind == WriteItem::Kind::kWatched) continue;
+      const Request& request = item.request;
+      const uint64_t id = request.connection->id();
+      if (item.kind == WriteItem::Kind::kRequest) {
+        if (i >= executed) RefuseWrite(id, request.header.sequence);
+        request.connection->Executed(request.bytes.size());
+      } else if (item.kind == WriteItem::Kind::kConnect && i >= executed) {
+        Accept(item);
+      } else if (item.kind == WriteItem::Kind::kDisconnect) {
+        connections_.erase(id);
+      }
+    }
+    executed = 0;
+    items = writes_.Take(kBatchOperationsMax, kNoDeadline);
+  }
+}
+
+void StoreExecutor::Accept(const WriteItem& item) {
+  const std::shared_ptr<ClientConnection>& connection = item.request.connection;
+  connections_.insert_or_assign(connection->id(), connection);
+  connection->Send(Welcome{options_.epoch});
+}
+
+void StoreExecutor::Reclaim() {
+  while (!deleted_ranges_.stopped()) {
+    for (const auto& [first, last] : deleted_ranges_.Take(1, kNoDeadline)) {
+      database_->Compact(first, last);
+    }
+  }
+}
+
+bool StoreExecutor::Commit() {
+  heads_.CommitBegins();
+  Result<std::vector<StoreReply>> replies = store_.Commit();
+  if (!replies.ok()) {
+    heads_.CommitEnds({});
+    SetFailure(replies.status());
+    return false;
+  }
+  // Before the replies are sent, so that a client that received one finds what it stored.
+  heads_.CommitEnds(store_.TakeChangedThreads());
+  memories_.Changed(store_.TakeChangedMemories());
+  const std::vector<std::string> changed_runs = store_.TakeChangedRuns();
+  ResumeChanged(changed_runs);
+  for (const Store::Report& report : store_.TakeReports()) {
+    Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
+        "state of " + options_.state.directory + ": " + report.text);
+  }
+  SendReplies(std::move(*replies));
+  for (Store::Notice& notice : store_.TakeNotices()) {
+    auto connection = connections_.find(notice.connection);
+    if (connection != connections_.end()) connection->second->Send(std::move(notice.message));
+  }
+  return true;
+}
+
+void StoreExecutor::ExecuteWrite(WriteItem& item) {
+  const Request& request = item.request;
+  switch (item.kind) {
+    case WriteItem::Kind::kConnect: {
+      item.hello.process_start = ProcessStartTime(item.hello.process);
+      store_.Connect(item.hello, request.connection->id());
+      Accept(item);
+      // The client may execute runs that were watched before it connected.
+      for (const auto& [run, watch] : watches_.All()) NoticeWatched(run, watch);
+      break;
+    }
+    case WriteItem::Kind::kDisconnect:
+      store_.Disconnect(request.client, request.connection->id());
+      connections_.erase(request.connection->id());
+      break;
+    case WriteItem::Kind::kLeave:
+      store_.Leave(request.client, request.connection->id());
+      break;
+    case WriteItem::Kind::kPong:
+      store_.Hear(request.client, request.connection->id());
+      break;
+    case WriteItem::Kind::kRefuseGrants:
+      store_.RefuseGrants(request.client, request.connection->id());
+      break;
+    case WriteItem::Kind::kWatched:
+      store_.NoticeWatched(item.watched);
+      break;
+    case WriteItem::Kind::kHostNotice:
+      store_.HearHost(item.notice);
+      break;
+    case WriteItem::Kind::kHostGone:
+      if (store_.TakeOver(item.notice.instance)) TakeOver(item.notice.instance);
+      break;
+    case WriteItem::Kind::kRequest: {
+      pack::Unpacker body = request.body();
+      store_.Apply({request.client, request.connection->id(), request.header.sequence},
+                   request.header, body);
+      break;
+    }
+  }
+}
+
+void StoreExecutor::SendReplies(std::vector<StoreReply> replies) {
+  // All replies of a commit to one client together: one send, and one wake-up of the client.
+  std::unordered_map<uint64_t, std::vector<ClientMessage>> messages;
+  for (StoreReply& reply : replies) {
+    auto connection = connections_.find(reply.to.connection);
+    if (connection == connections_.end()) continue;
+    const uint64_t sequence = reply.to.sequence;
+    if (reply.queued) {
+      messages[connection->first].emplace_back(Queued{sequence});
+    } else if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
+      Request request;
+      request.connection = connection->second;
+      request.header.sequence = sequence;
+      reads_.Push({std::move(request), std::move(reply.reply), {}});
+    } else {
+      messages[connection->first].emplace_back(
+          Reply{sequence, std::move(reply.status), std::move(reply.reply.body)});
+    }
+  }
+  for (auto& [connection, list] : messages) connections_.at(connection)->SendAll(std::move(list));
+}
+
+void StoreExecutor::Read(WorkQueue<ReadItem>& queue) {
+  while (!queue.stopped()) {
+    for (ReadItem& item : queue.Take(1, kNoDeadline)) ExecuteRead(item);
+  }
+}
+
+void StoreExecutor::ExecuteRead(ReadItem& item) {
+  const Request& request = item.request;
+  const bool is_load = item.load.load != ReplyRow::Load::kNothing;
+  Result<std::string> body = Status(StatusCode::kInternal, "the state server failed");
+  try {
+    if (is_load) {
+      body = reader_.Load(item.load);
+    } else if (WaitsForRuns(request.header.operation)) {
+      std::optional<Result<std::string>> reply = ExecuteWaiting(item);
+      if (!reply) return;
+      body = *std::move(reply);
+    } else if (request.header.operation == Operation::kPublishPiece) {
+      body = ExecutePublish(request);
+    } else {
+      pack::Unpacker unpacker = request.body();
+      body = reader_.Execute(request.header.operation, unpacker);
+    }
+  } catch (const std::exception& failure) {
+    body = Status(StatusCode::kInternal, "the state server failed").WithDetail(failure.what());
+  }
+  // Interrupted reads get no reply: the client repeats them at the next executor.
+  if (!body.ok() && stopping_) return;
+  const uint64_t sequence = request.header.sequence;
+  request.connection->Send(body.ok() ? Reply{sequence, Status::Ok(), std::move(*body)}
+                                     : Reply{sequence, body.status(), {}});
+  if (!is_load && !item.parked_until) request.connection->Executed(request.bytes.size());
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,169 @@
+// The executor of backends that keep rows in a Database: the database, an epoch and the threads
+// between them.
+//
+// Mutating requests go to the write thread, which executes all that are queued and commits them as
+// one batch (group commit: one fsync if any of them needs it). Reads go to two read threads. Slow
+// work has threads of its own so that it does not delay other requests: one for searches and large
+// offsets, two for searches through memories, one for maintenance operations that read the whole
+// database.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "state/calls/executor.h"
+#include "state/follow/followers.h"
+#include "state/follow/run_watches.h"
+#include "state/options.h"
+#include "state/rows/database.h"
+#include "state/store/memory_rows.h"
+#include "state/store/reader.h"
+#include "state/store/store.h"
+#include "state/store/work_queue.h"
+#include "state/thread/listing_heads.h"
+
+namespace agent_graph::state {
+
+struct StoreExecutorOptions {
+  StateOptions state;
+  uint64_t epoch = 0;
+  std::string index_directory;      // see MemoryIndex
+  std::string backup_directory;     // see Reader
+  std::function<void()> on_failed;  // see Storage::OpenOptions
+  // Called if the stored data was moved or removed while it was in use. May be empty.
+  std::function<void()> on_lost;
+};
+
+class StoreExecutor : public Executor {
+ public:
+  StoreExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options);
+  ~StoreExecutor() override;
+
+  uint64_t epoch() const override { return options_.epoch; }
+  Status Start() override;
+  void Stop() override;
+
+  void Connect(std::shared_ptr<ClientConnection> connection, ClientHello hello) override;
+  void Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void Leave(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void RefuseGrants(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void Hear(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void Execute(Request request) override;
+
+  Result<Condition> Tend() override;
+
+  // --- a database that several hosts write ---
+  // Thread-safe; return at once. Another host has sent a notice, or has died.
+  void HearHost(HostNotice notice);
+  void TakeOver(std::string instance);
+
+ private:
+  struct WriteItem {
+    enum class Kind {
+      kConnect,
+      kRequest,
+      kPong,
+      kRefuseGrants,
+      kDisconnect,
+      kLeave,
+      kWatched,
+      kHostNotice,
+      kHostGone,
+    };
+    Kind kind = Kind::kRequest;
+    Request request;    // only `connection` and `client`, except for kRequest
+    ClientHello hello;  // for kConnect
+    RunWatched watched = {};
+    HostNotice notice = {};  // for kHostNotice; kHostGone: only its instance
+  };
+  struct ReadItem {
+    Request request;
+    ReplyRow load;  // what to read for the reply to a mutating request, which has no bytes here
+    // Set for a request that was parked: when its wait ends.
+    std::optional<Deadline> parked_until = {};
+  };
+
+  Status AddThread(const std::string& name, std::function<void()> body);
+  void Write();
+  // Locks and reads what the items use, in a database that several hosts write. Items that cannot
+  // be executed are answered and removed.
+  Status PrepareBatch(std::vector<WriteItem>& items);
+  Deadline NextTick() const;
+  // Called after a Commit that failed. `items` are the latest requests, of which the first
+  // `executed` have been executed.
+  void RefuseWrites(std::vector<WriteItem> items, size_t executed);
+  // A database that is away will be back: the clients send their requests again to the next
+  // executor. Requests of which the database has refused one are answered.
+  void AwaitNextExecutor(const std::vector<WriteItem>& items);
+  bool is_shared() const { return !database_->instance().empty(); }
+  void RefuseWrite(uint64_t connection, uint64_t sequence);
+  void Accept(const WriteItem& item);
+  void Reclaim();
+  void ExecuteWrite(WriteItem& item);
+  bool Commit();
+  void SendReplies(std::vector<StoreReply> replies);
+  void Read(WorkQueue<ReadItem>& queue);
+  void ExecuteRead(ReadItem& item);
+
+  // Requests that wait for runs (executor_follow.cc).
+  static bool WaitsForRuns(Operation operation);
+  // Both park the request, or return its reply.
+  std::optional<Result<std::string>> ExecuteWaiting(ReadItem& item);
+  struct Waiting;
+  std::optional<Result<std::string>> AnswerOrPark(ReadItem& item, const Waiting& waiting);
+  // The part that the watching client does not have; nullopt: it has everything.
+  Result<std::optional<std::string>> ReadNews(const WatchRunRequest& watch, Deadline until,
+                                              bool is_last);
+  Result<std::string> ExecutePublish(const Request& request);
+  void NoticeWatched(const RunWatches::Key& run, uint64_t watch);
+  void Resume(std::vector<Followers::Parked> parked);
+  void ResumeChanged(const std::vector<std::string>& thread_ids);
+  void ResumeOverdue();
+
+  WorkQueue<ReadItem>& QueueOf(Reader::Cost cost);
+  void SetFailure(const Status& failure);
+  Status failure();
+  void Log(LogLevel level, const std::string& text) const;
+
+  const std::unique_ptr<Database> database_;
+  const StoreExecutorOptions options_;
+  Store store_;  // write thread only, after Start
+  ListingHeads heads_;
+  const StoredMemoryRows memory_rows_;
+  MemoryIndex memories_;
+  Reader reader_;  // thread-safe
+  // Connections by id, to send replies; a BeginRun can be answered long after its request. Write
+  // thread only.
+  std::unordered_map<uint64_t, std::shared_ptr<ClientConnection>> connections_;
+
+  std::atomic<bool> stopping_{false};
+  Followers followers_;  // FollowRun
+  Followers watchers_;   // WatchRun
+  RunWatches watches_;
+  WorkQueue<WriteItem> writes_;
+  WorkQueue<ReadItem> reads_;
+  WorkQueue<ReadItem> searches_;
+  WorkQueue<ReadItem> memory_searches_;
+  WorkQueue<ReadItem> maintenance_;
+  WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // key ranges to compact
+  std::vector<std::thread> threads_;
+
+  bool low_on_space_ = false;  // already logged; Tend only
+  // Next check whether a database whose writes have failed can be reopened; Tend only.
+  Deadline next_try_ = kNoDeadline;
+  Mutex mutex_;
+  Status failure_ AG_GUARDED_BY(mutex_);  // of the database's writes
+};
+
+}  // namespace agent_graph::state

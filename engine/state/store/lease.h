@@ -1,0 +1,54 @@
+// The leases of threads as the store keeps them in memory.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "state/limits.h"
+#include "state/requests.h"
+#include "state/rows/keys.h"
+#include "state/rows/rows.h"
+
+namespace agent_graph::state {
+
+// The request a reply belongs to.
+struct ReplyAddress {
+  std::string client;
+  uint64_t connection = 0;
+  uint64_t sequence = 0;
+};
+
+// A run that waits until its thread is free.
+struct Waiter {
+  BeginRunRequest run;
+  ReplyAddress from;
+  int64_t micros = 0;
+  Deadline deadline;
+  int64_t run_deadline_micros = 0;  // see LeaseRow
+  bool accepted = false;            // no client waits for a reply; `from` is empty
+};
+
+// A thread that a run holds, with the runs that wait for it.
+struct Lease {
+  LeaseRow row;
+  keys::ThreadKey thread;
+  std::deque<Waiter> waiters;
+  // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
+  uint64_t window_max = kWindowItemsMax;
+  std::optional<OutsideChangeRow> outside;
+  // False: no entry of the run has changed the state. Unknown after a takeover; then true.
+  bool has_effects = false;
+  uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
+  // The run continues in another worker if it loses its own. Without a worker, row.client is empty.
+  bool accepted = false;
+  bool suspect = false;              // see RunRow
+  uint64_t log_bytes = 0;            // of the run's entries, since this object exists
+  int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
+  std::vector<std::string> queued_elsewhere = {};  // runs that wait at other hosts
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,60 @@
+#include "state/store/memory_rows.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "state/rows/keys.h"
+#include "state/thread/thread_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+std::string MemoriesPrefix(keys::Table table, const Scope& scope) {
+  return scope.kind == Scope::Kind::kOwner ? keys::MemoryPrefix(table, scope.user_id)
+                                           : keys::TablePrefix(table);
+}
+
+class StoredMemorySnapshot : public MemorySnapshot {
+ public:
+  explicit StoredMemorySnapshot(const Database& database) : snapshot_(database) {}
+
+  Status ForEachRecord(const Scope& scope, const UseRecord& use) const override {
+    return ForEachRow<MemoryRecord>(keys::Table::kMemory, scope, use);
+  }
+  Status ForEachVector(const Scope& scope, const UseVector& use) const override {
+    return ForEachRow<Embedding>(keys::Table::kMemoryVector, scope, use);
+  }
+  Result<std::optional<MemoryRecord>> FindRecord(const MemoryKey& key) const override {
+    return ReadRow<MemoryRecord>(snapshot_, keys::Memory(key));
+  }
+  Result<std::optional<Embedding>> FindVector(const MemoryKey& key) const override {
+    return ReadRow<Embedding>(snapshot_, keys::MemoryVector(key));
+  }
+
+ private:
+  template <typename Row, typename Use>
+  Status ForEachRow(keys::Table table, const Scope& scope, const Use& use) const {
+    Status status;
+    const std::string prefix = MemoriesPrefix(table, scope);
+    AG_RETURN_IF_ERROR(snapshot_.Scan(
+        prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+          keys::Parser parser(key, table);
+          const MemoryKey memory = parser.Memory();
+          Row row;
+          status = parser.ok() && pack::FromBytes(value, row) ? use(memory, row) : DamagedState();
+          return status.ok();
+        }));
+    return status;
+  }
+
+  const DatabaseSnapshot snapshot_;
+};
+
+}  // namespace
+
+std::unique_ptr<MemorySnapshot> StoredMemoryRows::Snapshot() const {
+  return std::make_unique<StoredMemorySnapshot>(database_);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,385 @@
+#include "state/store/store.h"
+#include "state/requests.h"
+
+#include <utility>
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kSweepRows = 256;
+
+// On a full disk only operations that free space, or that end what has begun, are executed.
+bool NeedsSpace(Operation operation) {
+  switch (operation) {
+    case Operation::kFinishRun:
+    case Operation::kReleaseRun:
+    case Operation::kHandOverRun:
+    case Operation::kRequestStop:
+    case Operation::kClearState:
+    case Operation::kDeleteThread:
+    case Operation::kDeleteMessage:
+    case Operation::kRemoveMessages:
+    case Operation::kDeleteMemory:
+    case Operation::kRemoveMemories:
+      return false;
+    default:
+      return true;
+  }
+}
+
+template <typename Body>
+Result<Body> Decode(pack::Unpacker& unpacker) {
+  Body body;
+  if (!pack::TryUnpack(unpacker, body)) {
+    return Status(StatusCode::kInvalidArgument, "malformed state operation");
+  }
+  return body;
+}
+
+// Decodes the body of an operation and executes it.
+template <typename Body, typename Execution>
+Result<ReplyRow> Decoded(pack::Unpacker& unpacker, Execution execute) {
+  AG_ASSIGN_OR_RETURN(const Body body, Decode<Body>(unpacker));
+  return execute(body);
+}
+
+}  // namespace
+
+Store::Store(Database& database, const StateOptions& options)
+    : database_(database),
+      sync_(options.sync),
+      thread_ttl_(options.thread_ttl),
+      log_kept_micros_(std::chrono::microseconds(options.log_kept).count()),
+      log_bytes_max_(options.log_bytes_max),
+      transaction_(database, options.indexed_metadata) {}
+
+Status Store::Load() {
+  AG_RETURN_IF_ERROR(LoadLeases());
+  AG_RETURN_IF_ERROR(LoadAcceptedRuns(database_.instance()));
+  AG_RETURN_IF_ERROR(LoadReplies());
+  AG_RETURN_IF_ERROR(LoadRemoteTools());
+  AG_RETURN_IF_ERROR(LoadMetadataIndex());
+  const auto now = MonotonicClock::now();
+  for (auto& [id, entry] : clients_) entry.disconnected = now;
+  if (!clients_.empty()) next_client_check_ = now;
+  wants_sweep_ = true;
+  next_key_expiry_ = now;
+  if (thread_ttl_.count() > 0) next_expiry_ = now;
+  if (!leases_.empty()) next_ping_ = now + kPingInterval;
+  return Status::Ok();
+}
+
+Status Store::LoadLeases() {
+  Status damage;
+  if (is_shared()) return LoadOwnLeases();
+  const std::string prefix = keys::TablePrefix(keys::Table::kLease);
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kLease);
+        Lease lease;
+        lease.thread = parser.Thread();
+        if (!parser.ok() || !pack::FromBytes(value, lease.row)) {
+          damage = Status(StatusCode::kDataLoss, "a lease cannot be read back");
+          return false;
+        }
+        if (!lease.row.queued_runs.empty()) {
+          lease.row.queued_runs.clear();  // waiting clients resend their Begin
+          transaction_.PutRow(std::string(key), lease.row);
+        }
+        if (!lease.row.client.empty()) {
+          ClientEntry& client = clients_[lease.row.client];
+          client.process = lease.row.process;
+          client.process_start = lease.row.process_start;
+        }
+        lease.has_effects = true;
+        damage = LoadOutsideChange(lease);
+        if (!damage.ok()) return false;
+        leases_.emplace(lease.row.thread_id, std::move(lease));
+        return true;
+      }));
+  transaction_.Accept(false);
+  return damage;
+}
+
+std::string Store::ReplyKey(const std::string& client, uint64_t sequence) const {
+  return keys::Reply(database_.instance() + client, sequence);
+}
+
+Status Store::LoadReplies() {
+  Status damage;
+  const std::string& instance = database_.instance();
+  const std::string prefix = keys::TablePrefix(keys::Table::kReply) + instance;
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kReply);
+        std::string client = parser.Text().substr(instance.size());
+        uint64_t sequence = parser.Integer();
+        ReplyRow reply;
+        if (!parser.ok() || !pack::FromBytes(value, reply)) {
+          damage = Status(StatusCode::kDataLoss, "a kept reply cannot be read back");
+          return false;
+        }
+        clients_[client].replies.emplace(sequence, std::move(reply));
+        return true;
+      }));
+  return damage;
+}
+
+Status Store::LoadRemoteTools() {
+  AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> tools,
+                      transaction_.GetRow<RemoteTools>(keys::Meta(kRemoteToolsName)));
+  if (tools) remote_tools_version_ = tools->version;
+  return Status::Ok();
+}
+
+void Store::Connect(const ClientHello& hello, uint64_t connection) {
+  ClientEntry& entry = clients_[hello.client];
+  entry.process = hello.process;
+  entry.process_start = hello.process_start;
+  entry.connection = connection;
+  entry.answers_pings = hello.answers_pings;
+  entry.takes_runs = hello.takes_runs;
+  entry.connected_here = true;
+  SetHeard(entry);
+  DropWaitersOf(hello.client);
+  LoseLeasesOf(hello.client, &hello, /*crashed=*/false);
+  // Messages sent on the previous connection may have been lost.
+  for (const auto& [thread_id, lease] : leases_) {
+    if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
+  }
+  AdmitWaiters();
+  const auto now = MonotonicClock::now();
+  if (hello.takes_runs) {
+    for (auto& [thread_id, not_before] : ungranted_) not_before = now;
+  }
+  GrantRuns(now);
+}
+
+// Null if the client has another connection, or none.
+ClientEntry* Store::FindClient(const std::string& client, uint64_t connection) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.connection != connection) return nullptr;
+  return &found->second;
+}
+
+void Store::Disconnect(const std::string& client, uint64_t connection) {
+  ClientEntry* const entry = FindClient(client, connection);
+  if (entry == nullptr) return;
+  entry->connection = 0;
+  entry->disconnected = MonotonicClock::now();
+  next_client_check_ = entry->disconnected;
+  DropWaitersOf(client);
+}
+
+void Store::Leave(const std::string& client, uint64_t connection) {
+  ClientEntry* const entry = FindClient(client, connection);
+  if (entry == nullptr) return;
+  DropWaitersOf(client);
+  ForgetReplies(client, *entry);
+  clients_.erase(client);
+  LoseLeasesOf(client, nullptr, /*crashed=*/false);
+  AdmitWaiters();
+  GrantRuns(MonotonicClock::now());
+}
+
+void Store::RefuseGrants(const std::string& client, uint64_t connection) {
+  if (ClientEntry* const entry = FindClient(client, connection)) entry->takes_runs = false;
+}
+
+void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::Unpacker& body) {
+  if (!clients_.contains(from.client)) {
+    return Refuse(from, Status(StatusCode::kInternal, "the client has sent no Hello"));
+  }
+  ClientEntry* const client = FindClient(from.client, from.connection);
+  // The client sends it again on its next connection, if it still wants it.
+  if (client == nullptr) {
+    return Refuse(from, Status(StatusCode::kUnavailable, "the client has another connection"));
+  }
+  SetHeard(*client);
+  if (AnswerAgain(from)) return;
+  Acknowledge(from.client, *client, header.acknowledged_below);
+  if (database_.low_on_space() && NeedsSpace(header.operation)) {
+    return Refuse(from, Status(StatusCode::kUnavailable, "the disk of the state is full"));
+  }
+  if (header.operation == Operation::kBeginRun) {
+    Result<BeginRunRequest> run = Decode<BeginRunRequest>(body);
+    if (!run.ok()) return Refuse(from, run.status());
+    return BeginRun({std::move(*run), from, header.micros, kNoDeadline});
+  }
+  bool sync = true;
+  Result<ReplyRow> reply = Execute(from, header, body, sync);
+  if (reply.ok()) {
+    Accept(from, header.operation, std::move(*reply), sync);
+  } else {
+    transaction_.Reject();
+    staged_memories_.clear();
+    Refuse(from, reply.status());
+  }
+  AdmitWaiters();
+}
+
+Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& header,
+                                pack::Unpacker& body, bool& sync) {
+  const int64_t micros = header.micros;
+  switch (header.operation) {
+    case Operation::kAppendRun:
+      return Decoded<AppendRunRequest>(body, [&](const auto& append) {
+        sync = append.durable;
+        return AppendRun(from, append, micros);
+      });
+    case Operation::kFinishRun:
+      return Decoded<FinishRunRequest>(
+          body, [&](const auto& finish) { return FinishRun(from, finish, micros); });
+    case Operation::kReleaseRun:
+      sync = false;
+      return Decoded<ReleaseRunRequest>(
+          body, [&](const auto& release) { return ReleaseRun(from, release); });
+    case Operation::kRequestStop:
+      sync = false;
+      return Decoded<StopRequest>(body, [&](const auto& stop) { return RequestStop(stop); });
+    case Operation::kAcceptRun:
+      return Decoded<AcceptRunRequest>(
+          body, [&](const auto& accept) { return AcceptRun(from, accept, micros); });
+    case Operation::kClaimKey:
+      return Decoded<ClaimKeyRequest>(body,
+                                      [&](const auto& claim) { return ClaimKey(claim, micros); });
+    case Operation::kHandOverRun:
+      return Decoded<HandOverRunRequest>(body,
+                                         [&](const auto& run) { return HandOverRun(from, run); });
+    default:
+      return ExecuteChange(header, body);
+  }
+}
+
+Result<ReplyRow> Store::ExecuteChange(const RequestHeader& header, pack::Unpacker& body) {
+  const int64_t micros = header.micros;
+  switch (header.operation) {
+    case Operation::kPutState:
+      return Decoded<PutStateRequest>(body, [&](const auto& put) { return PutState(put, micros); });
+    case Operation::kAppendMessages:
+      return Decoded<AppendMessagesRequest>(
+          body, [&](const auto& append) { return AppendMessages(append, micros); });
+    case Operation::kClearState:
+      return Decoded<ThreadRequest>(body,
+                                    [&](const auto& clear) { return ClearState(clear, micros); });
+    case Operation::kDeleteThread:
+      return Decoded<ThreadRequest>(body, [&](const auto& thread) { return DeleteThread(thread); });
+    case Operation::kDeleteMessage:
+      return Decoded<MessageRequest>(body,
+                                     [&](const auto& message) { return DeleteMessage(message); });
+    case Operation::kRemoveMessages:
+      return Decoded<RemoveMessagesRequest>(
+          body, [&](const auto& remove) { return RemoveMessages(remove, micros); });
+    case Operation::kReplaceRemoteTools:
+      return Decoded<ReplaceRemoteToolsRequest>(
+          body, [&](const auto& set) { return ReplaceRemoteTools(set); });
+    case Operation::kStoreMemory:
+      return Decoded<StoreMemoryRequest>(
+          body, [&](const auto& store) { return StoreMemory(store, micros); });
+    case Operation::kUpdateMemory:
+      return Decoded<UpdateMemoryRequest>(
+          body, [&](const auto& update) { return UpdateMemory(update, micros); });
+    case Operation::kReplaceVectors:
+      return Decoded<ReplaceVectorsRequest>(body,
+                                            [&](const auto& put) { return ReplaceVectors(put); });
+    case Operation::kDeleteMemory:
+      return Decoded<MemoryName>(body, [&](const auto& name) { return DeleteMemory(name); });
+    case Operation::kRemoveMemories:
+      return Decoded<RemoveMemoriesRequest>(
+          body, [&](const auto& remove) { return RemoveMemories(remove); });
+    default:
+      return Status(StatusCode::kInvalidArgument, kUnknownOperation);
+  }
+}
+
+void Store::Tick(MonotonicClock::time_point now) {
+  if (now >= next_waiter_) ExpireWaiters(now);
+  if (now >= next_client_check_) CheckClients(now);
+  if (now >= next_ping_) PingHolders(now);
+  if (now >= next_expiry_) ExpireThreads(now);
+  if (now >= next_key_expiry_) ExpireKeys(now);
+  if (now >= next_indexing_) IndexThreads(now);
+  AdmitWaiters();
+  GrantRuns(now);
+}
+
+void Store::Sweep() {
+  Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows, sweep_);
+  if (more.ok() && !*more) more = SweepCutLog(database_, transaction_, kSweepRows);
+  // The sweep does not see changes that are not committed yet: there may be more to delete.
+  wants_sweep_ = more.ok() && (*more || !transaction_.empty());
+  if (more.ok()) {
+    transaction_.Accept(false);
+  } else {
+    transaction_.Reject();
+    sweep_ = {};
+  }
+}
+
+Result<std::vector<StoreReply>> Store::Commit() {
+  AG_RETURN_IF_ERROR(transaction_.Commit());
+  ++commits_;
+  if (is_shared()) ForgetForeignLeases();
+  return std::exchange(replies_, {});
+}
+
+std::vector<ReplyAddress> Store::Abandon() {
+  std::vector<ReplyAddress> unanswered;
+  for (StoreReply& reply : replies_) unanswered.push_back(std::move(reply.to));
+  const auto take = [&](std::deque<Waiter>& waiters) {
+    for (Waiter& waiter : waiters) {
+      if (!waiter.accepted) unanswered.push_back(std::move(waiter.from));
+    }
+  };
+  for (auto& [thread_id, lease] : leases_) take(lease.waiters);
+  for (auto& waiters : admissions_) take(waiters);
+  return unanswered;
+}
+
+void Store::Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, bool sync) {
+  const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
+  // The reply to an operation that changed nothing need not be kept: it can be executed again.
+  if (auto client = clients_.find(to.client);
+      client != clients_.end() && IsAnswerKept(operation) && transaction_.has_staged()) {
+    transaction_.PutUnread(ReplyKey(to.client, to.sequence), pack::ToBytes(reply));
+    client->second.replies.insert_or_assign(to.sequence, reply);
+  }
+  transaction_.Accept(wants_sync);
+  changed_memories_.insert(changed_memories_.end(), staged_memories_.begin(),
+                           staged_memories_.end());
+  staged_memories_.clear();
+  replies_.push_back({to, Status::Ok(), std::move(reply)});
+}
+
+void Store::Refuse(const ReplyAddress& to, Status status) {
+  replies_.push_back({to, std::move(status), {}});
+}
+
+bool Store::AnswerAgain(const ReplyAddress& from) {
+  const ClientEntry& entry = clients_.at(from.client);
+  auto kept = entry.replies.find(from.sequence);
+  if (kept == entry.replies.end()) return false;
+  replies_.push_back({from, Status::Ok(), kept->second});
+  return true;
+}
+
+void Store::Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below) {
+  if (below <= entry.acknowledged_below) return;
+  entry.acknowledged_below = below;
+  auto end = entry.replies.lower_bound(below);
+  for (auto it = entry.replies.begin(); it != end; ++it) {
+    transaction_.Delete(ReplyKey(client, it->first));
+  }
+  entry.replies.erase(entry.replies.begin(), end);
+  transaction_.Accept(false);
+}
+
+void Store::ForgetReplies(const std::string& client, ClientEntry& entry) {
+  for (const auto& [sequence, reply] : entry.replies) {
+    transaction_.Delete(ReplyKey(client, sequence));
+  }
+  entry.replies.clear();
+  transaction_.Accept(false);
+}
+
+}  // namespace agent_graph::state

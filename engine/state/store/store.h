@@ -1,0 +1,416 @@
+// Executes the mutating operations: threads, runs and their leases, exactly once per client.
+//
+// Used only by the executor's write thread. Operations are applied one after the other to a shared
+// transaction. Commit writes the batch and returns the replies only afterwards, so nothing is
+// acknowledged before it is written. Leases, waiting runs and clients are kept in memory and in
+// rows; Load rebuilds the memory from the rows after a takeover.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "state/calls/executor.h"
+#include "state/limits.h"
+#include "state/maintenance.h"
+#include "state/options.h"
+#include "state/requests.h"
+#include "state/rows/database.h"
+#include "state/rows/rows.h"
+#include "state/rows/transaction.h"
+#include "state/rules/fold.h"
+#include "state/runs.h"
+#include "state/store/clients.h"
+#include "state/store/lease.h"
+#include "state/thread/threads.h"
+
+namespace agent_graph::state {
+
+struct StoreReply {
+  ReplyAddress to;
+  Status status;
+  ReplyRow reply;
+  // only reports that the run is queued; the reply follows when the thread is free
+  bool queued = false;
+};
+
+// Not thread-safe; see above. Calls may block on the disk.
+class Store {
+ public:
+  // Clients that hold or await leases are pinged at this interval. A client is silent if it has
+  // left this many pings unanswered, or has been disconnected for longer than the grace period. It
+  // then keeps each lease until the deadline of the run. A pause of our own process counts as one
+  // ping.
+  static constexpr std::chrono::seconds kPingInterval{1};
+  static constexpr unsigned kPingsUnansweredMax = 10;
+  static constexpr std::chrono::seconds kReconnectGrace{10};
+  // How long a silent client keeps the lease of a run without a deadline.
+  static constexpr std::chrono::minutes kSilenceMax{10};
+  // How long replies are kept for a disconnected client.
+  static constexpr std::chrono::seconds kReplyRetention{100};
+  // Maximum number of runs that wait for busy threads, over all threads.
+  static constexpr size_t kWaitersMax = 65'536;
+  // `current_node` of a run before its first append.
+  static constexpr char kStartNode[] = "START";
+
+  Store(Database& database, const StateOptions& options);
+
+  Status Load();
+
+  // A client has sent Hello on a connection. Releases its leases of runs that it no longer holds.
+  // Nothing that it sent on earlier connections has an effect from then on.
+  void Connect(const ClientHello& hello, uint64_t connection);
+  // The client's connection has closed.
+  void Disconnect(const std::string& client, uint64_t connection);
+  // The client disconnects for good: its runs end and its replies are dropped.
+  void Leave(const std::string& client, uint64_t connection);
+  // The client takes no further accepted runs.
+  void RefuseGrants(const std::string& client, uint64_t connection);
+  // The client has answered a ping.
+  void Hear(const std::string& client, uint64_t connection);
+
+  // --- a database that several hosts write; see Database::instance ---
+
+  // Call after Database::Prepare: brings the leases of its threads, as they are in memory, to their
+  // rows, which other hosts may have changed.
+  void SyncLeases(const BatchUse& use);
+  // Adds the threads whose runs wait here for the end of a run at another host.
+  void AddAwaited(MonotonicClock::time_point now, BatchUse& use);
+  // Continues or ends the runs of an instance that has died, some at a time. Returns true if there
+  // are more.
+  bool TakeOver(const std::string& instance);
+  // Another host has sent a notice; see HostNotice.
+  void HearHost(const HostNotice& notice);
+
+  // Executes one mutating request. Commit returns the reply, now or (Begin on a busy thread) later.
+  // `body` is positioned at the operation's body.
+  void Apply(const ReplyAddress& from, const RequestHeader& header, pack::Unpacker& body);
+
+  // Ends expired waits, releases leases of lost processes, removes old clients.
+  void Tick(MonotonicClock::time_point now);
+  // Time of the next call of Tick.
+  Deadline next_tick() const {
+    return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_, next_grant_,
+                     next_key_expiry_, next_indexing_, next_await_});
+  }
+  // See RunTotals; may be read by any thread.
+  const std::atomic<int64_t>& longest_wait_micros() const { return longest_wait_micros_; }
+  // Deletes a portion of the rows of deleted threads and of cut logs.
+  void Sweep();
+  bool wants_sweep() const { return wants_sweep_; }
+
+  // Bytes that Commit would write.
+  size_t batch_bytes() const { return transaction_.bytes(); }
+  // An unsolicited message to send on a client's connection after the next Commit.
+  struct Notice {
+    uint64_t connection = 0;
+    ClientMessage message;
+  };
+  // Passes it to the client that executes the run, if there is one.
+  void NoticeWatched(const RunWatched& watched);
+  std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
+  // A line for the operator's log.
+  struct Report {
+    bool alert = false;
+    std::string text;
+  };
+  std::vector<Report> TakeReports() { return std::exchange(reports_, {}); }
+  // The memories that the last Commit stored, changed or deleted.
+  std::vector<MemoryKey> TakeChangedMemories() { return std::exchange(changed_memories_, {}); }
+  // The threads whose logs, or whose runs, the last Commit has changed. May repeat a thread.
+  std::vector<std::string> TakeChangedRuns() { return std::exchange(changed_runs_, {}); }
+  // The threads whose records the last Commit wrote or deleted, in order.
+  std::vector<ThreadChange> TakeChangedThreads() { return transaction_.TakeNoted(); }
+  // See Transaction.
+  std::vector<std::pair<std::string, std::string>> TakeDeletedRanges() {
+    return transaction_.TakeDeletedRanges();
+  }
+  // Writes everything applied since the last Commit. After a failure nothing was written and the
+  // store must be abandoned, because its memory is ahead of the database.
+  Result<std::vector<StoreReply>> Commit();
+  // Call after a failed Commit: returns the requests that this store will not answer. No other
+  // function may be called afterwards.
+  std::vector<ReplyAddress> Abandon();
+
+ private:
+  Status LoadLeases();
+  Status LoadOwnLeases();  // of a database that several hosts write
+  std::string ReplyKey(const std::string& client, uint64_t sequence) const;
+  Status LoadReplies();
+  Status LoadRemoteTools();
+
+  // Each function stages one operation's changes and returns the reply, or an error that undoes
+  // them. `sync` becomes false if the changes need not be on the disk before the reply.
+  Result<ReplyRow> Execute(const ReplyAddress& from, const RequestHeader& header,
+                           pack::Unpacker& body, bool& sync);
+  // The operations that do not belong to a run.
+  Result<ReplyRow> ExecuteChange(const RequestHeader& header, pack::Unpacker& body);
+  Result<ReplyRow> AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
+                             int64_t micros);
+  Result<ReplyRow> FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
+                             int64_t micros);
+  Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release);
+  Result<ReplyRow> RequestStop(const StopRequest& stop);
+  Result<ReplyRow> AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
+                             int64_t micros);
+  Result<ReplyRow> ClaimKey(const ClaimKeyRequest& claim, int64_t micros);
+  Result<ReplyRow> HandOverRun(const ReplyAddress& from, const HandOverRunRequest& run);
+  Result<ReplyRow> PutState(const PutStateRequest& put, int64_t micros);
+  Result<ReplyRow> AppendMessages(const AppendMessagesRequest& append, int64_t micros);
+  Result<ReplyRow> ClearState(const ThreadRequest& clear, int64_t micros);
+  Result<ReplyRow> DeleteThread(const ThreadRequest& thread);
+  Result<ReplyRow> DeleteMessage(const MessageRequest& message);
+  Result<ReplyRow> RemoveMessages(const RemoveMessagesRequest& remove, int64_t micros);
+  Result<ReplyRow> ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set);
+  Result<ReplyRow> StoreMemory(const StoreMemoryRequest& store, int64_t micros);
+  Result<ReplyRow> UpdateMemory(const UpdateMemoryRequest& update, int64_t micros);
+  Result<ReplyRow> DeleteMemory(const MemoryName& name);
+  Result<ReplyRow> RemoveMemories(const RemoveMemoriesRequest& remove);
+  Result<ReplyRow> ReplaceVectors(const ReplaceVectorsRequest& put);
+
+  // Memories (store_memories.cc).
+  struct Memory {
+    MemoryKey key;
+    MemoryRecord record;
+  };
+  Result<std::optional<Memory>> FindMemory(const Scope& scope, const std::string& agent_id,
+                                           const std::string& id) const;
+  void PutVector(const MemoryKey& key, const Embedding& embedding);
+  void DropMemory(const Memory& memory);
+
+  // Other hosts (store_hosts.cc).
+  bool is_shared() const { return !database_.instance().empty(); }
+  // Locks a thread that the batch may not have prepared. Its lease may be gone afterwards.
+  void Use(const std::string& thread_id);
+  void UseKey(const std::string& key);
+  Status SyncLease(const std::string& thread_id);
+  void AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row);
+  void ForgetForeignLeases();
+  bool IsOurs(const Lease& lease) const { return lease.row.instance == database_.instance(); }
+  void NotifyHosts(HostNotice notice);
+
+  // Leases (store_runs.cc).
+  void BeginRun(Waiter begin);
+  // Returns Ok if the run may wait for the thread's lease.
+  Status CheckQueue(const Lease& lease, const BeginRunRequest& run) const;
+  void Start(const Waiter& begin);
+  Result<ReplyRow> Grant(const Waiter& begin);
+  Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRunRequest& append);
+  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
+                     int64_t micros);
+  Status AddRunMessages(Lease& lease, ThreadEditor& editor,
+                        const std::vector<StoredMessage>& messages);
+
+  // Accepted runs (store_accepted.cc).
+  // Those of one instance.
+  Status LoadAcceptedRuns(const std::string& instance);
+  Status TakeRequest(const keys::ThreadKey& thread, const std::string& run_id);
+  Waiter WaiterOf(const AcceptRunRequest& accept);
+  Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,
+                                                     int64_t micros) const;
+  void PutKey(const std::string& user, const RunKey& key, const RunKeyRow& row);
+  void StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros);
+  // Grants of these runs (store_grants.cc). Reserve gives the thread's lease to a run that no
+  // worker executes yet; it fails without a change.
+  Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run);
+  // Grants the run of a reserved lease to a client; `preferred` if that takes runs. Without a
+  // client it waits for one.
+  void GrantReserved(const std::string& thread_id, const std::string& preferred);
+  Status StageGrant(Lease& lease, const std::string& client);
+  const std::string* ChooseClient(const Lease& lease, const std::string& preferred) const;
+  void CountGrant(const Lease& lease, bool granted);
+  bool TakesRuns() const;
+  void CountRun(uint64_t RunTotals::* counter);
+  void MeasureWaits();
+  void GrantRuns(MonotonicClock::time_point now);
+  void WaitForGrant(const std::string& thread_id, Deadline not_before);
+  // Why a worker no longer executes a run.
+  enum class Loss : uint8_t {
+    kCrash,         // its process has ended, and only this run was in user code
+    kCrashBeside,   // the same, with other runs in user code, of which none was suspected
+    kCrashOfOther,  // the same, with another suspect
+    kLeft,          // it has left, or no longer holds the run
+    kGivenBack,
+    kHostGone,  // its host has died
+  };
+  static bool IsCrash(Loss loss) { return loss < Loss::kLeft; }
+  // Keeps the lease for the next attempt. Returns the reason if there is none; empty: there is.
+  Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
+  void ForgetAttempt(Lease& lease);
+  // Ends an accepted run that no worker executes.
+  Status StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
+                               RunState run_state, const std::string& reason);
+  // Starts a run that waited for the thread's lease, which has ended.
+  void StartAccepted(const Waiter& waiter);
+  void EndReserved(const std::string& thread_id, RunState run_state, const std::string& reason);
+  void EndQueued(const Lease& lease, const Waiter& waiter, RunState run_state,
+                 const std::string& reason);
+  void ExpireKeys(MonotonicClock::time_point now);
+
+  // Records of runs (store_records.cc).
+  struct RunEnd {
+    RunState run_state = RunState::kDone;
+    std::string reason;
+    std::string usage_json = "{}";
+    int64_t micros = 0;
+  };
+  struct KeptRun {  // what decides whether a run's log is kept
+    std::string key;
+    bool has_ended = false;
+    int64_t finished_micros = 0;
+    uint64_t log_begin = 0;
+    uint64_t log_bytes = 0;
+  };
+  // Writes the record of a run that ends. `previous_run`: the thread's run before it.
+  Status StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
+                     const RunEnd& end);
+  // Cuts the thread's log, and deletes records of old runs, if enough runs have begun.
+  Status TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros);
+  void TrimRecords(const std::vector<KeptRun>& runs, int64_t micros);
+  Result<std::vector<KeptRun>> ReadKeptRuns(const keys::ThreadKey& thread) const;
+
+  // The index of metadata (store_metadata.cc).
+  Status LoadMetadataIndex();
+  void IndexThreads(MonotonicClock::time_point now);
+  void RecordIndex(MonotonicClock::time_point now);
+
+  // Changes from outside (store_outside.cc): the end of a run in flight must not undo what others
+  // have changed meanwhile. Call it as the last step of an operation: its effect in memory is not
+  // undone if the operation fails later.
+  Status NoteOutsideChange(const std::string& thread_id, const OutsideChange& change);
+  Status LoadOutsideChange(Lease& lease) const;
+  // Call before a change from outside is written: keeps the fields as the run in flight has loaded
+  // them, because its entries may refer to them.
+  void KeepRunBase(const std::string& thread_id, const ThreadEditor& editor);
+  Status WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
+                   const FinishRunRequest& finish);
+
+  // Returns the stored snapshot with the changes that the run's entries in the log have made, as
+  // the end of the run would have stored it (store_fold.cc). Does not write it.
+  Result<Snapshot> FoldRun(const Lease& lease, const ThreadEditor& editor) const;
+  Result<RunEffects> ReadEffects(const Lease& lease) const;
+  void NoteEffects(Lease& lease, const std::vector<LogEntry>& entries);
+
+  // Calls that paused threads wait for (store_pause.cc).
+  Status ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,
+                      std::vector<OpenCall> calls);
+  // Messages that were added or replaced from outside of a run.
+  struct AddedMessages {
+    const std::vector<StoredMessage>& messages;
+    uint64_t first_new;  // sequence number of the first message that did not exist before
+    ThreadEditor::Existing existing;
+  };
+  // Call after messages of a thread were added, replaced or removed: drops open calls from its
+  // pause that can no longer be answered.
+  Status SettlePause(const std::string& thread_id, const ThreadRow& thread, ThreadEditor& editor,
+                     const AddedMessages* added = nullptr);
+  bool IsQueued(const Lease& lease, const std::string& run_id) const;
+  void Enqueue(Lease& lease, Waiter waiter);
+  // Asks the run that holds the lease to stop. The lease may have ended when it returns.
+  void StopHolder(const std::string& thread_id, bool cancel);
+  // Stages the ids of the waiting runs, for readers of the thread's state.
+  void SaveQueue(Lease& lease);
+  // Removes the waiters that `leaves` selects.
+  void RemoveWaiters(const std::function<bool(const Lease& lease, const Waiter& waiter)>& leaves);
+  // Removes the lease from memory; its waiters are admitted.
+  void DropLease(const std::string& thread_id);
+  // Removes the lease; the next waiter is admitted when the operation is accepted.
+  void EndLease(const std::string& thread_id);
+  void LoseLease(const std::string& thread_id, Loss loss);
+  Status StageLostRun(const Lease& lease, const std::string& reason);
+  Status StageReleased(const Lease& lease);
+  // Adds a notice for the next Commit.
+  template <typename Message>
+  void Notify(uint64_t connection, Message message) {
+    Notice& notice = notices_.emplace_back();
+    notice.connection = connection;
+    notice.message = std::move(message);
+  }
+  void NoticeCancel(const LeaseRow& lease);
+  void NoticeDeleted(const std::string& thread_id);  // to every client
+  // All leases of the client, or those that `hello` does not name.
+  void LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed);
+  ClientEntry* FindClient(const std::string& client, uint64_t connection);
+  void AdmitWaiters();
+  // Cancels the waiters of `run_id`; empty: all.
+  void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});
+  void DropWaitersOf(const std::string& client);
+  void RefuseWaitersOf(const std::string& client, const Status& reason);
+
+  // Unresponsive clients (store_clients.cc).
+  void PingHolders(MonotonicClock::time_point now);
+  void SetSilent(const std::string& client, ClientEntry& entry, size_t leases,
+                 MonotonicClock::time_point now);
+  void SetHeard(ClientEntry& entry);
+  void EndOverdueLeases(MonotonicClock::time_point now);
+  void ExpireWaiters(MonotonicClock::time_point now);
+  void CheckClients(MonotonicClock::time_point now);
+  // Deletes a portion of the threads whose retention time has passed (store_threads.cc).
+  void ExpireThreads(MonotonicClock::time_point now);
+
+  // Returns an existing thread in the scope; kNotFound otherwise.
+  Result<ThreadRow> ReadableThread(const Scope& scope, const std::string& thread_id) const;
+  // Returns an existing or new thread; kPermissionDenied if it belongs to another owner.
+  Result<ThreadRow> WritableThread(const Scope& scope, const NewThread& thread, bool& created);
+
+  void Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, bool sync);
+  void Refuse(const ReplyAddress& to, Status status);
+  bool AnswerAgain(const ReplyAddress& from);
+  void Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below);
+  void ForgetReplies(const std::string& client, ClientEntry& entry);
+
+  Database& database_;
+  const SyncLevel sync_;
+  const std::chrono::seconds thread_ttl_;
+  const int64_t log_kept_micros_;
+  const uint64_t log_bytes_max_;
+  Transaction transaction_;
+  std::unordered_map<std::string, Lease> leases_;  // by thread id
+  size_t waiters_ = 0;
+  uint64_t commits_ = 1;
+  Deadline next_waiter_ = kNoDeadline;  // earliest possible end of a wait
+  Deadline next_client_check_ = kNoDeadline;
+  Deadline next_expiry_ = kNoDeadline;
+  Deadline next_ping_ = kNoDeadline;
+  Deadline next_grant_ = kNoDeadline;
+  Deadline next_key_expiry_ = kNoDeadline;
+  Deadline next_indexing_ = kNoDeadline;
+  struct Indexing {
+    bool active = false;
+    std::string from;          // key in the listing; empty: its beginning
+    int64_t until_micros = 0;  // older threads are indexed already
+    uint64_t recorded_commit = 0;
+  };
+  Indexing indexing_;
+  std::string expired_until_;  // key of a listing; everything behind it has been examined
+  std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
+  // Threads whose run waits for a worker, and when it may be granted again.
+  std::map<std::string, Deadline> ungranted_;
+  std::atomic<int64_t> longest_wait_micros_{0};
+  std::vector<std::string> changed_runs_;
+  ClientTable clients_;
+  std::vector<StoreReply> replies_;
+  std::vector<Notice> notices_;
+  std::set<std::string> used_threads_;  // by this batch, of a database that several hosts write
+  Deadline next_await_ = kNoDeadline;
+  std::vector<Report> reports_;
+  std::vector<MemoryKey> staged_memories_;  // changed by the current operation
+  std::vector<MemoryKey> changed_memories_;
+  uint64_t remote_tools_version_ = 0;
+  bool wants_sweep_ = false;
+  SweepPosition sweep_;
+};
+
+}  // namespace agent_graph::state

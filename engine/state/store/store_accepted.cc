@@ -1,0 +1,233 @@
+// Store: accepting runs, with their requests and their keys.
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "state/rules/scope.h"
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr std::chrono::seconds kKeyExpiryInterval{60};
+constexpr size_t kKeysExpiredAtOnce = 256;
+
+// The user that a key belongs to.
+const std::string& KeyOwner(const BeginRunRequest& begin) {
+  return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
+}
+
+template <typename Answer>
+ReplyRow AnswerOf(const Answer& answer) {
+  ReplyRow reply;
+  reply.body = pack::ToBytes(answer);
+  return reply;
+}
+
+}  // namespace
+
+// A waiting run has no limit but its deadline.
+Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
+  Waiter waiter;
+  waiter.run = accept.begin;
+  waiter.deadline = kNoDeadline;
+  waiter.accepted = true;
+  waiter.micros = UnixMicros();
+  if (accept.deadline_micros != 0) {
+    waiter.deadline =
+        MonotonicClock::now() + std::chrono::microseconds(accept.deadline_micros - UnixMicros());
+    next_waiter_ = std::min(next_waiter_, waiter.deadline);
+  }
+  return waiter;
+}
+
+Status Store::LoadAcceptedRuns(const std::string& instance) {
+  struct Found {
+    RunRequestRow row;
+    keys::ThreadKey thread;
+  };
+  std::vector<Found> found;
+  Status damage;
+  const std::string prefix = keys::TablePrefix(keys::Table::kRunRequest);
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kRunRequest);
+        Found& run = found.emplace_back();
+        run.thread = parser.Thread();
+        if (!parser.ok() || !pack::FromBytes(value, run.row)) {
+          damage = Status(StatusCode::kDataLoss, "an accepted run cannot be read back");
+          return false;
+        }
+        run.row.accept.request.clear();  // it is read again when the run is granted
+        if (run.row.instance != instance) found.pop_back();
+        return true;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  std::ranges::sort(found, std::less(), [](const Found& run) { return run.row.order; });
+  for (Found& run : found) {
+    const BeginRunRequest& begin = run.row.accept.begin;
+    Use(begin.thread_id);
+    AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread,
+                        FindThread(transaction_, begin.thread_id));
+    if (!thread || thread->key() != run.thread) continue;  // deleted, but not swept yet
+    if (instance != database_.instance()) AG_RETURN_IF_ERROR(TakeRequest(run.thread, begin.run_id));
+    auto lease = leases_.find(begin.thread_id);
+    if (lease != leases_.end() && lease->second.row.run_id == begin.run_id) {
+      AG_ASSIGN_OR_RETURN(const std::optional<RunRow> row,
+                          transaction_.GetRow<RunRow>(keys::Run(run.thread, begin.run_id)));
+      lease->second.accepted = true;
+      lease->second.suspect = row && row->suspect;
+      CountGrant(lease->second, true);
+      lease->second.waiting_since_micros = UnixMicros();
+      if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
+      continue;
+    }
+    Waiter waiter = WaiterOf(run.row.accept);
+    if (lease == leases_.end()) {
+      StartAccepted(waiter);
+    } else {
+      Enqueue(lease->second, std::move(waiter));
+      transaction_.Accept(false);
+    }
+  }
+  return Status::Ok();
+}
+
+// The run waits or executes at this host from now on.
+Status Store::TakeRequest(const keys::ThreadKey& thread, const std::string& run_id) {
+  const std::string key = keys::RunRequest(thread, run_id);
+  AG_ASSIGN_OR_RETURN(std::optional<RunRequestRow> request,
+                      transaction_.GetRow<RunRequestRow>(key));
+  if (!request) return Status::Ok();
+  request->instance = database_.instance();
+  transaction_.PutRow(key, *request);
+  transaction_.Accept(true);
+  return Status::Ok();
+}
+
+Result<std::optional<AcceptRunReply>> Store::FindRunOfKey(const AcceptRunRequest& accept,
+                                                          int64_t micros) const {
+  using Outcome = AcceptRunReply::Outcome;
+  const std::string key = keys::RunKey(KeyOwner(accept.begin), accept.key->route, accept.key->key);
+  AG_ASSIGN_OR_RETURN(const std::optional<RunKeyRow> row, transaction_.GetRow<RunKeyRow>(key));
+  if (!row || row->expires_micros <= micros) return std::optional<AcceptRunReply>();
+  if (row->body_hash != accept.key->body_hash) {
+    return std::optional(AcceptRunReply{Outcome::kOtherBody, {}});
+  }
+  AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread,
+                      FindThread(transaction_, row->thread_id));
+  const keys::ThreadKey place{row->owner, row->thread_number};
+  const std::optional<AcceptRunReply> deleted = AcceptRunReply{Outcome::kRunDeleted, {}};
+  if (!thread || thread->key() != place) return deleted;
+  AG_ASSIGN_OR_RETURN(const std::optional<RunRow> run,
+                      transaction_.GetRow<RunRow>(keys::Run(place, row->run_id)));
+  if (!run) return deleted;
+  return std::optional(AcceptRunReply{Outcome::kRepeated, run->record});
+}
+
+void Store::StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros) {
+  const RunKeyRow row{.body_hash = accept.key->body_hash,
+                      .thread_id = accept.begin.thread_id,
+                      .owner = thread.owner,
+                      .thread_number = thread.number,
+                      .run_id = accept.begin.run_id,
+                      .expires_micros = micros + kRunKeyMicros};
+  PutKey(KeyOwner(accept.begin), *accept.key, row);
+}
+
+Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
+                                  int64_t micros) {
+  const BeginRunRequest& begin = accept.begin;
+  if (accept.key) {
+    AG_ASSIGN_OR_RETURN(const std::optional<AcceptRunReply> known, FindRunOfKey(accept, micros));
+    if (known) return AnswerOf(*known);
+  }
+  const auto busy = leases_.find(begin.thread_id);
+  if (busy != leases_.end()) AG_RETURN_IF_ERROR(CheckQueue(busy->second, begin));
+  bool created = false;
+  AG_ASSIGN_OR_RETURN(
+      ThreadRow thread,
+      WritableThread(begin.scope,
+                     {begin.thread_id, begin.user_id, begin.creation_id, begin.thread_name, micros},
+                     created));
+  if (begin.new_thread_only && !created) {
+    return Status(StatusCode::kConflict, "a thread with this id already exists");
+  }
+  const keys::ThreadKey place = thread.key();
+  const std::string record_key = keys::Run(place, begin.run_id);
+  AG_ASSIGN_OR_RETURN(const std::optional<RunRow> same, transaction_.GetRow<RunRow>(record_key));
+  if (same) return Status(StatusCode::kConflict, "the thread already has a run with this id");
+  if (created) TouchThread(transaction_, begin.thread_id, thread, micros);
+
+  AG_ASSIGN_OR_RETURN(const uint64_t order,
+                      transaction_.TakeNumber(Counter::kRunOrder, kNextRunOrderName));
+  transaction_.PutRow(keys::RunRequest(place, begin.run_id),
+                      RunRequestRow{accept, order, database_.instance()});
+  RunRow row;
+  row.record.run_id = begin.run_id;
+  row.record.thread_id = begin.thread_id;
+  row.record.thread_number = thread.number;
+  row.record.graph_hash = begin.graph_hash;
+  row.record.created_micros = micros;
+  row.record.accepted = true;
+  transaction_.PutRow(record_key, row);
+  if (accept.key) StageKey(accept, thread, micros);
+  if (busy == leases_.end()) {
+    AG_RETURN_IF_ERROR(Reserve(place, begin));
+    leases_.at(begin.thread_id).row.created_thread = created;
+    GrantReserved(begin.thread_id, from.client);
+  }
+  AG_ASSIGN_OR_RETURN(const std::optional<RunRow> accepted,
+                      transaction_.GetRow<RunRow>(record_key));
+  if (busy != leases_.end()) {
+    Enqueue(busy->second, WaiterOf(accept));
+    if (begin.interrupt_if_busy) StopHolder(begin.thread_id, /*cancel=*/true);
+  }
+  return AnswerOf(
+      AcceptRunReply{AcceptRunReply::Outcome::kAccepted, accepted.value_or(row).record});
+}
+
+Result<ReplyRow> Store::ClaimKey(const ClaimKeyRequest& claim, int64_t micros) {
+  const std::string key = keys::RunKey(claim.user, claim.key.route, claim.key.key);
+  AG_ASSIGN_OR_RETURN(const std::optional<RunKeyRow> known, transaction_.GetRow<RunKeyRow>(key));
+  if (known && known->expires_micros > micros) return AnswerOf(known->Record());
+  RunKeyRow row;
+  row.body_hash = claim.key.body_hash;
+  row.expires_micros = claim.expires_micros;
+  row.value = claim.value;
+  PutKey(claim.user, claim.key, row);
+  return AnswerOf(row.Record());
+}
+
+void Store::PutKey(const std::string& user, const RunKey& key, const RunKeyRow& row) {
+  transaction_.PutRow(keys::RunKey(user, key.route, key.key), row);
+  transaction_.PutUnread(keys::RunKeyExpiry(row.expires_micros, user, key.route, key.key), {});
+}
+
+void Store::ExpireKeys(MonotonicClock::time_point now) {
+  const int64_t cutoff = UnixMicros();
+  size_t count = 0;
+  const std::string prefix = keys::TablePrefix(keys::Table::kRunKeyExpiry);
+  (void)database_.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view) {
+        keys::Parser parser(key, keys::Table::kRunKeyExpiry);
+        const auto expires = static_cast<int64_t>(parser.Integer());
+        if (expires > cutoff || count == kKeysExpiredAtOnce) return false;
+        ++count;
+        const std::string user = parser.Text();
+        const std::string route = parser.Text();
+        const std::string name = parser.Text();
+        transaction_.Delete(std::string(key));
+        // The key may have been used again.
+        const std::string row_key = keys::RunKey(user, route, name);
+        UseKey(row_key);
+        Result<std::optional<RunKeyRow>> row = transaction_.GetRow<RunKeyRow>(row_key);
+        if (!row.ok() || (*row && (*row)->expires_micros <= cutoff)) transaction_.Delete(row_key);
+        return true;
+      });
+  transaction_.Accept(false);
+  next_key_expiry_ =
+      count == kKeysExpiredAtOnce ? now + std::chrono::milliseconds(50) : now + kKeyExpiryInterval;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,59 @@
+// Store: the changes of a run whose end was not stored, rebuilt from its entries in the log.
+#include <algorithm>
+#include <utility>
+
+#include "state/rules/fold.h"
+#include "state/rules/outside_change.h"
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+
+void Store::NoteEffects(Lease& lease, const std::vector<LogEntry>& entries) {
+  const bool any = std::any_of(entries.begin(), entries.end(),
+                               [](const LogEntry& entry) { return entry.effect.has_value(); });
+  if (!any) return;
+  lease.has_effects = true;
+  lease.last_effect_commit = commits_;
+}
+
+Result<RunEffects> Store::ReadEffects(const Lease& lease) const {
+  RunEffects effects(lease.row.epoch);
+  Status damage;
+  const auto take = [&](std::string_view, std::string_view value) {
+    LogRow row;
+    if (!pack::FromBytes(value, row)) {
+      damage = DamagedState();
+      return false;
+    }
+    return effects.TakeEarlier(std::move(row.entries), row.lease_epoch);
+  };
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, lease.thread);
+  if (lease.last_effect_commit == commits_) {
+    const auto rows = transaction_.UncommittedRows(prefix);
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+      if (take(row->first, row->second)) continue;
+      AG_RETURN_IF_ERROR(damage);
+      return effects;
+    }
+  }
+  AG_RETURN_IF_ERROR(database_.ScanBackwards(prefix, keys::PrefixEnd(prefix), take));
+  AG_RETURN_IF_ERROR(damage);
+  return effects;
+}
+
+Result<Snapshot> Store::FoldRun(const Lease& lease, const ThreadEditor& editor) const {
+  AG_ASSIGN_OR_RETURN(Snapshot stored, editor.ReadSnapshot());
+  if (!lease.has_effects) return stored;
+  AG_ASSIGN_OR_RETURN(const RunEffects effects, ReadEffects(lease));
+  std::optional<std::string> base = stored.fields_json;
+  if (lease.row.state_changed) {
+    AG_ASSIGN_OR_RETURN(std::optional<RunBaseRow> kept,
+                        transaction_.GetRow<RunBaseRow>(keys::RunBase(lease.thread)));
+    base.reset();
+    // The row may be missing, or left over, if another build has stored the change.
+    if (kept && kept->lease_epoch == lease.row.epoch) base = std::move(kept->fields_json);
+  }
+  return effects.FoldInto(std::move(stored), base, lease.outside.value_or(OutsideChangeRow()));
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,339 @@
+// Store: grants of accepted runs. The store reserves the thread's lease for a run, grants it to a
+// client that takes runs, and grants it again, as a new attempt, when that client is lost or gives
+// the run back.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "state/rules/lost_run.h"
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+namespace {
+
+// A client that gave a run back may get it again after this time, if no other client takes it.
+constexpr std::chrono::seconds kGrantAgainAfter{1};
+
+// Converts a deadline to the monotonic clock of LeaseRow; 0: none.
+int64_t ToMonotonicMicros(int64_t unix_micros) {
+  if (unix_micros == 0) return 0;
+  return MonotonicMicros(MonotonicClock::now()) + unix_micros - UnixMicros();
+}
+
+}  // namespace
+
+Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run) {
+  AG_CHECK(!leases_.contains(run.thread_id), "a thread has one lease at a time");
+  AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> row, FindThread(transaction_, run.thread_id));
+  if (!row || row->key() != thread) return NotFound("thread not found");
+  ThreadEditor editor(transaction_, thread);
+  AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
+  AG_ASSIGN_OR_RETURN(const uint64_t log_begin, editor.NextLogIndex());
+  editor.Save();
+  Lease lease;
+  lease.thread = thread;
+  lease.accepted = true;
+  lease.row.thread_id = run.thread_id;
+  lease.row.run_id = run.run_id;
+  lease.row.instance = database_.instance();
+  lease.row.epoch = row->lease_epoch;  // each grant has an epoch of its own
+  lease.row.current_node = kStartNode;
+  lease.row.log_begin = log_begin;
+  lease.waiting_since_micros = UnixMicros();
+  lease.window_max = run.window_max.value_or(kWindowItemsMax);
+  transaction_.PutRow(keys::Lease(thread), lease.row);
+  leases_.emplace(run.thread_id, std::move(lease));
+  next_ping_ = std::min(next_ping_, MonotonicClock::now() + kPingInterval);
+  return Status::Ok();
+}
+
+void Store::StartAccepted(const Waiter& waiter) {
+  Result<std::optional<ThreadRow>> thread = FindThread(transaction_, waiter.run.thread_id);
+  Status status = thread.status();
+  if (status.ok() && !*thread) status = NotFound("thread not found");
+  if (status.ok()) status = Reserve((*thread)->key(), waiter.run);
+  if (status.ok()) {
+    GrantReserved(waiter.run.thread_id, {});
+    transaction_.Accept(false);
+    return;
+  }
+  transaction_.Reject();
+  reports_.push_back(
+      {true, "the accepted run " + waiter.run.run_id + " cannot start: " + status.ToString()});
+}
+
+const std::string* Store::ChooseClient(const Lease& lease, const std::string& preferred) const {
+  const std::string* best = nullptr;
+  size_t fewest = 0;
+  for (const auto& [id, entry] : clients_) {
+    const bool takes = entry.takes_runs && entry.connection != 0 && !entry.silent;
+    // A suspect runs beside no other suspect, so that a crash shows which of them was the cause.
+    if (!takes || (lease.suspect && entry.suspects_granted > 0)) continue;
+    if (id == preferred) return &id;
+    if (best != nullptr && entry.runs_granted >= fewest) continue;
+    best = &id;
+    fewest = entry.runs_granted;
+  }
+  return best;
+}
+
+void Store::CountGrant(const Lease& lease, bool granted) {
+  auto client = clients_.find(lease.row.client);
+  if (!lease.accepted || client == clients_.end()) return;
+  const auto count = [granted](size_t& number) { granted ? ++number : --number; };
+  AG_CHECK(granted || client->second.runs_granted > 0, "every granted run is counted");
+  count(client->second.runs_granted);
+  if (lease.suspect) count(client->second.suspects_granted);
+}
+
+void Store::WaitForGrant(const std::string& thread_id, Deadline not_before) {
+  ungranted_.insert_or_assign(thread_id, not_before);
+  next_grant_ = std::min(next_grant_, not_before);
+}
+
+void Store::GrantReserved(const std::string& thread_id, const std::string& preferred) {
+  Use(thread_id);
+  const auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;  // another host has ended it
+  Lease& lease = found->second;
+  const std::string* client = ChooseClient(lease, preferred);
+  if (client == nullptr) return WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);
+  Status granted = StageGrant(lease, *client);
+  if (granted.ok()) return;
+  reports_.push_back(
+      {true, "the accepted run " + lease.row.run_id + " cannot be granted: " + granted.ToString()});
+  WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);
+}
+
+Status Store::StageGrant(Lease& lease, const std::string& client) {
+  const std::string& run_id = lease.row.run_id;
+  const std::string record_key = keys::Run(lease.thread, run_id);
+  AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
+  AG_ASSIGN_OR_RETURN(std::optional<RunRequestRow> request,
+                      transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, run_id)));
+  if (!run || !request) return DamagedState();
+  ForgetAttempt(lease);
+  const ClientEntry& entry = clients_.at(client);
+  lease.row.client = client;
+  lease.row.process = entry.process;
+  lease.row.process_start = entry.process_start;
+  CountGrant(lease, true);
+  ++lease.row.epoch;
+  lease.row.deadline_micros = ToMonotonicMicros(request->accept.deadline_micros);
+  RunRecord& record = run->record;
+  if (++record.attempt > 1) CountRun(&RunTotals::continued);
+  record.state = RunState::kRunning;
+  if (record.started_micros == 0) {
+    record.started_micros = UnixMicros();
+    record.log_begin = lease.row.log_begin;
+  }
+  lease.row.started_micros = record.started_micros;
+  GrantedRun granted;
+  granted.thread_id = lease.row.thread_id;
+  granted.run_id = run_id;
+  granted.attempt = record.attempt;
+  granted.request = std::move(request->accept.request);
+  granted.deadline_micros = request->accept.deadline_micros;
+  granted.lease_epoch = lease.row.epoch;
+  if (run->has_appended) {
+    granted.current_node = record.current_node;
+    granted.step = record.step;
+  }
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+  transaction_.PutRow(record_key, *run);
+  Notify(entry.connection, std::move(granted));
+  changed_runs_.push_back(lease.row.thread_id);
+  ungranted_.erase(lease.row.thread_id);
+  return Status::Ok();
+}
+
+// The next attempt loads a state that has the changes of others.
+void Store::ForgetAttempt(Lease& lease) {
+  if (lease.row.state_changed) {
+    transaction_.Delete(keys::OutsideChange(lease.thread));
+    transaction_.Delete(keys::RunBase(lease.thread));
+  }
+  CountGrant(lease, false);
+  lease.outside.reset();
+  lease.has_effects = false;
+  lease.row.client.clear();
+  lease.row.process = 0;
+  lease.row.process_start = 0;
+  lease.row.last_append = 0;
+  lease.row.entries_logged = 0;
+  lease.row.state_changed = false;
+  lease.row.in_user_code = false;
+}
+
+// A row that cannot be read counts from the beginning.
+void Store::CountRun(uint64_t RunTotals::* counter) {
+  const std::string key = keys::Meta(kRunTotalsName + database_.instance());
+  Result<std::optional<RunTotals>> row = transaction_.GetRow<RunTotals>(key);
+  RunTotals totals = row.ok() && *row ? **row : RunTotals();
+  ++(totals.*counter);
+  transaction_.PutRow(key, totals);
+}
+
+void Store::MeasureWaits() {
+  const int64_t now = UnixMicros();
+  int64_t since = now;
+  for (const auto& [thread_id, lease] : leases_) {
+    if (lease.accepted && lease.row.client.empty()) {
+      since = std::min(since, lease.waiting_since_micros);
+    }
+    for (const Waiter& waiter : lease.waiters) {
+      if (waiter.accepted) since = std::min(since, waiter.micros);
+    }
+  }
+  longest_wait_micros_.store(now - since, std::memory_order_relaxed);
+}
+
+bool Store::TakesRuns() const {
+  return std::ranges::any_of(clients_, [](const auto& client) {
+    return client.second.takes_runs && client.second.connection != 0;
+  });
+}
+
+void Store::GrantRuns(MonotonicClock::time_point now) {
+  if (ungranted_.empty() || !TakesRuns()) {
+    // A client that takes runs has them granted when it connects.
+    next_grant_ = kNoDeadline;
+    return;
+  }
+  std::vector<std::string> due;
+  for (const auto& [thread_id, not_before] : ungranted_) {
+    if (not_before <= now) due.push_back(thread_id);
+  }
+  for (const std::string& thread_id : due) {
+    const auto lease = leases_.find(thread_id);
+    if (lease == leases_.end()) {
+      ungranted_.erase(thread_id);
+      continue;
+    }
+    GrantReserved(thread_id, {});
+    transaction_.Accept(sync_ != SyncLevel::kNone);
+  }
+  next_grant_ = kNoDeadline;
+  for (const auto& [thread_id, not_before] : ungranted_) {
+    next_grant_ = std::min(next_grant_, not_before);
+  }
+}
+
+Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
+  const std::string record_key = keys::Run(lease.thread, lease.row.run_id);
+  AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
+  AG_ASSIGN_OR_RETURN(
+      const std::optional<RunRequestRow> request,
+      transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, lease.row.run_id)));
+  if (!run || !request) return DamagedState();
+  if (IsCrash(loss) && lease.row.in_user_code) {
+    if (run->suspect && loss == Loss::kCrash) ++run->crashes_alone;
+    if (run->suspect && loss == Loss::kCrashBeside) ++run->crashes_beside;
+    run->suspect = true;
+  }
+  const int64_t now = UnixMicros();
+  if (lease.row.stop_requested) return std::string(kStoppedReason);
+  if (run->crashes_alone >= kCrashesAloneMax || run->crashes_beside >= kCrashesBesideMax) {
+    return std::string(kPoisoned);
+  }
+  const RunRecord& before = run->record;
+  const bool has_advanced =
+      lease.row.last_append > 0 &&
+      (lease.row.step != before.step || lease.row.current_node != before.current_node);
+  if (has_advanced) {
+    run->attempts_in_place = 0;
+  } else if (loss != Loss::kGivenBack && loss != Loss::kHostGone) {
+    ++run->attempts_in_place;
+  }
+  if (run->attempts_in_place >= kAttemptsInPlaceMax) return std::string(kTooManyAttempts);
+  if (loss != Loss::kGivenBack && now > request->accept.continued_until_micros) {
+    return std::string(kWorkerLost);
+  }
+  const int64_t deadline = request->accept.deadline_micros;
+  if (deadline != 0 && now >= deadline) return std::string(kDeadlineReason);
+  if (lease.row.last_append > 0) {
+    ThreadEditor editor(transaction_, lease.thread);
+    AG_ASSIGN_OR_RETURN(const Snapshot folded, FoldRun(lease, editor));
+    editor.WriteSnapshot(folded);
+    run->has_appended = true;
+    run->record.current_node = lease.row.current_node;
+    run->record.step = lease.row.step;
+  } else if (loss == Loss::kGivenBack && run->record.attempt > 0) {
+    --run->record.attempt;  // it has done nothing
+  }
+  ForgetAttempt(lease);
+  lease.suspect = run->suspect;
+  lease.waiting_since_micros = now;
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+  transaction_.PutRow(record_key, *run);
+  return std::string();
+}
+
+Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunRequest& run) {
+  auto found = leases_.find(run.thread_id);
+  const bool holds = found != leases_.end() && found->second.accepted &&
+                     found->second.row.client == from.client &&
+                     found->second.row.run_id == run.run_id &&
+                     (run.lease_epoch == 0 || found->second.row.epoch == run.lease_epoch);
+  if (!holds) return ReplyRow{};
+  Lease& lease = found->second;
+  Result<std::string> none = StageNextAttempt(lease, Loss::kGivenBack);
+  if (!none.ok() || !none->empty()) {
+    transaction_.Reject();
+    AG_RETURN_IF_ERROR(StageLostRun(lease, none.ok() ? *none : std::string(kEndNotStored)));
+    EndLease(run.thread_id);
+    return ReplyRow{};
+  }
+  const std::string* next = ChooseClient(lease, {});
+  const bool elsewhere = next != nullptr && *next != from.client;
+  WaitForGrant(run.thread_id,
+               MonotonicClock::now() + (elsewhere ? Duration(0) : Duration(kGrantAgainAfter)));
+  return ReplyRow{};
+}
+
+Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
+                                    RunState run_state, const std::string& reason) {
+  const std::string record_key = keys::Run(thread, run_id);
+  AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
+  transaction_.Delete(keys::RunRequest(thread, run_id));
+  if (!run) return Status::Ok();
+  ThreadEditor editor(transaction_, thread);
+  AG_ASSIGN_OR_RETURN(run->log_end, editor.NextLogIndex());
+  run->record.state = run_state;
+  run->record.reason = reason;
+  run->record.finished_micros = UnixMicros();
+  if (run->record.started_micros == 0) run->record.log_begin = run->log_end;
+  transaction_.PutRow(record_key, *run);
+  return Status::Ok();
+}
+
+void Store::NoticeWatched(const RunWatched& watched) {
+  const auto lease = leases_.find(watched.thread_id);
+  if (lease == leases_.end() || lease->second.row.run_id != watched.run_id) return;
+  const auto client = clients_.find(lease->second.row.client);
+  if (client == clients_.end()) return;
+  if (client->second.connection != 0) Notify(client->second.connection, watched);
+}
+
+void Store::EndReserved(const std::string& thread_id, RunState run_state,
+                        const std::string& reason) {
+  const Lease& lease = leases_.at(thread_id);
+  Result<std::optional<RunRow>> run =
+      transaction_.GetRow<RunRow>(keys::Run(lease.thread, lease.row.run_id));
+  // The entries of an earlier attempt need an end as well. Without any, the thread still has to
+  // know the epoch, which no other lease may get.
+  const bool has_appended = run.ok() && *run && (*run)->has_appended;
+  (void)(has_appended ? StageLostRun(lease, reason) : StageReleased(lease));
+  (void)StageEndWithoutWorker(lease.thread, lease.row.run_id, run_state, reason);
+  EndLease(thread_id);
+}
+
+void Store::EndQueued(const Lease& lease, const Waiter& waiter, RunState run_state,
+                      const std::string& reason) {
+  // A row that cannot be read: the run is not executed, and its request is deleted.
+  (void)StageEndWithoutWorker(lease.thread, waiter.run.run_id, run_state, reason);
+  changed_runs_.push_back(waiter.run.thread_id);
+}
+
+}  // namespace agent_graph::state

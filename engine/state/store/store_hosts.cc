@@ -1,0 +1,197 @@
+// Store: a database that several hosts write. Each host keeps the leases of its own clients in
+// memory. Before an operation touches a thread, the thread's lease row is locked, and the lease in
+// memory is brought to the row. Leases of other hosts are known for the time of a batch, or as long
+// as a run waits for them here.
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+namespace {
+
+// How often a host looks whether a run of another host, for which it waits, has ended.
+constexpr std::chrono::milliseconds kAwaitInterval{200};
+constexpr size_t kAwaitedAtOnce = 256;
+// Runs of a dead instance that are taken over in one batch.
+constexpr size_t kTakenOverAtOnce = 64;
+
+}  // namespace
+
+void Store::Use(const std::string& thread_id) {
+  if (!is_shared() || used_threads_.contains(thread_id)) return;
+  BatchUse use;
+  use.threads.push_back({.thread_id = thread_id});
+  // A failure ends the batch: the database refuses to write it.
+  if (database_.Prepare(use).ok()) SyncLeases(use);
+}
+
+void Store::UseKey(const std::string& key) {
+  if (!is_shared()) return;
+  BatchUse use;
+  use.keys.push_back(key);
+  (void)database_.Prepare(use);
+}
+
+void Store::SyncLeases(const BatchUse& use) {
+  for (const ThreadUse& thread : use.threads) {
+    if (!used_threads_.insert(thread.thread_id).second) continue;
+    const Status synced = SyncLease(thread.thread_id);
+    if (synced.ok()) continue;
+    reports_.push_back({true, "the lease of thread " + thread.thread_id +
+                                  " cannot be read: " + synced.ToString()});
+  }
+}
+
+Status Store::SyncLease(const std::string& thread_id) {
+  AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
+  std::optional<LeaseRow> row;
+  if (thread) {
+    AG_ASSIGN_OR_RETURN(row, transaction_.GetRow<LeaseRow>(keys::Lease(thread->key())));
+  }
+  const auto found = leases_.find(thread_id);
+  if (!row) {
+    if (found != leases_.end()) DropLease(thread_id);
+    return Status::Ok();
+  }
+  const bool is_same = found != leases_.end() && found->second.row.run_id == row->run_id &&
+                       found->second.row.epoch == row->epoch &&
+                       found->second.row.instance == row->instance;
+  if (is_same) {
+    found->second.row = *std::move(row);
+    AG_RETURN_IF_ERROR(LoadOutsideChange(found->second));
+  } else {
+    AdoptLease(thread_id, thread->key(), *std::move(row));
+  }
+  Lease& lease = leases_.at(thread_id);
+  lease.queued_elsewhere = lease.row.queued_runs;
+  std::erase_if(lease.queued_elsewhere,
+                [&](const std::string& run_id) { return IsQueued(lease, run_id); });
+  return Status::Ok();
+}
+
+// Another host has begun a run, or continues one.
+void Store::AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row) {
+  Lease lease;
+  if (const auto found = leases_.find(thread_id); found != leases_.end()) {
+    lease.waiters = std::exchange(found->second.waiters, {});
+    waiters_ -= lease.waiters.size();
+    DropLease(thread_id);
+    waiters_ += lease.waiters.size();
+  }
+  lease.thread = thread;
+  lease.has_effects = true;
+  const Result<std::optional<RunRequestRow>> request =
+      transaction_.GetRow<RunRequestRow>(keys::RunRequest(thread, row.run_id));
+  lease.accepted = request.ok() && *request;
+  lease.row = std::move(row);
+  (void)LoadOutsideChange(lease);
+  leases_.emplace(thread_id, std::move(lease));
+}
+
+Status Store::LoadOwnLeases() {
+  std::vector<std::string> threads;
+  const std::string prefix = keys::TablePrefix(keys::Table::kLease);
+  Status damage;
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
+        LeaseRow row;
+        if (!pack::FromBytes(value, row)) {
+          damage = Status(StatusCode::kDataLoss, "a lease cannot be read back");
+          return false;
+        }
+        if (row.instance == database_.instance()) threads.push_back(row.thread_id);
+        return true;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  for (const std::string& thread_id : threads) {
+    Use(thread_id);
+    const auto found = leases_.find(thread_id);
+    if (found == leases_.end() || !IsOurs(found->second)) continue;
+    const LeaseRow& row = found->second.row;
+    if (row.client.empty()) continue;
+    ClientEntry& client = clients_[row.client];
+    client.process = row.process;
+    client.process_start = row.process_start;
+  }
+  return Status::Ok();
+}
+
+void Store::ForgetForeignLeases() {
+  for (const std::string& thread_id : used_threads_) {
+    const auto lease = leases_.find(thread_id);
+    if (lease == leases_.end() || IsOurs(lease->second)) continue;
+    if (lease->second.waiters.empty()) {
+      leases_.erase(lease);
+    } else {
+      next_await_ = std::min(next_await_, MonotonicClock::now() + Duration(kAwaitInterval));
+    }
+  }
+  used_threads_.clear();
+}
+
+void Store::AddAwaited(MonotonicClock::time_point now, BatchUse& use) {
+  if (now < next_await_) return;
+  next_await_ = kNoDeadline;
+  size_t count = 0;
+  for (const auto& [thread_id, lease] : leases_) {
+    if (IsOurs(lease)) continue;
+    use.threads.push_back({.thread_id = thread_id});
+    if (++count == kAwaitedAtOnce) break;
+  }
+}
+
+bool Store::TakeOver(const std::string& instance) {
+  const Result<std::vector<std::string>> threads =
+      database_.ThreadsHeldBy(instance, kTakenOverAtOnce);
+  if (!threads.ok()) return false;
+  for (const std::string& thread_id : *threads) {
+    Use(thread_id);
+    const auto found = leases_.find(thread_id);
+    if (found == leases_.end() || found->second.row.instance != instance) continue;
+    Lease& lease = found->second;
+    lease.row.instance = database_.instance();
+    lease.row.client.clear();
+    transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+    transaction_.Accept(true);
+    LoseLease(thread_id, Loss::kHostGone);
+  }
+  if (threads->size() == kTakenOverAtOnce) return true;
+  if (const Status loaded = LoadAcceptedRuns(instance); !loaded.ok()) {
+    reports_.push_back({true, "the runs that wait at instance " + instance +
+                                  " cannot be taken over: " + loaded.ToString()});
+  }
+  AdmitWaiters();
+  return false;
+}
+
+void Store::HearHost(const HostNotice& notice) {
+  if (notice.kind == HostNotice::Kind::kRemoteTools) {
+    (void)LoadRemoteTools();
+    return;
+  }
+  if (notice.kind == HostNotice::Kind::kThreadDeleted) {
+    for (const auto& [name, client] : clients_) {
+      if (client.connection != 0) Notify(client.connection, ThreadDeleted{notice.thread_id});
+    }
+  }
+  Use(notice.thread_id);
+  const auto found = leases_.find(notice.thread_id);
+  if (found == leases_.end()) return;
+  Lease& lease = found->second;
+  if (notice.kind == HostNotice::Kind::kStopWaiting) {
+    CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"),
+                  notice.run_id);
+    SaveQueue(lease);
+    transaction_.Accept(false);
+  }
+  const bool holds = IsOurs(lease) && lease.row.run_id == notice.run_id;
+  if (notice.kind == HostNotice::Kind::kCancelRun && holds) NoticeCancel(lease.row);
+}
+
+void Store::NotifyHosts(HostNotice notice) {
+  if (is_shared()) database_.Notify(std::move(notice));
+}
+
+}  // namespace agent_graph::state

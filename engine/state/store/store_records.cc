@@ -1,0 +1,110 @@
+// Store: the records of runs.
+#include <algorithm>
+#include <vector>
+
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+
+Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
+                          const RunEnd& end) {
+  const std::string key = keys::Run(lease.thread, lease.row.run_id);
+  RunRow row;
+  if (lease.accepted) {
+    AG_ASSIGN_OR_RETURN(std::optional<RunRow> accepted, transaction_.GetRow<RunRow>(key));
+    if (accepted) row = *std::move(accepted);
+  } else {
+    row.record.run_id = lease.row.run_id;
+    row.record.thread_id = lease.row.thread_id;
+    row.record.thread_number = lease.thread.number;
+    row.record.created_micros = lease.row.started_micros;
+    row.record.started_micros = lease.row.started_micros;
+    row.record.log_begin = lease.row.log_begin;
+    row.record.attempt = 1;
+  }
+  RunRecord& record = row.record;
+  if (!previous_run.empty() && previous_run != record.run_id) {
+    AG_ASSIGN_OR_RETURN(const std::optional<RunRow> previous,
+                        transaction_.GetRow<RunRow>(keys::Run(lease.thread, previous_run)));
+    if (previous && previous->record.state == RunState::kInterrupted) record.resumes = previous_run;
+  }
+  record.state = end.run_state;
+  record.reason = end.reason;
+  if (end.usage_json != "{}") record.usage_json = end.usage_json;
+  record.finished_micros = end.micros;
+  record.current_node = lease.row.current_node;
+  record.step = lease.row.step;
+  AG_ASSIGN_OR_RETURN(row.log_end, editor.NextLogIndex());
+  row.log_bytes = lease.log_bytes;
+  transaction_.PutRow(key, row);
+  return Status::Ok();
+}
+
+Result<std::vector<Store::KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) const {
+  std::vector<KeptRun> runs;
+  Status damage;
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kRun, thread);
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        RunRow row;
+        if (!pack::FromBytes(value, row)) {
+          damage = DamagedState();
+          return false;
+        }
+        if (row.record.state == RunState::kQueued) return true;  // it has no entries
+        runs.push_back({std::string(key), HasEnded(row.record.state), row.record.finished_micros,
+                        row.record.log_begin, row.log_bytes});
+        return true;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  return runs;
+}
+
+// The runs that are never cut off are the latest ones: the run in flight, and the one that has
+// paused the thread.
+Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros) {
+  std::vector<uint64_t> marks = editor.CuttableMarks();
+  if (marks.empty()) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(const std::vector<KeptRun> runs, ReadKeptRuns(thread));
+  const auto must_stay = [&](uint64_t begin, uint64_t end) {
+    uint64_t bytes = 0;
+    bool is_young = false;
+    for (const KeptRun& run : runs) {
+      if (run.log_begin >= begin) bytes += run.log_bytes;
+      if (run.log_begin < begin || run.log_begin >= end) continue;
+      if (!run.has_ended) return true;
+      is_young = is_young || run.finished_micros > micros - log_kept_micros_;
+    }
+    return is_young && bytes <= log_bytes_max_;
+  };
+  bool has_cut = false;
+  while (marks.size() > 1 + kRunsKept / kRunsPerMark) {
+    const bool too_many = marks.size() > 1 + kRunsKeptMax / kRunsPerMark;
+    if (!too_many && must_stay(marks[0], marks[1])) break;
+    AG_RETURN_IF_ERROR(editor.CutLog());
+    marks.erase(marks.begin());
+    has_cut = true;
+  }
+  if (!has_cut) return Status::Ok();
+  wants_sweep_ = true;
+  TrimRecords(runs, micros);
+  return Status::Ok();
+}
+
+// A record is kept as long as the entries of its run, and as long as a client may repeat the
+// request.
+void Store::TrimRecords(const std::vector<KeptRun>& runs, int64_t micros) {
+  std::vector<const KeptRun*> ended;
+  for (const KeptRun& run : runs) {
+    if (run.has_ended) ended.push_back(&run);
+  }
+  if (ended.size() <= kRunsKept) return;
+  const int64_t kept_micros = std::max(log_kept_micros_, kRunKeyMicros);
+  std::ranges::sort(ended, std::greater(), [](const KeptRun* run) { return run->finished_micros; });
+  for (size_t i = kRunsKept; i < ended.size(); ++i) {
+    const bool kept = i < kRunsKeptMax && ended[i]->finished_micros > micros - kept_micros;
+    if (!kept) transaction_.Delete(ended[i]->key);
+  }
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,396 @@
+// Store: runs, and the leases that allow one run at a time on a thread.
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "state/requests.h"
+#include "state/rules/lost_run.h"
+#include "state/rules/run_state.h"
+#include "state/rules/scope.h"
+#include "state/rules/stored_json.h"
+#include "state/store/store.h"
+#include "state/thread/thread_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr int64_t kWaitMsMax = 3'600'000;
+constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
+
+Status ThreadExists() {
+  return Status(StatusCode::kConflict, "a thread with this id already exists");
+}
+
+bool Holds(const LeaseRow& row, const std::string& client, const std::string& run_id) {
+  return row.client == client && row.run_id == run_id;
+}
+
+// 0: not known.
+bool IsOf(uint64_t lease_epoch, const LeaseRow& row) {
+  return lease_epoch == 0 || lease_epoch == row.epoch;
+}
+
+// A lease updates the thread's record when it ends, not when it begins.
+void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
+  thread.lease_epoch = lease.epoch;
+  thread.last_run_id = lease.run_id;
+}
+
+ReplyRow AnswerOf(const BeginRunRequest& run, const LeaseRow& lease, const keys::ThreadKey& thread,
+                  uint64_t remote_tools_version) {
+  ReplyRow reply;
+  reply.load = ReplyRow::Load::kBeginRun;
+  reply.thread_id = lease.thread_id;
+  reply.thread_number = thread.number;
+  reply.created = lease.created_thread;
+  reply.lease_epoch = lease.epoch;
+  reply.remote_tools_version = remote_tools_version;
+  reply.reply_bytes_max = run.reply_bytes_max;
+  return reply;
+}
+
+// Builds the reply for a thread that was just created, without reading any rows.
+ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
+                         uint64_t remote_tools_version) {
+  BeginRunReply answer;
+  answer.created = true;
+  answer.lease_epoch = lease.epoch;
+  answer.remote_tools_version = remote_tools_version;
+  answer.state.record = thread.Record(lease.thread_id);
+  answer.state.in_flight = RunInFlight{lease.run_id, lease.current_node, lease.step, false};
+  answer.thread_number = thread.number;
+  ReplyRow reply;
+  reply.body = pack::ToBytes(answer);
+  return reply;
+}
+
+// Returns the entries that no earlier append of the run has written.
+std::vector<LogEntry> NewEntries(const LeaseRow& lease, const AppendRunRequest& append) {
+  const uint64_t first = append.first_entry.value_or(lease.entries_logged);
+  const uint64_t known = lease.entries_logged - std::min(lease.entries_logged, first);
+  const auto skipped = static_cast<ptrdiff_t>(std::min<uint64_t>(known, append.entries.size()));
+  return {append.entries.begin() + skipped, append.entries.end()};
+}
+
+ReplyRow AnswerOfAppend(const LeaseRow& lease) {
+  ReplyRow reply;
+  reply.body = pack::ToBytes(AppendRunReply{lease.stop_requested});
+  return reply;
+}
+
+}  // namespace
+
+Status Store::CheckQueue(const Lease& lease, const BeginRunRequest& run) const {
+  if (run.new_thread_only) return ThreadExists();
+  if (!InScope(run.scope, lease.thread.owner)) {
+    return Status(StatusCode::kPermissionDenied, "the thread belongs to another user");
+  }
+  if (lease.row.run_id == run.run_id || IsQueued(lease, run.run_id) ||
+      std::ranges::find(lease.queued_elsewhere, run.run_id) != lease.queued_elsewhere.end()) {
+    return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
+  }
+  if (!run.enqueue_if_busy || lease.waiters.size() >= run.queue_max) {
+    return Status(StatusCode::kBusy, "the thread has a run in flight");
+  }
+  if (waiters_ >= kWaitersMax) {
+    return Status(StatusCode::kResourceExhausted, "too many runs wait for busy threads");
+  }
+  return Status::Ok();
+}
+
+void Store::BeginRun(Waiter begin) {
+  if (begin.run.run_ms_max > 0) {
+    begin.run_deadline_micros =
+        MonotonicMicros(MonotonicClock::now()) + std::min(begin.run.run_ms_max, kRunMsMax) * 1000;
+  }
+  auto found = leases_.find(begin.run.thread_id);
+  const bool holds =
+      found != leases_.end() && Holds(found->second.row, begin.from.client, begin.run.run_id);
+  const bool holds_grant = holds && IsOf(begin.run.granted_epoch, found->second.row);
+  if (begin.run.granted && !holds_grant) return Refuse(begin.from, Fenced());
+  if (found == leases_.end()) return Start(begin);
+  Lease& lease = found->second;
+  if (holds) {
+    return Accept(begin.from, Operation::kBeginRun,
+                  AnswerOf(begin.run, lease.row, lease.thread, remote_tools_version_),
+                  /*sync=*/false);
+  }
+  if (Status status = CheckQueue(lease, begin.run); !status.ok()) {
+    return Refuse(begin.from, std::move(status));
+  }
+  begin.deadline = DeadlineAfter(
+      std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
+  next_waiter_ = std::min(next_waiter_, begin.deadline);
+  replies_.push_back({begin.from, Status::Ok(), {}, /*queued=*/true});
+  const bool interrupts = begin.run.interrupt_if_busy;
+  const std::string thread_id = begin.run.thread_id;
+  Enqueue(lease, std::move(begin));
+  if (interrupts) StopHolder(thread_id, /*cancel=*/true);
+  transaction_.Accept(false);
+  AdmitWaiters();
+}
+
+void Store::Start(const Waiter& begin) {
+  Result<ReplyRow> reply = Grant(begin);
+  if (reply.ok()) {
+    return Accept(begin.from, Operation::kBeginRun, std::move(*reply), /*sync=*/false);
+  }
+  transaction_.Reject();
+  Refuse(begin.from, reply.status());
+}
+
+Result<ReplyRow> Store::Grant(const Waiter& begin) {
+  const BeginRunRequest& run = begin.run;
+  AG_CHECK(!leases_.contains(run.thread_id), "a thread has one lease at a time");
+  auto client = clients_.find(begin.from.client);
+  if (client == clients_.end())
+    return Status(StatusCode::kUnavailable, "the client has disconnected");
+  if (run.new_thread_only) {
+    AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> existing, FindThread(transaction_, run.thread_id));
+    if (existing) return ThreadExists();
+  }
+  bool created = false;
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, WritableThread(run.scope,
+                                                       {run.thread_id, run.user_id, run.creation_id,
+                                                        run.thread_name, begin.micros},
+                                                       created));
+  ThreadEditor editor(transaction_, thread.key());
+  if (!created) AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
+  AG_ASSIGN_OR_RETURN(const uint64_t log_begin, editor.NextLogIndex());
+  editor.Save();
+
+  Lease lease;
+  lease.thread = thread.key();
+  lease.row.thread_id = run.thread_id;
+  lease.row.client = begin.from.client;
+  lease.row.process = client->second.process;
+  lease.row.process_start = client->second.process_start;
+  lease.row.run_id = run.run_id;
+  lease.row.instance = database_.instance();
+  lease.row.epoch = thread.lease_epoch + 1;
+  lease.row.created_thread = created;
+  lease.row.current_node = kStartNode;
+  lease.row.deadline_micros = begin.run_deadline_micros;
+  lease.row.started_micros = begin.micros;
+  lease.row.log_begin = log_begin;
+  lease.window_max = run.window_max.value_or(kWindowItemsMax);
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+  if (created) {
+    RememberLease(lease.row, thread);
+    TouchThread(transaction_, run.thread_id, thread, begin.micros);
+  }
+  ReplyRow reply = created ? AnswerOfCreated(lease.row, thread, remote_tools_version_)
+                           : AnswerOf(run, lease.row, lease.thread, remote_tools_version_);
+  leases_.emplace(run.thread_id, std::move(lease));
+  next_ping_ = std::min(next_ping_, MonotonicClock::now() + kPingInterval);
+  return reply;
+}
+
+Result<Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunRequest& append) {
+  auto found = leases_.find(append.thread_id);
+  if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||
+      found->second.row.epoch != append.lease_epoch) {
+    return Fenced();
+  }
+  return &found->second;
+}
+
+Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
+                          int64_t micros) {
+  std::vector<LogEntry> entries = NewEntries(lease.row, append);
+  NoteEffects(lease, entries);
+  AG_RETURN_IF_ERROR(editor.AppendLog(std::move(entries), lease.row.epoch, micros));
+  lease.log_bytes += editor.logged_bytes();
+  AG_RETURN_IF_ERROR(TrimLog(lease.thread, editor, micros));
+  changed_runs_.push_back(lease.row.thread_id);
+  AG_RETURN_IF_ERROR(AddRunMessages(lease, editor, append.messages));
+  // An append beside the run's log does not know the place that the run has reached.
+  if (!append.current_node.empty()) {
+    lease.row.current_node = append.current_node;
+    lease.row.step = append.step;
+    lease.row.in_user_code = append.in_user_code;
+  }
+  return Status::Ok();
+}
+
+Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
+                                  int64_t micros) {
+  AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
+  // Several appends of a run may be in flight; they arrive, and are resent, in order.
+  if (from.sequence <= lease->row.last_append) return AnswerOfAppend(lease->row);
+  ThreadEditor editor(transaction_, lease->thread);
+  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
+  editor.Save();
+  if (!append.metadata_json.empty()) {
+    AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                        FindThread(transaction_, append.thread_id));
+    if (!thread) return Fenced();
+    AG_ASSIGN_OR_RETURN(thread->metadata_json,
+                        MergeJsonObjects(thread->metadata_json, append.metadata_json, "metadata"));
+    TouchThread(transaction_, append.thread_id, *thread, micros);
+  }
+  lease->row.last_append = from.sequence;
+  const uint64_t brought = append.first_entry.value_or(0) + append.entries.size();
+  if (append.first_entry) lease->row.entries_logged = std::max(lease->row.entries_logged, brought);
+  transaction_.PutRow(keys::Lease(lease->thread), lease->row);
+  return AnswerOfAppend(lease->row);
+}
+
+Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
+                                  int64_t micros) {
+  AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, finish.append));
+  const std::string thread_id = finish.append.thread_id;
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
+  if (!thread) return Fenced();
+  ThreadEditor editor(transaction_, lease->thread);
+  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
+  AG_RETURN_IF_ERROR(editor.Forget(finish.forgotten));
+  AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
+  AG_RETURN_IF_ERROR(WriteBack(*lease, *thread, editor, finish));
+  AG_RETURN_IF_ERROR(
+      StageRecord(*lease, editor, thread->last_run_id,
+                  {RunStateOf(finish.status), finish.reason, finish.usage_json, micros}));
+  editor.Save();
+  RememberLease(lease->row, *thread);
+  if (thread->name.empty()) thread->name = finish.thread_name;
+  TouchThread(transaction_, thread_id, *thread, micros);
+  EndLease(thread_id);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release) {
+  auto found = leases_.find(release.thread_id);
+  if (found == leases_.end()) return ReplyRow{};
+  if (Holds(found->second.row, from.client, release.run_id)) {
+    if (!IsOf(release.lease_epoch, found->second.row)) return ReplyRow{};
+    if (found->second.accepted) {
+      return HandOverRun(from, {release.thread_id, release.run_id, release.lease_epoch});
+    }
+    // The thread must not stay locked if its rows cannot be read.
+    if (!StageReleased(found->second).ok()) transaction_.Reject();
+    EndLease(release.thread_id);
+    return ReplyRow{};
+  }
+  const size_t left = std::erase_if(found->second.waiters, [&](const Waiter& waiter) {
+    return waiter.from.client == from.client && waiter.run.run_id == release.run_id;
+  });
+  waiters_ -= left;
+  if (left > 0) SaveQueue(found->second);
+  return ReplyRow{};
+}
+
+// If the end of a run cannot be stored, the run must not appear as not executed: the next run would
+// continue from the stored state and repeat its work.
+Status Store::StageReleased(const Lease& lease) {
+  if (lease.row.last_append > 0) return StageLostRun(lease, kEndNotStored);
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                      FindThread(transaction_, lease.row.thread_id));
+  if (!thread) return Status::Ok();
+  RememberLease(lease.row, *thread);
+  SaveThread(transaction_, lease.row.thread_id, *thread);
+  return Status::Ok();
+}
+
+void Store::EndLease(const std::string& thread_id) {
+  auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;
+  transaction_.Delete(keys::Lease(found->second.thread));
+  if (found->second.accepted) {
+    transaction_.Delete(keys::RunRequest(found->second.thread, found->second.row.run_id));
+  }
+  if (found->second.outside) {
+    transaction_.Delete(keys::OutsideChange(found->second.thread));
+    transaction_.Delete(keys::RunBase(found->second.thread));
+  }
+  DropLease(thread_id);
+}
+
+void Store::DropLease(const std::string& thread_id) {
+  auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;
+  AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
+  if (found->second.accepted) {
+    CountGrant(found->second, false);
+    ungranted_.erase(thread_id);
+  }
+  changed_runs_.push_back(thread_id);
+  waiters_ -= found->second.waiters.size();
+  if (!found->second.waiters.empty()) admissions_.push_back(std::move(found->second.waiters));
+  leases_.erase(found);
+}
+
+Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
+  const int64_t micros = UnixMicros();
+  ThreadEditor editor(transaction_, lease.thread);
+  AG_RETURN_IF_ERROR(editor.AppendLog(
+      LostRunEntries(lease.row.run_id, lease.row.current_node, lease.row.step, reason, micros),
+      lease.row.epoch, micros));
+  // A run without appends has done nothing: a paused thread stays paused.
+  if (lease.row.last_append > 0) {
+    Result<Snapshot> folded = FoldRun(lease, editor);
+    if (!folded.ok()) {
+      reports_.push_back({true, "the changes of run " + lease.row.run_id +
+                                    " cannot be read, so its thread keeps the state before it: " +
+                                    folded.status().ToString()});
+      folded = editor.ReadSnapshot();
+    }
+    AG_ASSIGN_OR_RETURN(Snapshot snapshot, std::move(folded));
+    snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
+    editor.WriteSnapshot(snapshot);
+    AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));
+  }
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                      FindThread(transaction_, lease.row.thread_id));
+  const std::string previous_run = thread ? thread->last_run_id : std::string();
+  AG_RETURN_IF_ERROR(
+      StageRecord(lease, editor, previous_run, {StateOfLostRun(reason), reason, "{}", micros}));
+  editor.Save();
+  if (!thread) return Status::Ok();
+  RememberLease(lease.row, *thread);
+  TouchThread(transaction_, lease.row.thread_id, *thread, micros);
+  return Status::Ok();
+}
+
+void Store::LoseLease(const std::string& thread_id, Loss loss) {
+  Use(thread_id);
+  auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;
+  Lease& lease = found->second;
+  const bool sync = sync_ != SyncLevel::kNone;
+  std::string reason = kWorkerLost;
+  if (lease.accepted) {
+    Result<std::string> none = StageNextAttempt(lease, loss);
+    if (none.ok() && none->empty()) {
+      transaction_.Accept(sync);
+      return WaitForGrant(thread_id, MonotonicClock::now());
+    }
+    if (none.ok()) reason = *std::move(none);
+    transaction_.Reject();
+  }
+  // The thread must not stay locked if its rows cannot be read.
+  if (!StageLostRun(lease, reason).ok()) transaction_.Reject();
+  if (reason == kPoisoned) CountRun(&RunTotals::poisoned);
+  EndLease(thread_id);
+  transaction_.Accept(sync);
+}
+
+void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed) {
+  std::vector<std::string> lost;
+  size_t suspects = 0;
+  size_t in_user_code = 0;
+  for (const auto& [thread_id, lease] : leases_) {
+    const LeaseRow& row = lease.row;
+    if (row.client != client || !IsOurs(lease)) continue;
+    if (hello != nullptr && hello->Holds(thread_id, row.run_id, row.epoch)) continue;
+    lost.push_back(thread_id);
+    if (!row.in_user_code) continue;
+    ++in_user_code;
+    if (lease.suspect) ++suspects;
+  }
+  Loss loss = Loss::kLeft;
+  if (crashed && suspects == 1) loss = in_user_code == 1 ? Loss::kCrash : Loss::kCrashBeside;
+  if (crashed && suspects != 1) loss = Loss::kCrashOfOther;
+  for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,333 @@
+#include "state/thread/thread_read.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "base/letter_case.h"
+#include "message/codec.h"
+#include "state/limits.h"
+#include "state/rules/scope.h"
+#include "state/rules/stored_json.h"
+
+namespace agent_graph::state {
+namespace {
+
+// Checks that a thread's state fits into one reply: the window, the run's fields together with
+// those set meanwhile, the metadata, the summary, the interrupt and a rest.
+constexpr size_t kRestBytesMax = 2 * kInterruptBytesMax + 2 * 1024 * 1024;
+static_assert(kWindowBytesMax + kFieldsBytesMax + 2 * kThreadJsonBytesMax + kSummaryBytesMax +
+                  kRestBytesMax <=
+              kReplyBytesMax);
+
+// A window with more gaps per message than this is read row by row.
+constexpr uint64_t kScanSpanPerItem = 4;
+
+// Limits of a trace, whatever the caller requests. The log may be cut off before older runs.
+constexpr size_t kTracedRunsMax = kRunsKept;
+constexpr size_t kTracedEntriesMax = 10'000;
+constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // of skipped log entries
+
+Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
+  MessageRow row;
+  if (!pack::FromBytes(value, row)) return DamagedState();
+  return StoredMessage{std::move(row.id), sequence, std::move(row.json)};
+}
+
+// Calls `row(sequence, value)` for messages from `first` on until it returns false.
+template <typename Row>
+Status ScanMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread, uint64_t first,
+                    Row row) {
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kMessage, thread);
+  return snapshot.Scan(keys::Message(thread, first), keys::PrefixEnd(prefix),
+                       [&](std::string_view key, std::string_view value) {
+                         keys::Parser parser(key, keys::Table::kMessage);
+                         parser.Thread();
+                         return row(parser.Integer(), value);
+                       });
+}
+
+Status ReadWindowByScan(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                        const std::vector<uint64_t>& items, std::vector<StoredMessage>& messages) {
+  size_t next = 0;
+  Status damage;
+  AG_RETURN_IF_ERROR(ScanMessages(snapshot, thread, WindowRow::Sequence(items.front()),
+                                  [&](uint64_t sequence, std::string_view value) {
+                                    while (next < items.size() &&
+                                           WindowRow::Sequence(items[next]) < sequence)
+                                      ++next;
+                                    if (next == items.size()) return false;
+                                    if (WindowRow::Sequence(items[next]) != sequence) return true;
+                                    Result<StoredMessage> message = ToMessage(value, sequence);
+                                    if (message.ok()) messages.push_back(std::move(*message));
+                                    if (!message.ok()) damage = message.status();
+                                    return ++next < items.size() && damage.ok();
+                                  }));
+  return damage;
+}
+
+Status ReadWindowByRow(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                       const std::vector<uint64_t>& items, std::vector<StoredMessage>& messages) {
+  for (uint64_t item : items) {
+    const uint64_t sequence = WindowRow::Sequence(item);
+    AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
+                        snapshot.Get(keys::Message(thread, sequence)));
+    if (!value) continue;
+    AG_ASSIGN_OR_RETURN(messages.emplace_back(), ToMessage(*value, sequence));
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
+                                              const keys::ThreadKey& thread) {
+  std::vector<StoredMessage> messages;
+  AG_ASSIGN_OR_RETURN(std::optional<WindowRow> window,
+                      ReadRow<WindowRow>(snapshot, keys::Window(thread)));
+  if (!window || window->items.empty()) return messages;
+  const auto& items = window->items;
+  const uint64_t span = WindowRow::Sequence(items.back()) - WindowRow::Sequence(items.front()) + 1;
+  messages.reserve(items.size());
+  AG_RETURN_IF_ERROR(span <= items.size() * kScanSpanPerItem
+                         ? ReadWindowByScan(snapshot, thread, items, messages)
+                         : ReadWindowByRow(snapshot, thread, items, messages));
+  // Keep the newest messages that fit; a window of huge messages loses its oldest.
+  size_t bytes = 0;
+  auto kept = messages.end();
+  while (kept != messages.begin() && bytes + std::prev(kept)->json.size() <= kWindowBytesMax) {
+    --kept;
+    bytes += kept->json.size();
+  }
+  messages.erase(messages.begin(), kept);
+  return messages;
+}
+
+// The position where a page of messages begins.
+struct MessagePlace {
+  uint64_t sequence = 1;
+  uint64_t skip = 0;
+};
+
+Result<MessagePlace> PlaceOf(const PageRequest& page) {
+  MessagePlace place;
+  if (!page.cursor.empty()) {
+    const char* const end = page.cursor.data() + page.cursor.size();
+    auto parsed = std::from_chars(page.cursor.data(), end, place.sequence);
+    if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '-') {
+      parsed = std::from_chars(parsed.ptr + 1, end, place.skip);
+    }
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      return Status(StatusCode::kInvalidArgument, "cursor: not one that this service gave");
+    }
+  }
+  place.skip += std::min(page.offset, ~place.skip);
+  return place;
+}
+
+bool Matches(const StoredMessage& message, const std::string& search) {
+  return search.empty() || ContainsIgnoringCase(message::SearchText(message.json), search);
+}
+
+// Splits a thread's log, read from its end, into runs.
+class TraceCollector {
+ public:
+  explicit TraceCollector(const ReadRunsRequest& read)
+      : wanted_(read.run_id),
+        runs_max_(std::clamp<size_t>(read.runs_max, 1, kTracedRunsMax)),
+        entries_max_(std::clamp<size_t>(read.entries_max, 1, kTracedEntriesMax)) {}
+
+  // Returns false if no older entries are needed.
+  bool Take(LogEntry entry) {
+    if (entry.kind != kRunStarted) {
+      if (newest_first_.size() < entries_max_) newest_first_.push_back(std::move(entry));
+      return true;
+    }
+    std::string run_id = RunIdOf(entry.json);
+    if (traces_.run_id.empty() && (wanted_.empty() || wanted_ == run_id)) {
+      newest_first_.push_back(std::move(entry));
+      traces_.run_id = run_id;
+      traces_.entries = std::move(newest_first_);
+    }
+    newest_first_.clear();
+    traces_.run_ids.push_back(std::move(run_id));
+    return traces_.run_ids.size() < runs_max_;
+  }
+
+  RunTraces Finish() && {
+    std::reverse(traces_.run_ids.begin(), traces_.run_ids.end());
+    std::reverse(traces_.entries.begin(), traces_.entries.end());
+    return std::move(traces_);
+  }
+
+ private:
+  const std::string wanted_;
+  const size_t runs_max_;
+  const size_t entries_max_;
+  std::vector<LogEntry> newest_first_;  // entries of the run whose start has not been reached yet
+  RunTraces traces_;
+};
+
+}  // namespace
+
+Status Fenced() {
+  return Status(StatusCode::kFenced, "the run no longer holds its thread");
+}
+
+Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scope,
+                             const std::string& thread_id) {
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                      ReadRow<ThreadRow>(snapshot, keys::Thread(thread_id)));
+  if (!thread || !InScope(scope, thread->owner)) {
+    return Status(StatusCode::kNotFound, "thread not found");
+  }
+  return std::move(*thread);
+}
+
+Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
+                              const ThreadRow& thread) {
+  ThreadState state;
+  state.record = thread.Record(thread_id);
+  AG_ASSIGN_OR_RETURN(std::optional<Snapshot> stored,
+                      ReadRow<Snapshot>(snapshot, keys::Snapshot(thread.key())));
+  if (stored) state.snapshot = std::move(*stored);
+  AG_ASSIGN_OR_RETURN(state.window, ReadWindow(snapshot, thread.key()));
+  AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
+                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
+  if (lease) {
+    state.record.last_run_id = lease->run_id;
+    state.in_flight = RunInFlight{lease->run_id, lease->current_node, lease->step,
+                                  lease->stop_requested, std::move(lease->queued_runs)};
+  }
+  return state;
+}
+
+Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                                  const std::string& message_id) {
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> sequence,
+                      ReadRow<uint64_t>(snapshot, keys::MessageId(thread, message_id)));
+  if (!sequence) return Status(StatusCode::kNotFound, "message not found");
+  AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
+                      snapshot.Get(keys::Message(thread, *sequence)));
+  if (!value) return DamagedState();
+  return ToMessage(*value, *sequence);
+}
+
+uint64_t MessagesToSkip(const PageRequest& page) {
+  const Result<MessagePlace> place = PlaceOf(page);
+  return place.ok() ? place->skip : 0;
+}
+
+Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                                 const PageRequest& page) {
+  AG_ASSIGN_OR_RETURN(std::optional<CountersRow> counters,
+                      ReadRow<CountersRow>(snapshot, keys::Counters(thread)));
+  AG_ASSIGN_OR_RETURN(MessagePlace place, PlaceOf(page));
+  MessagePage result;
+  if (!counters) return result;
+  const uint64_t limit = std::min(page.limit, kPageItemsMax);
+  uint64_t skip = place.skip;
+  if (skip >= counters->messages || limit == 0) return result;
+  // Without gaps, positions are sequence numbers.
+  if (page.search.empty() && counters->messages + 1 == counters->next_sequence) {
+    place.sequence += std::min(std::exchange(skip, 0), ~place.sequence);
+  }
+  uint64_t passed = 0;
+  size_t bytes = 0;
+  Status damage;
+  AG_RETURN_IF_ERROR(ScanMessages(
+      snapshot, thread, place.sequence, [&](uint64_t sequence, std::string_view value) {
+        const bool more =
+            result.messages.size() == limit || bytes > kPageBytesMax || passed++ == kRowsPassedMax;
+        if (more) {
+          result.next_cursor = CursorOfMessage(sequence, skip);
+          return false;
+        }
+        if (page.search.empty() && skip > 0) {
+          --skip;
+          return true;
+        }
+        Result<StoredMessage> message = ToMessage(value, sequence);
+        if (!message.ok()) {
+          damage = message.status();
+          return false;
+        }
+        if (!Matches(*message, page.search)) return true;
+        if (skip > 0) {
+          --skip;
+          return true;
+        }
+        bytes += message->json.size();
+        if (bytes > kPageBytesMax && !result.messages.empty()) {
+          result.next_cursor = CursorOfMessage(sequence);
+          return false;
+        }
+        result.messages.push_back(std::move(*message));
+        return true;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  return result;
+}
+
+Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
+                                             const keys::ThreadKey& thread, uint64_t first,
+                                             uint64_t limit) {
+  std::vector<LogEntry> entries;
+  if (limit == 0) return entries;
+  size_t bytes = 0;
+  Status damage;
+  const uint64_t entries_max = std::min<uint64_t>(limit, pack::kItemsMax);
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, thread);
+  // A row's key is the index of its last entry, so the first row at or behind `first` contains it.
+  AG_RETURN_IF_ERROR(snapshot.Scan(keys::LogEntry(thread, first), keys::PrefixEnd(prefix),
+                                   [&](std::string_view key, std::string_view value) {
+                                     keys::Parser parser(key, keys::Table::kLog);
+                                     parser.Thread();
+                                     const uint64_t last = parser.Integer();
+                                     LogRow row;
+                                     if (!pack::FromBytes(value, row) ||
+                                         row.entries.size() > last + 1) {
+                                       damage = DamagedState();
+                                       return false;
+                                     }
+                                     bytes += value.size();
+                                     if (bytes > kPageBytesMax && !entries.empty()) return false;
+                                     uint64_t index = last + 1 - row.entries.size();
+                                     for (LogEntry& entry : row.entries) {
+                                       if (index++ < first) continue;
+                                       if (entries.size() == entries_max) return false;
+                                       entries.push_back(std::move(entry));
+                                     }
+                                     return entries.size() < entries_max;
+                                   }));
+  AG_RETURN_IF_ERROR(damage);
+  return entries;
+}
+
+Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                                const ReadRunsRequest& read) {
+  TraceCollector collector(read);
+  size_t bytes = 0;
+  Status damage;
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, thread);
+  AG_RETURN_IF_ERROR(snapshot.ScanBackwards(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
+        LogRow row;
+        if (!pack::FromBytes(value, row)) {
+          damage = DamagedState();
+          return false;
+        }
+        bytes += value.size();
+        for (auto entry = row.entries.rbegin(); entry != row.entries.rend(); ++entry) {
+          if (!collector.Take(std::move(*entry))) return false;
+        }
+        return bytes <= kTracedBytesMax;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  RunTraces traces = std::move(collector).Finish();
+  AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
+                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread)));
+  traces.in_flight = lease && !traces.run_id.empty() && lease->run_id == traces.run_id;
+  return traces;
+}
+
+}  // namespace agent_graph::state

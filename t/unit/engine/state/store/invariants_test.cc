@@ -1,0 +1,57 @@
+// Invariants of leases: a transition that breaks one ends the process.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "../requests.h"
+#include "state/leveldb/database/database.h"
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+namespace {
+
+class LeaseDeathTest : public testing::Test {
+ protected:
+  LeaseDeathTest() : database_(LevelDatabase::OpenMemory().value()) {
+    EXPECT_TRUE(store_.Load().ok());
+    ClientHello hello;
+    hello.client = "client";
+    hello.process = getpid();
+    store_.Connect(hello, 1);
+    EXPECT_TRUE(store_.Grant(Begin("run")).ok());
+  }
+
+  static Waiter Begin(const std::string& run_id) {
+    Waiter begin;
+    begin.run = RunOn("t", "", run_id);
+    begin.from.client = "client";
+    return begin;
+  }
+
+  std::unique_ptr<LevelDatabase> database_;
+  Store store_{*database_, StateOptions{.sync = SyncLevel::kNone}};
+};
+
+TEST_F(LeaseDeathTest, AThreadHasOneLeaseAtATime) {
+  EXPECT_DEATH((void)store_.Grant(Begin("other")),
+               "check failed: .*a thread has one lease at a time");
+}
+
+TEST_F(LeaseDeathTest, EveryWaitingRunIsCounted) {
+  store_.leases_.at("t").waiters.push_back(Begin("other"));
+  EXPECT_DEATH(store_.EndLease("t"), "every waiting run is counted");
+  EXPECT_DEATH(store_.CancelWaiters(store_.leases_.at("t"), Status(StatusCode::kCancelled, ""), ""),
+               "every waiting run is counted");
+}
+
+TEST_F(LeaseDeathTest, EveryGrantedRunIsCounted) {
+  Lease& lease = store_.leases_.at("t");
+  lease.accepted = true;
+  EXPECT_DEATH(store_.CountGrant(lease, false), "every granted run is counted");
+}
+
+}  // namespace
+}  // namespace agent_graph::state

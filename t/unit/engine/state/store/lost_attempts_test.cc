@@ -1,0 +1,209 @@
+// Accepted runs whose attempts are lost one after the other, in a store without clients: what ends
+// them, and what of an earlier connection or attempt no longer counts.
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "../requests.h"
+#include "state/leveldb/database/database.h"
+#include "state/requests.h"
+#include "state/rules/lost_run.h"
+#include "state/store/store.h"
+#include "state/thread/run_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::SizeIs;
+
+constexpr char kWorker[] = "worker";
+constexpr int kManyAttempts = 250;
+
+class LostAttemptsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<LevelDatabase>> database = LevelDatabase::OpenMemory();
+    ASSERT_TRUE(database.ok());
+    database_ = *std::move(database);
+    store_ = std::make_unique<Store>(*database_, StateOptions{.sync = SyncLevel::kNone});
+    ASSERT_TRUE(store_->Load().ok());
+  }
+  // The worker sends Hello on its next connection.
+  void Connect(std::vector<HeldRun> held = {}) {
+    store_->Connect({.client = kWorker,
+                     .process = getpid(),
+                     .held = std::move(held),
+                     .answers_pings = true,
+                     .takes_runs = true},
+                    ++connection_);
+    Commit();
+  }
+  template <typename Body>
+  Status Send(Operation operation, const Body& body,
+              std::optional<uint64_t> connection = std::nullopt) {
+    const std::string bytes = pack::ToBytes(body);
+    pack::Unpacker unpacker(bytes);
+    store_->Apply({kWorker, connection.value_or(connection_), ++sequence_},
+                  {sequence_, 0, operation, UnixMicros()}, unpacker);
+    const std::vector<StoreReply> replies = Commit();
+    EXPECT_THAT(replies, SizeIs(1));
+    return replies.empty() ? Status::Ok() : replies.front().status;
+  }
+  std::vector<StoreReply> Commit() {
+    Result<std::vector<StoreReply>> replies = store_->Commit();
+    EXPECT_TRUE(replies.ok());
+    for (Store::Notice& notice : store_->TakeNotices()) {
+      if (auto* granted = std::get_if<GrantedRun>(&notice.message)) granted_ = std::move(*granted);
+    }
+    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
+  }
+  void Accept() {
+    AcceptRunRequest accept;
+    accept.begin = RunOn("t", "", "r");
+    accept.request = "request";
+    accept.continued_until_micros = UnixMicros() + int64_t{3600} * 1'000'000;
+    EXPECT_TRUE(Send(Operation::kAcceptRun, accept).ok());
+  }
+  AppendRunRequest Arriving(const std::string& node, int64_t step) {
+    BeginRunReply begun;
+    begun.lease_epoch = granted_->lease_epoch;
+    AppendRunRequest append = AppendOf(RunOn("t", "", "r"), begun);
+    append.entries = {{"attempt_started", "{}", 0}};
+    append.current_node = node;
+    append.step = step;
+    return append;
+  }
+  // The attempt arrives at a node, and is lost there.
+  void Arrive(const std::string& node, int64_t step) {
+    ASSERT_TRUE(granted_);
+    EXPECT_TRUE(Send(Operation::kAppendRun, Arriving(node, step)).ok());
+  }
+  // The run is granted again at once, if there is another attempt.
+  void Lose() {
+    granted_.reset();
+    Connect();
+    store_->Tick(MonotonicClock::now());
+    Commit();
+  }
+  RunRecord Record() {
+    const Result<RunRecord> run = ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "r"});
+    EXPECT_TRUE(run.ok());
+    return run.ok() ? *run : RunRecord();
+  }
+
+  uint64_t connection_ = 0;
+  uint64_t sequence_ = 0;
+  std::unique_ptr<LevelDatabase> database_;
+  std::unique_ptr<Store> store_;
+  std::optional<GrantedRun> granted_;  // the latest
+};
+
+TEST_F(LostAttemptsTest, ARunThatAdvancesOutlivesAnyNumberOfThem) {
+  Connect();
+  Accept();
+  for (int i = 0; i < kManyAttempts; ++i) {
+    Arrive("WORK", i);
+    Lose();
+  }
+  ASSERT_TRUE(granted_);
+  EXPECT_EQ(granted_->attempt, kManyAttempts + 1u);
+  EXPECT_EQ(Record().state, RunState::kRunning);
+}
+
+TEST_F(LostAttemptsTest, ARunThatStaysInItsPlaceEnds) {
+  Connect();
+  Accept();
+  for (uint32_t i = 0; i <= kAttemptsInPlaceMax; ++i) {
+    Arrive("WORK", 1);
+    Lose();
+  }
+  EXPECT_FALSE(granted_);
+  EXPECT_EQ(Record().state, RunState::kError);
+  EXPECT_EQ(Record().reason, "attempts");
+}
+
+TEST_F(LostAttemptsTest, ARunThatNeverBeginsEnds) {
+  Connect();
+  Accept();
+  for (uint32_t i = 0; i < kAttemptsInPlaceMax; ++i) Lose();
+  EXPECT_FALSE(granted_);
+  EXPECT_EQ(Record().reason, "attempts");
+}
+
+TEST_F(LostAttemptsTest, AStepStartsTheCountAgain) {
+  Connect();
+  Accept();
+  for (int step = 1; step <= 3; ++step) {
+    for (uint32_t i = 0; i < kAttemptsInPlaceMax; ++i) {
+      Arrive("WORK", step);
+      Lose();
+    }
+  }
+  EXPECT_EQ(Record().state, RunState::kRunning);
+}
+
+TEST_F(LostAttemptsTest, RunsThatAreGivenBackDoNotCount) {
+  Connect();
+  Accept();
+  for (int i = 0; i < kManyAttempts; ++i) {
+    Arrive("WORK", 1);
+    EXPECT_TRUE(
+        Send(Operation::kHandOverRun, HandOverRunRequest{"t", "r", granted_->lease_epoch}).ok());
+    granted_.reset();
+    // After the pause in which another worker could have taken it.
+    store_->Tick(MonotonicClock::now() + std::chrono::seconds(2));
+    Commit();
+  }
+  EXPECT_TRUE(granted_);
+  EXPECT_EQ(Record().state, RunState::kRunning);
+}
+
+TEST_F(LostAttemptsTest, AGrantThatDidNotArriveIsMadeAgain) {
+  Connect();
+  Accept();
+  const GrantedRun first = *granted_;
+  Arrive("WORK", 1);
+  Lose();
+  ASSERT_TRUE(granted_);
+  // The worker knows only the attempt before.
+  Connect({{"t", "r", first.lease_epoch}});
+  store_->Tick(MonotonicClock::now());
+  Commit();
+  EXPECT_EQ(granted_->attempt, first.attempt + 2);
+  // It holds that one.
+  const GrantedRun latest = *granted_;
+  granted_.reset();
+  Connect({{"t", "r", latest.lease_epoch}});
+  store_->Tick(MonotonicClock::now());
+  Commit();
+  EXPECT_FALSE(granted_);
+}
+
+TEST_F(LostAttemptsTest, AnEarlierConnectionHasNoEffect) {
+  Connect();
+  Accept();
+  const uint64_t earlier = connection_;
+  const AppendRunRequest late = Arriving("WORK", 1);
+  Connect({{"t", "r", granted_->lease_epoch}});
+  EXPECT_EQ(Send(Operation::kAppendRun, late, earlier).code(), StatusCode::kUnavailable);
+  EXPECT_NE(Record().current_node, "WORK");
+  // Nor do a farewell and a refusal of grants.
+  store_->RefuseGrants(kWorker, earlier);
+  store_->Leave(kWorker, earlier);
+  Commit();
+  EXPECT_TRUE(Send(Operation::kAppendRun, late).ok());
+  granted_.reset();
+  Lose();
+  EXPECT_TRUE(granted_);
+}
+
+}  // namespace
+}  // namespace agent_graph::state

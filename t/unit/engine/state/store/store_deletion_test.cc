@@ -1,0 +1,194 @@
+// Background deletion in the store: threads and logs of old runs. Its index of metadata.
+#include <gtest/gtest.h>
+
+#include "../requests.h"
+#include "state/requests.h"
+#include "state/store/store.h"
+#include "state/thread/listing.h"
+#include "state/thread/run_read.h"
+#include "state/thread/thread_read.h"
+#include "state/verify/verify.h"
+#include "store_fixture.h"
+
+namespace agent_graph::state {
+namespace {
+
+TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
+  uint64_t sequence = 0;
+  // Portions have 256 rows: test fewer, exactly as many in a table, and more.
+  for (const int messages : {3, 256, 1000}) {
+    std::vector<StoredMessage> all;
+    for (int i = 0; i < messages; ++i) all.push_back(UserMessage(Numbered("m", i)));
+    const std::string thread_id = Numbered("t", messages);
+    Apply(++sequence, Operation::kAppendMessages, MessagesOn(thread_id, "", all));
+    Apply(++sequence, Operation::kDeleteThread, ThreadRequest{Scope::All(), thread_id});
+    Commit();
+  }
+  for (int portion = 0; store_->wants_sweep(); ++portion) {
+    ASSERT_LT(portion, 100);
+    store_->Sweep();
+    Commit();
+  }
+  std::vector<keys::Table> left;
+  ASSERT_TRUE(database_
+                  ->Scan({}, {},
+                         [&](std::string_view key, std::string_view) {
+                           left.push_back(static_cast<keys::Table>(key[0]));
+                           return true;
+                         })
+                  .ok());
+  for (keys::Table table : left) {
+    EXPECT_TRUE(table == keys::Table::kMeta || table == keys::Table::kReply)
+        << static_cast<int>(table);
+  }
+}
+
+// Like the write thread right after it has applied an operation.
+TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
+  Apply(1, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
+  Commit();
+  Apply(2, Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"});
+  store_->Sweep();
+  Commit();
+  for (int portion = 0; store_->wants_sweep(); ++portion) {
+    ASSERT_LT(portion, 100);
+    store_->Sweep();
+    Commit();
+  }
+  const std::string prefix = keys::TablePrefix(keys::Table::kMessage);
+  int left = 0;
+  ASSERT_TRUE(database_
+                  ->Scan(prefix, keys::PrefixEnd(prefix),
+                         [&](std::string_view, std::string_view) { return ++left > 0; })
+                  .ok());
+  EXPECT_EQ(left, 0);
+}
+
+class LogRetentionTest : public StoreTest {
+ protected:
+  static constexpr int64_t kDayMicros = int64_t{24} * 3600 * 1'000'000;
+
+  // A run with three entries.
+  void RunOnce(size_t entry_bytes = 10) {
+    const BeginRunRequest run = RunOn("t", "", Numbered("r", ++runs_));
+    Apply(++sequence_, Operation::kBeginRun, run);
+    BeginRunReply begun;
+    begun.lease_epoch = static_cast<uint64_t>(runs_);
+    FinishRunRequest finish = FinishOf(run, begun);
+    finish.append.entries = {{"run_started", "{}", 0},
+                             {"step", std::string(entry_bytes, 'x'), 0},
+                             {"run_finished", "{}", 0}};
+    Apply(++sequence_, Operation::kFinishRun, finish);
+    for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
+    while (store_->wants_sweep()) {
+      store_->Sweep();
+      Commit();
+    }
+  }
+  void Run(int runs) {
+    for (int i = 0; i < runs; ++i) RunOnce();
+  }
+  // The number of runs whose entries are kept.
+  size_t RunsInLog() {
+    const DatabaseSnapshot snapshot(*database_);
+    const Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+    const auto log = ReadLogEntries(snapshot, thread->key(), 0, 100'000);
+    EXPECT_TRUE(log.ok());
+    return log->size() / 3;
+  }
+
+  int runs_ = 0;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(LogRetentionTest, YoungRunsAreKept) {
+  Run(200);
+  EXPECT_EQ(RunsInLog(), 200u);
+}
+
+TEST_F(LogRetentionTest, OldOnesAreCutOffAndTheLatestStay) {
+  Run(200);
+  now_micros_ += kDayMicros + 1;
+  Run(16);  // a mark
+  EXPECT_GE(RunsInLog(), 32u);
+  EXPECT_LE(RunsInLog(), 48u);
+}
+
+TEST_F(LogRetentionTest, AnOperatorMayKeepThemLongerWithTheirRecords) {
+  options_.log_kept = std::chrono::hours(3 * 24);
+  Open();
+  Run(200);
+  now_micros_ += 2 * kDayMicros;
+  Run(16);
+  EXPECT_EQ(RunsInLog(), 216u);
+  EXPECT_TRUE(ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "r1"}).ok());
+  now_micros_ += 2 * kDayMicros;
+  Run(16);
+  EXPECT_EQ(ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "r1"}).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST_F(LogRetentionTest, BytesAreBounded) {
+  options_.log_bytes_max = 100'000;
+  Open();
+  for (int i = 0; i < 120; ++i) RunOnce(1000);
+  EXPECT_GE(RunsInLog(), 84u);
+  EXPECT_LE(RunsInLog(), 116u);
+}
+
+TEST_F(LogRetentionTest, RunsAreBounded) {
+  Run(1100);
+  EXPECT_GE(RunsInLog(), 980u);
+  EXPECT_LE(RunsInLog(), 1020u);
+}
+
+class MetadataIndexTest : public StoreTest {
+ protected:
+  void Write(const std::string& thread_id, const std::string& metadata_json) {
+    AppendMessagesRequest append = MessagesOn(thread_id, "", {});
+    append.metadata_json = metadata_json;
+    Apply(++sequence_, Operation::kAppendMessages, append);
+    Commit();
+  }
+  std::vector<std::string> Find(const std::string& tenant) {
+    ListThreadsRequest list;
+    list.page.metadata = {{"tenant", tenant}};
+    const Result<ThreadPage> page = ReadThreadPage(DatabaseSnapshot(*database_), list);
+    EXPECT_TRUE(page.ok()) << page.status().ToString();
+    std::vector<std::string> ids;
+    for (const ThreadRecord& thread : page->threads) ids.push_back(thread.thread_id);
+    return ids;
+  }
+  // A state server with other settings takes over, and does what it does in the background.
+  void Reopen(std::vector<std::string> names) {
+    options_.indexed_metadata = std::move(names);
+    Open();
+    for (int i = 0; i < 20; ++i) TickNext();
+  }
+
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(MetadataIndexTest, ThreadsThatExistAlreadyAreIndexedInTheBackground) {
+  for (int i = 0; i < 250; ++i) Write(Numbered("t", i), R"({"tenant":"x"})");
+  EXPECT_TRUE(Find("x").empty());
+  Reopen({"tenant"});
+  EXPECT_EQ(Find("x").size(), 100u) << "a page";
+  EXPECT_EQ(Verify(*database_)->problem_count, 0u);
+}
+
+TEST_F(MetadataIndexTest, WhatIsWrittenWithoutTheIndexIsIndexedLater) {
+  Reopen({"tenant"});
+  Write("a", R"({"tenant":"x"})");
+  Write("b", R"({"tenant":"x"})");
+  Reopen({});
+  Write("a", R"({"tenant":"y"})");
+  EXPECT_EQ(Find("x"), std::vector<std::string>{"b"}) << "a row of the index is old";
+  Reopen({"tenant", "topic"});
+  EXPECT_EQ(Find("x"), std::vector<std::string>{"b"});
+  EXPECT_EQ(Find("y"), std::vector<std::string>{"a"});
+  EXPECT_EQ(Verify(*database_)->problem_count, 0u);
+}
+
+}  // namespace
+}  // namespace agent_graph::state
