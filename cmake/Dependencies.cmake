@@ -7,6 +7,8 @@ find_package(leveldb REQUIRED)
 find_package(ZLIB REQUIRED)
 # Header-only library for the vector index of the memory store.
 find_path(HNSWLIB_INCLUDE_DIR hnswlib/hnswlib.h REQUIRED)
+# Headers only: the library is loaded when PostgreSQL is configured.
+find_path(LIBPQ_INCLUDE_DIR postgresql/libpq-fe.h REQUIRED)
 find_package(LibXml2 REQUIRED)  # for agent-extract only, like libzip
 find_package(nlohmann_json 3.11 REQUIRED)
 

@@ -1,0 +1,43 @@
+// Errors of the database as Status, and what a caller may do about them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace agent_graph::state::postgres {
+
+enum class FailureKind : uint8_t {
+  kNone,
+  kNotConnected,  // nothing was sent
+  kLost,          // the connection ended before the answer: the outcome is unknown
+  kInterrupted,   // by Connection::Interrupt; the outcome is unknown
+  kRetry,         // serialization failure or deadlock: rolled back, may succeed when repeated
+  kStalePlan,     // the prepared statements of the session are outdated: rolled back
+  kTimeout,       // statement_timeout or lock_timeout: rolled back
+  kReadOnly,      // the server is not, or no longer, the primary
+  kConstraint,    // a unique or other constraint was violated
+  kDenied,        // the role lacks a right, or the password is wrong
+  kNoSchema,      // a table, column or function is missing
+  kNoSpace,       // disk or memory of the server
+  kData,          // a value that cannot be stored
+  kOther,
+};
+
+struct Failure {
+  FailureKind kind = FailureKind::kNone;
+  std::string sqlstate = {};
+};
+
+// True if the session cannot be used any more.
+bool EndsSession(FailureKind kind);
+
+// Classifies an error of the server.
+FailureKind KindOfSqlState(std::string_view sqlstate, std::string_view message);
+
+// The Status of a failure: its message is safe for clients, `detail` is for the log.
+Status StatusOfFailure(const Failure& failure, std::string detail);
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,124 @@
+#include "state/postgres/schema/migration.h"
+
+#include <string_view>
+#include <utility>
+
+namespace agent_graph::state::postgres {
+namespace {
+
+// The number of the advisory lock that migrations take: "agraph" in ASCII.
+constexpr int64_t kMigrationLock = 0x616772617068;
+
+Status SchemaProblem(std::string text) {
+  return {StatusCode::kNotConfigured, std::move(text)};
+}
+
+// The steps that are missing from `version` on, but only the first of them.
+const SchemaStep* NextStep(const SchemaVersion& version, std::span<const SchemaStep> steps) {
+  for (const SchemaStep& step : steps) {
+    if (step.number > version.number) return &step;
+  }
+  return nullptr;
+}
+
+std::string StepScript(const SchemaStep& step) {
+  const std::string number = std::to_string(step.number);
+  const std::string usable_from = std::to_string(step.usable_from);
+  return std::string(step.script) +
+         "\nINSERT INTO agent_graph.schema_version (number, usable_from, name) VALUES (" + number +
+         ", " + usable_from + ", '" + step.name + "');";
+}
+
+// Locks out other migrations until the end of the transaction. Waits for them, but its own changes
+// wait only briefly for statements in progress, because new ones would queue behind.
+std::string LockScript() {
+  return "BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(" +
+         std::to_string(kMigrationLock) + "); SET LOCAL lock_timeout = '2s';";
+}
+
+// CREATE SCHEMA IF NOT EXISTS would need the right to create schemas also if it exists.
+constexpr char kFirstTables[] = R"sql(
+DO $$ BEGIN
+  IF to_regnamespace('agent_graph') IS NULL THEN
+    CREATE SCHEMA agent_graph;
+  END IF;
+END $$;
+CREATE TABLE IF NOT EXISTS agent_graph.schema_version (
+  number      integer PRIMARY KEY,
+  usable_from integer NOT NULL,
+  name        text NOT NULL,
+  applied     timestamptz NOT NULL DEFAULT now()
+);
+)sql";
+
+// Executes one step unless another process has done so meanwhile.
+Status ExecuteStep(Connection& connection, const SchemaStep& step) {
+  std::string script = LockScript();
+  if (step.number == 1) script += kFirstTables;
+  // A step that exists violates the primary key at its end, and all of it is rolled back.
+  script += StepScript(step) + "COMMIT;";
+  const Status executed = connection.RunScript(script);
+  if (executed.ok()) return executed;
+  const Failure failure = connection.failure();
+  // The script has failed within its transaction.
+  if (connection.is_open()) AG_RETURN_IF_ERROR(connection.RunScript("ROLLBACK"));
+  if (failure.kind == FailureKind::kLost || failure.kind == FailureKind::kInterrupted) {
+    return executed;
+  }
+  AG_ASSIGN_OR_RETURN(const SchemaVersion version, ReadSchemaVersion(connection));
+  return version.number >= step.number ? Status::Ok() : executed;
+}
+
+}  // namespace
+
+Result<SchemaVersion> ReadSchemaVersion(Connection& connection) {
+  // Two statements, because one that names a missing table cannot be prepared.
+  AG_ASSIGN_OR_RETURN(
+      const Rows found,
+      connection.Execute({"SELECT to_regclass('agent_graph.schema_version') IS NOT NULL"}));
+  SchemaVersion version;
+  if (!found[0].Bool(0)) return version;
+  AG_ASSIGN_OR_RETURN(const Rows rows,
+                      connection.Execute({"SELECT number, usable_from FROM "
+                                          "agent_graph.schema_version ORDER BY number DESC "
+                                          "LIMIT 1"}));
+  if (rows.empty()) return version;
+  version.number = rows[0].Integer(0);
+  version.usable_from = rows[0].Integer(1);
+  return version;
+}
+
+Status CheckSchema(Connection& connection, std::span<const SchemaStep> steps) {
+  AG_ASSIGN_OR_RETURN(const SchemaVersion version, ReadSchemaVersion(connection));
+  const int ours = steps.back().number;
+  const std::string number = std::to_string(version.number);
+  if (version.number == 0) {
+    return SchemaProblem(
+        "the database has no tables of Agent Graph: run agent-graph-admin migrate");
+  }
+  if (version.number < ours) {
+    return SchemaProblem("the tables of the database have version " + number +
+                         ", this build needs version " + std::to_string(ours) +
+                         ": run agent-graph-admin migrate");
+  }
+  if (version.usable_from > ours) {
+    return SchemaProblem("the tables of the database have version " + number +
+                         ", which this build cannot use (it knows version " + std::to_string(ours) +
+                         "): install a newer build");
+  }
+  return Status::Ok();
+}
+
+Status MigrateSchema(Connection& connection,
+                     const std::function<void(const SchemaStep& step)>& done,
+                     std::span<const SchemaStep> steps) {
+  for (;;) {
+    AG_ASSIGN_OR_RETURN(const SchemaVersion version, ReadSchemaVersion(connection));
+    const SchemaStep* const step = NextStep(version, steps);
+    if (step == nullptr) return Status::Ok();
+    AG_RETURN_IF_ERROR(ExecuteStep(connection, *step));
+    if (done) done(*step);
+  }
+}
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,19 @@
+#include "state/postgres/schema/steps.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+constexpr SchemaStep kSteps[] = {
+    {.number = 1, .usable_from = 1, .name = "instances", .script = kInstancesStep},
+    {.number = 2, .usable_from = 1, .name = "rows", .script = kRowsStep},
+    {.number = 3, .usable_from = 1, .name = "memories", .script = kMemoriesStep},
+    {.number = 4, .usable_from = 1, .name = "files", .script = kFilesStep},
+};
+
+}  // namespace
+
+std::span<const SchemaStep> SchemaSteps() {
+  return kSteps;
+}
+
+}  // namespace agent_graph::state::postgres
