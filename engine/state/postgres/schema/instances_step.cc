@@ -10,6 +10,7 @@ CREATE TABLE agent_graph.cluster (
   history uuid NOT NULL DEFAULT gen_random_uuid(),
   epoch   bigint NOT NULL DEFAULT 0
 );
+INSERT INTO agent_graph.cluster (name) VALUES ('agent_graph');
 
 -- One row per state directory of a host. `beat` grows each second.
 CREATE TABLE agent_graph.instance (
@@ -29,7 +30,7 @@ CREATE TABLE agent_graph.instance (
 CREATE TABLE agent_graph.notice (
   id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   instance uuid NOT NULL,
-  kind     smallint NOT NULL,
+  kind     integer NOT NULL,
   body     bytea NOT NULL
 );
 CREATE INDEX notice_instance ON agent_graph.notice (instance, id);

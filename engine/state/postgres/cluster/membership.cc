@@ -1,0 +1,167 @@
+#include "state/postgres/cluster/membership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "state/postgres/cluster/identity.h"
+#include "state/postgres/schema/steps.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+constexpr char kCountEpoch[] = "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch";
+
+constexpr char kAdopt[] =
+    "UPDATE agent_graph.instance SET incarnation = incarnation + 1, beat = beat + 1, host = $2, "
+    "address = $3, version = $4, schema = $5, started = now() WHERE id = $1 AND NOT dead "
+    "RETURNING incarnation";
+
+constexpr char kCreate[] =
+    "INSERT INTO agent_graph.instance (id, incarnation, host, address, version, schema) "
+    "VALUES ($1, 1, $2, $3, $4, $5)";
+
+constexpr char kBeat[] =
+    "UPDATE agent_graph.instance SET beat = beat + 1 WHERE id = $1 AND incarnation = $2 "
+    "AND NOT dead";
+
+constexpr char kAcknowledge[] =
+    "DELETE FROM agent_graph.notice WHERE instance = $1 AND id = ANY ($2)";
+
+constexpr char kNotices[] =
+    "SELECT id, kind, body FROM agent_graph.notice WHERE instance = $1 ORDER BY id "
+    "LIMIT $2";
+
+constexpr char kPeers[] = "SELECT id, beat, dead FROM agent_graph.instance WHERE id <> $1";
+
+// A new primary begins a new timeline, also behind a pooler that keeps the session.
+constexpr char kTimeline[] = "SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";
+
+constexpr char kDeclareDead[] =
+    "UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1 AND beat = $2 "
+    "AND NOT dead AND EXISTS (SELECT 1 FROM agent_graph.instance AS self WHERE self.id = $3 AND "
+    "self.incarnation = $4 AND NOT self.dead)";
+
+constexpr char kDropNotices[] =
+    "DELETE FROM agent_graph.notice WHERE instance = $1 AND EXISTS (SELECT 1 FROM "
+    "agent_graph.instance WHERE id = $1 AND dead)";
+
+std::vector<Value> Description(const std::string& id, const MembershipOptions& options) {
+  return {Value::Uuid(id), Value::Text(options.host), Value::Text(options.address),
+          Value::Text(options.version), Value::Integer(SchemaSteps().back().number)};
+}
+
+}  // namespace
+
+Membership::Membership(MembershipOptions options)
+    : options_(std::move(options)), connection_(options_.database) {}
+
+Status Membership::Join() {
+  observer_.StartOver(options_.now());
+  to_acknowledge_.clear();
+  // An id that was lost is not adopted again: another process may use it.
+  const std::string known = id_.empty() ? ReadIdentity(options_.identity_file) : "";
+  if (!known.empty()) {
+    AG_ASSIGN_OR_RETURN(const bool adopted, Adopt(known));
+    if (adopted) return Status::Ok();
+  }
+  return Create();
+}
+
+Result<bool> Membership::Adopt(const std::string& id) {
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
+                      connection_.ExecuteAll({{kAdopt, Description(id, options_)}, {kCountEpoch}}));
+  if (rows[0].empty()) return false;
+  id_ = id;
+  incarnation_ = rows[0][0].Bigint(0);
+  epoch_ = rows[1][0].Number(0);
+  return true;
+}
+
+Status Membership::Create() {
+  const std::string id = NewHexId();
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> rows,
+      connection_.ExecuteAll({{kCreate, Description(id, options_)}, {kCountEpoch}}));
+  id_ = id;
+  incarnation_ = 1;
+  epoch_ = rows[1][0].Number(0);
+  return WriteIdentity(options_.identity_file, id);
+}
+
+Result<std::vector<Rows>> Membership::CommitBeat() {
+  const Value self = Value::Uuid(id_);
+  return connection_.ExecuteAll({{kBeat, {self, Value::Bigint(incarnation_)}},
+                                 {kAcknowledge, {self, Value::BigintArray(to_acknowledge_)}},
+                                 {kNotices, {self, Value::Bigint(kNoticesMax)}},
+                                 {kPeers, {self}},
+                                 {kTimeline}});
+}
+
+Result<Membership::News> Membership::Beat() {
+  AG_CHECK(!id_.empty(), "only an instance that has joined beats");
+  const auto began = options_.now();
+  Result<std::vector<Rows>> rows = CommitBeat();
+  const auto ended = options_.now();
+  if (!rows.ok()) {
+    observer_.StartOver(ended);
+    return rows.status();
+  }
+  News news;
+  news.lost = (*rows)[0].changed() == 0;
+  if (news.lost) return news;
+
+  to_acknowledge_.clear();
+  for (size_t i = 0; i < (*rows)[2].size(); ++i) {
+    const Row row = (*rows)[2][i];
+    to_acknowledge_.push_back(row.Bigint(0));
+    news.notices.push_back({row.Bigint(0), row.Integer(1), std::string(row.Bytes(2))});
+  }
+  std::vector<PeerBeat> living;
+  for (size_t i = 0; i < (*rows)[3].size(); ++i) {
+    const Row row = (*rows)[3][i];
+    if (row.Bool(2)) {
+      news.dead.push_back(row.Uuid(0));
+    } else {
+      living.push_back({row.Uuid(0), row.Bigint(1)});
+    }
+  }
+  const std::string timeline((*rows)[4][0].Text(0));
+  if (connection_.sessions() != session_ || timeline != timeline_) observer_.StartOver(ended);
+  session_ = connection_.sessions();
+  timeline_ = timeline;
+  for (const PeerBeat& peer : observer_.Observe(living, began, ended)) {
+    const Result<bool> declared = DeclareDead(peer);
+    // The beat itself was committed. The next one decides again.
+    if (!declared.ok() || !*declared) continue;
+    news.dead.push_back(peer.id);
+    news.declared_dead.push_back(peer.id);
+  }
+  return news;
+}
+
+Result<bool> Membership::DeclareDead(const PeerBeat& peer) {
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
+                      connection_.ExecuteAll({{kDeclareDead,
+                                               {Value::Uuid(peer.id), Value::Bigint(peer.beat),
+                                                Value::Uuid(id_), Value::Bigint(incarnation_)}},
+                                              {kDropNotices, {Value::Uuid(peer.id)}}}));
+  return rows[0].changed() == 1;
+}
+
+Command SendNotice(const std::string& instance, int32_t kind, std::string_view body) {
+  return {
+      "INSERT INTO agent_graph.notice (instance, kind, body) SELECT $1, $2, $3 WHERE EXISTS "
+      "(SELECT 1 FROM agent_graph.instance WHERE id = $1 AND NOT dead)",
+      {Value::Uuid(instance), Value::Integer(kind), Value::Bytes(body)}};
+}
+
+Command RemoveDeadInstances(const std::string& is_used) {
+  std::string text =
+      "DELETE FROM agent_graph.instance WHERE dead AND ended < now() - interval '1 day'";
+  if (!is_used.empty()) text += " AND NOT (" + is_used + ")";
+  return {std::move(text)};
+}
+
+}  // namespace agent_graph::state::postgres

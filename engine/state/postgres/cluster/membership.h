@@ -1,0 +1,96 @@
+// This host as one of the instances that share a database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "state/postgres/cluster/observer.h"
+#include "state/postgres/database/connection.h"
+
+namespace agent_graph::state::postgres {
+
+// Something that an instance has to do, because another one has changed the data: stop or cancel a
+// run, forget a thread. `kind` and `body` belong to the sender and the receiver.
+struct Notice {
+  int64_t id = 0;
+  int32_t kind = 0;
+  std::string body;
+};
+
+struct MembershipOptions {
+  ConnectionOptions database;
+  // Keeps the instance's id for the next state server of this host; see Identity.
+  std::string identity_file;
+  std::string host;     // for operators
+  std::string address;  // for operators; may be empty
+  std::string version;  // of this build
+  std::function<MonotonicClock::time_point()> now = MonotonicClock::now;
+};
+
+// For one thread; calls block on the database.
+//
+// Join makes this host an instance. Beat, about once a second, keeps it alive, receives notices
+// and finds dead instances. If the others have declared this one dead, its leases may belong to
+// them: the caller then ends its runs and joins again, with a new id.
+class Membership {
+ public:
+  static constexpr std::chrono::seconds kBeatInterval{1};
+  static constexpr size_t kNoticesMax = 1000;  // returned by one beat
+
+  explicit Membership(MembershipOptions options);
+
+  // Adopts the id of the last state server of this host, or makes a new one. Its incarnation is
+  // higher than any before, so that an earlier owner of the id is refused.
+  Status Join();
+
+  struct News {
+    // The others have declared this instance dead, or another process has adopted its id.
+    bool lost = false;
+    // Not returned before. The next beat acknowledges them, so act on them first.
+    std::vector<Notice> notices;
+    // All dead instances whose rows still exist: their leases may be taken.
+    std::vector<std::string> dead;
+    // Those of `dead` that this beat has declared dead.
+    std::vector<std::string> declared_dead;
+  };
+  // Fails if the beat was not committed. A failed beat may be repeated at once.
+  Result<News> Beat();
+
+  const std::string& id() const { return id_; }  // 32 hex digits; empty before Join
+  int64_t incarnation() const { return incarnation_; }
+  // Larger for each Join of any instance.
+  uint64_t epoch() const { return epoch_; }
+  // Ends a Beat or Join in progress and all later ones. Thread-safe.
+  void Interrupt() { connection_.Interrupt(); }
+  const Failure& failure() const { return connection_.failure(); }
+
+ private:
+  Result<bool> Adopt(const std::string& id);
+  Status Create();
+  Result<std::vector<Rows>> CommitBeat();
+  // Returns true if it was alive with this beat until now.
+  Result<bool> DeclareDead(const PeerBeat& peer);
+
+  const MembershipOptions options_;
+  Connection connection_;
+  Observer observer_;
+  std::string id_;
+  int64_t incarnation_ = 0;
+  uint64_t epoch_ = 0;
+  uint64_t session_ = 0;  // of the last committed beat
+  std::string timeline_;  // of the server then
+  std::vector<int64_t> to_acknowledge_;
+};
+
+// Sends a notice; part of the sender's transaction. Does nothing for an instance that is dead.
+Command SendNotice(const std::string& instance, int32_t kind, std::string_view body);
+
+// Removes rows of instances that have been dead for a day. Not while they have leases:
+// `is_used` is SQL with the name instance.id that is true for such an instance; empty: none is.
+Command RemoveDeadInstances(const std::string& is_used = {});
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,50 @@
+// Decides which instances are dead, from their beats alone. No clocks of two machines are compared.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace agent_graph::state::postgres {
+
+// Another instance, as one of our own beats has seen it.
+struct PeerBeat {
+  std::string id;
+  int64_t beat = 0;
+};
+
+// An instance is dead when its beat has not changed over several of our own committed beats and
+// some time of our monotonic clock. A pause of this process delays the decision, because it counts
+// our beats. Not thread-safe.
+class Observer {
+ public:
+  static constexpr unsigned kBeats = 3;
+  static constexpr std::chrono::seconds kSilence{3};
+  // After an outage the others need time to come back.
+  static constexpr std::chrono::seconds kGrace{10};
+
+  // Forgets what was seen and decides nothing for a while. Call at the start and after a beat that
+  // failed, a new session, or a new primary.
+  void StartOver(MonotonicClock::time_point now);
+
+  // A beat of ours was committed, which began and ended at these times and has seen these living
+  // instances. Returns those that are dead.
+  std::vector<PeerBeat> Observe(const std::vector<PeerBeat>& peers,
+                                MonotonicClock::time_point began, MonotonicClock::time_point ended);
+
+ private:
+  struct Seen {
+    int64_t beat = 0;
+    MonotonicClock::time_point since;
+    unsigned own_beats = 0;  // of ours, since then
+  };
+
+  std::unordered_map<std::string, Seen> peers_;
+  MonotonicClock::time_point decides_from_{};
+};
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,270 @@
+// Instances of one database. Time is virtual: only the beats that a test makes happen.
+#include "state/postgres/cluster/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "../../requests.h"
+#include "../test_database.h"
+#include "state/postgres/cluster/identity.h"
+#include "state/postgres/cluster/jobs.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class MembershipTest : public DatabaseTest {
+ protected:
+  std::unique_ptr<Membership> Host(const std::string& name) {
+    MembershipOptions options;
+    options.database = Options();
+    options.identity_file = FileOf(name);
+    options.host = name;
+    options.version = "test";
+    options.now = [this] { return now_; };
+    return std::make_unique<Membership>(options);
+  }
+  std::unique_ptr<Membership> Joined(const std::string& name) {
+    std::unique_ptr<Membership> host = Host(name);
+    const Status joined = host->Join();
+    EXPECT_TRUE(joined.ok()) << joined.ToString();
+    return host;
+  }
+  std::string FileOf(const std::string& name) const { return directory_.path() + "/" + name; }
+  Membership::News Beat(Membership& host) {
+    Result<Membership::News> news = host.Beat();
+    EXPECT_TRUE(news.ok()) << news.status().ToString();
+    return news.ok() ? *news : Membership::News();
+  }
+  // A second passes, then this host beats.
+  Membership::News BeatLater(Membership& host) {
+    now_ += seconds(1);
+    return Beat(host);
+  }
+  void PassGrace(std::vector<Membership*> hosts) {
+    for (int i = 0; i < 11; ++i) {
+      now_ += seconds(1);
+      for (Membership* host : hosts) EXPECT_THAT(Beat(*host).dead, IsEmpty());
+    }
+  }
+
+  TemporaryDirectory directory_;
+  MonotonicClock::time_point now_{std::chrono::hours(1)};
+};
+
+TEST_F(MembershipTest, TheNextServerOfAHostAdoptsItsId) {
+  const auto first = Joined("a");
+  const auto next = Joined("a");
+  EXPECT_EQ(next->id(), first->id());
+  EXPECT_GT(next->incarnation(), first->incarnation());
+  EXPECT_GT(next->epoch(), first->epoch());
+  EXPECT_FALSE(Beat(*next).lost);
+  // The earlier one, if it still runs, learns that it is over.
+  EXPECT_TRUE(Beat(*first).lost);
+  ASSERT_TRUE(first->Join().ok());
+  EXPECT_NE(first->id(), next->id());
+  EXPECT_FALSE(Beat(*first).lost);
+  EXPECT_FALSE(Beat(*next).lost);
+}
+
+TEST_F(MembershipTest, AnIdFromBeforeARebootIsNotAdopted) {
+  const auto first = Joined("a");
+  std::ofstream(FileOf("a")) << first->id() << " 00000000-0000-0000-0000-000000000000\n";
+  EXPECT_EQ(ReadIdentity(FileOf("a")), "");
+  EXPECT_NE(Joined("a")->id(), first->id());
+}
+
+TEST_F(MembershipTest, DamagedIdentitiesAreIgnored) {
+  const auto first = Joined("a");
+  ASSERT_EQ(ReadIdentity(FileOf("a")), first->id());
+  for (const std::string content : {"", "x", "\n"}) {
+    std::ofstream(FileOf("a")) << content;
+    EXPECT_EQ(ReadIdentity(FileOf("a")), "");
+  }
+  EXPECT_EQ(ReadIdentity(FileOf("missing")), "");
+}
+
+TEST_F(MembershipTest, ASilentInstanceIsDeclaredDead) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  PassGrace({a.get(), b.get()});
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
+  const Membership::News news = BeatLater(*a);
+  EXPECT_THAT(news.dead, ElementsAre(b->id()));
+  EXPECT_THAT(news.declared_dead, ElementsAre(b->id()));
+  EXPECT_THAT(BeatLater(*a).dead, ElementsAre(b->id()));
+  EXPECT_THAT(BeatLater(*a).declared_dead, IsEmpty());
+  // It comes back, learns that it is lost, and is another instance from then on.
+  const std::string old = b->id();
+  EXPECT_TRUE(Beat(*b).lost);
+  ASSERT_TRUE(b->Join().ok());
+  EXPECT_NE(b->id(), old);
+  EXPECT_FALSE(Beat(*b).lost);
+  EXPECT_EQ(ReadIdentity(FileOf("b")), b->id());
+}
+
+TEST_F(MembershipTest, TheNextServerOfADeadInstanceIsANewOne) {
+  const auto a = Joined("a");
+  const std::string old = Joined("b")->id();
+  Run({"UPDATE agent_graph.instance SET dead = true WHERE id = $1", {Value::Uuid(old)}});
+  EXPECT_NE(Joined("b")->id(), old);
+}
+
+TEST_F(MembershipTest, OneOfManyObserversDeclaresIt) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  const auto c = Joined("c");
+  PassGrace({a.get(), b.get(), c.get()});
+  size_t declared = 0;
+  for (int i = 0; i < 5; ++i) {
+    now_ += seconds(1);
+    declared += Beat(*a).declared_dead.size() + Beat(*b).declared_dead.size();
+  }
+  EXPECT_EQ(declared, 1u);
+  EXPECT_THAT(Beat(*b).dead, ElementsAre(c->id()));
+}
+
+TEST_F(MembershipTest, AnInstanceThatWasDeclaredDeadDeclaresNobodyDead) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  PassGrace({a.get(), b.get()});
+  Run({"UPDATE agent_graph.instance SET dead = true WHERE id = $1", {Value::Uuid(a->id())}});
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(BeatLater(*a).lost);
+  EXPECT_FALSE(Beat(*b).lost);
+}
+
+TEST_F(MembershipTest, AnOutageOfTheDatabaseKillsNobody) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  PassGrace({a.get(), b.get()});
+  EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
+  // The sessions end. a comes back first.
+  Run(
+      {"SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = "
+       "current_database() AND pid <> pg_backend_pid()"});
+  for (int i = 0; i < 9; ++i) EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
+  EXPECT_FALSE(Beat(*b).lost);
+  EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
+  // From now on silence is death again.
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
+  EXPECT_THAT(BeatLater(*a).dead, ElementsAre(b->id()));
+}
+
+TEST_F(MembershipTest, NoticesArriveOnceAndInOrder) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  for (int i = 0; i < 3; ++i) Run(SendNotice(b->id(), i, std::string("\0body", 5)));
+  const std::vector<Notice> notices = Beat(*b).notices;
+  ASSERT_EQ(notices.size(), 3u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(notices[static_cast<size_t>(i)].kind, i);
+  EXPECT_EQ(notices[0].body, std::string("\0body", 5));
+  EXPECT_THAT(Beat(*a).notices, IsEmpty());
+  Run(SendNotice(b->id(), 9, ""));
+  EXPECT_EQ(Beat(*b).notices.size(), 1u);
+  EXPECT_THAT(Beat(*b).notices, IsEmpty());
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.notice"), 0);
+}
+
+TEST_F(MembershipTest, ANoticeThatIsCommittedLateIsNotMissed) {
+  const auto a = Joined("a");
+  Connection late(Options());
+  late.Begin();
+  ASSERT_TRUE(late.Execute(SendNotice(a->id(), 1, "late")).ok());
+  Run(SendNotice(a->id(), 2, "early"));
+  EXPECT_EQ(Beat(*a).notices.size(), 1u);
+  ASSERT_TRUE(late.Commit().ok());
+  const std::vector<Notice> notices = Beat(*a).notices;
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].body, "late");
+}
+
+TEST_F(MembershipTest, NoticesSurviveTheServerThatHasNotActedOnThem) {
+  const auto first = Joined("a");
+  Run(SendNotice(first->id(), 1, "stop"));
+  ASSERT_EQ(Beat(*first).notices.size(), 1u);
+  const auto next = Joined("a");
+  EXPECT_EQ(Beat(*next).notices.size(), 1u);
+}
+
+TEST_F(MembershipTest, TheDeadReceiveNoNotices) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  PassGrace({a.get(), b.get()});
+  Run(SendNotice(b->id(), 1, "stop"));
+  for (int i = 0; i < 4; ++i) BeatLater(*a);
+  EXPECT_EQ(Run(SendNotice(b->id(), 1, "stop")).changed(), 0u);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.notice"), 0);
+}
+
+TEST_F(MembershipTest, DeadInstancesAreRemovedAfterADay) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  const auto c = Joined("c");
+  Run(
+      {"UPDATE agent_graph.instance SET dead = true, ended = now() - interval '25 hours' WHERE "
+       "host IN ('b', 'c')"});
+  const std::string used = "instance.id = '" + c->id() + "'";
+  EXPECT_EQ(Run(RemoveDeadInstances(used)).changed(), 1u);
+  EXPECT_EQ(Run(RemoveDeadInstances()).changed(), 1u);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 1);
+}
+
+TEST_F(MembershipTest, OneHostAtATimeDoesAJob) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  const auto claim = [&](const Membership& host) {
+    Result<std::optional<JobClaim>> claimed = ClaimJob(connection_, "retention", host.id());
+    EXPECT_TRUE(claimed.ok()) << claimed.status().ToString();
+    return claimed.ok() ? *claimed : std::nullopt;
+  };
+  const std::optional<JobClaim> first = claim(*a);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_FALSE(claim(*b).has_value());
+  ASSERT_TRUE(FinishJob(connection_, *first, seconds(0)).ok());
+  const std::optional<JobClaim> second = claim(*b);
+  ASSERT_TRUE(second.has_value());
+  // A claim that has ended does not end the next one.
+  ASSERT_TRUE(FinishJob(connection_, *first, seconds(0)).ok());
+  EXPECT_FALSE(claim(*a).has_value());
+  // The claim of a dead instance is void.
+  Run({"UPDATE agent_graph.instance SET dead = true WHERE id = $1", {Value::Uuid(b->id())}});
+  const std::optional<JobClaim> third = claim(*a);
+  ASSERT_TRUE(third.has_value());
+  ASSERT_TRUE(FinishJob(connection_, *third, seconds(3600)).ok());
+  EXPECT_FALSE(claim(*a).has_value());
+}
+
+TEST_F(MembershipTest, AJobThatIsBeingClaimedIsNotWaitedFor) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  Result<std::optional<JobClaim>> first = ClaimJob(connection_, "retention", a->id());
+  ASSERT_TRUE(first.ok() && first->has_value());
+  ASSERT_TRUE(FinishJob(connection_, **first, seconds(0)).ok());
+  Connection other(Options());
+  other.Begin();
+  ASSERT_TRUE(other.Execute({"SELECT 1 FROM agent_graph.job FOR UPDATE"}).ok());
+  Result<std::optional<JobClaim>> second = ClaimJob(connection_, "retention", b->id());
+  ASSERT_TRUE(second.ok()) << second.status().ToString();
+  EXPECT_FALSE(second->has_value());
+  other.Rollback();
+}
+
+TEST_F(MembershipTest, BeatsSurviveEndedSessions) {
+  const auto a = Joined("a");
+  for (int i = 0; i < 10; ++i) {
+    Run(
+        {"SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = "
+         "current_database() AND pid <> pg_backend_pid()"});
+    EXPECT_FALSE(BeatLater(*a).lost);
+  }
+}
+
+}  // namespace
+}  // namespace agent_graph::state::postgres
