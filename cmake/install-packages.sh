@@ -28,17 +28,18 @@ packages_of() {
                 libboost$boost-dev libboost-context$boost-dev libboost-json$boost-dev \
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
-                libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
+                libwslay-dev libxml2-dev libzip-dev libpq-dev poppler-utils ;;
     # Needed to run the module, the programs and nginx; docs/install.md lists them.
     runtime) echo ca-certificates curl libboost-context$boost.0 libboost-json$boost.0 $libraries \
-                  libleveldb1d libpcre2-8-0 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
+                  libleveldb1d libpcre2-8-0 libpq5 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pip python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
                python3-websockets python3-jsonschema json-schema-test-suite chromium espeak-ng sox strace pkg-config \
+               postgresql haproxy \
                $(promtool_without_server) ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
-    bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
+    bench) echo wrk python3 python3-websockets libbenchmark-dev postgresql haproxy ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
     charts) echo golang-go npm python3-pip python3-jsonschema python3-yaml ;;
@@ -95,6 +96,42 @@ apt() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
     ${optional:+-o Acquire::Retries=0 -o Acquire::http::Timeout=10} "$@" </dev/null
 }
+
+# Debian starts servers when it installs them, and makes a database for PostgreSQL first. The tests need
+# the programs only, so both are forbidden until the packages are installed.
+policy=/usr/sbin/policy-rc.d
+clusters=/etc/postgresql-common/createcluster.d
+ours=
+
+allow_servers() {
+  for file in $ours; do $as_root rm -f "$file"; done
+  ours=
+}
+
+# write_ours FILE MODE TEXT   Writes a file that allow_servers removes.
+write_ours() {
+  ours="$ours $1"
+  printf '%s\n' "$3" | $as_root tee "$1" >/dev/null
+  $as_root chmod "$2" "$1"
+}
+
+forbid_servers() {
+  trap allow_servers EXIT
+  trap 'exit 1' HUP INT TERM
+  if [ ! -e "$policy" ]; then
+    write_ours "$policy" 755 "#!/bin/sh
+# Written by install-packages.sh for the time of an installation.
+exit 101"
+  fi
+  $as_root mkdir -p "$clusters"
+  write_ours "$clusters/agent-graph.conf" 644 'create_main_cluster = false'
+}
+
+for package in $missing; do
+  case "$package" in
+    postgresql | haproxy | redis-server) forbid_servers; break ;;
+  esac
+done
 
 echo "Installing Debian packages:$missing"
 # A new machine has no package lists, and those of an old one may be outdated; otherwise no update
