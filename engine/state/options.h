@@ -28,6 +28,8 @@ struct StateOptions {
   static constexpr uid_t kNobodyElse = static_cast<uid_t>(-1);
 
   std::string type = "leveldb";  // a name in the factory's table; also what TypeName returns
+  // For type "postgres": the connection URI, which may contain a password; never logged.
+  std::string database_url = {};
   // Path of the state directory: mode 0700, owned by our user.
   std::string directory;
   // also accepted as the directory's owner when this process is root

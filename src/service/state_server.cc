@@ -29,6 +29,13 @@ bridge::LogLevel ToLogLevel(state::LogLevel level) {
                                            : bridge::LogLevel::kCritical;
 }
 
+const char* TypeOf(const settings::Settings& settings) {
+  if (settings.checkpointer.type == CheckpointerSettings::Type::kPostgres) return "postgres";
+  const bool in_memory = settings.checkpointer.type == CheckpointerSettings::Type::kMemory ||
+                         settings.store.type == StoreSettings::Type::kMemory;
+  return in_memory ? "memory" : "leveldb";
+}
+
 }  // namespace
 
 bool NeedsState(const settings::Settings& settings) {
@@ -38,10 +45,9 @@ bool NeedsState(const settings::Settings& settings) {
 
 state::StateOptions MakeStateOptions(const settings::Settings& settings,
                                      const std::string& state_directory, bridge::Outbox* log) {
-  const bool in_memory = settings.checkpointer.type == CheckpointerSettings::Type::kMemory ||
-                         settings.store.type == StoreSettings::Type::kMemory;
   state::StateOptions options;
-  options.type = in_memory ? "memory" : "leveldb";
+  options.type = TypeOf(settings);
+  options.database_url = settings.checkpointer.url;
   options.directory = state_directory;
   options.sync = ToSyncLevel(settings.checkpointer.sync);
   options.memory_index_bytes_max = settings.store.index_bytes_max;

@@ -20,12 +20,12 @@ constexpr uint64_t kMemoryTotalDefault = 256ull * 1024 * 1024;
 
 Status ReadStorage(const Value& value, MediaSettings& media) {
   using Storage = MediaSettings::Storage;
-  static constexpr std::array<std::string_view, 3> kNames = {"memory", "local", "cloud"};
-  static constexpr std::array<std::string_view, 1> kUnavailable = {"pg"};
-  static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal, Storage::kCloud};
+  static constexpr std::array<std::string_view, 4> kNames = {"memory", "local", "pg", "cloud"};
+  static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal, Storage::kDatabase,
+                                           Storage::kCloud};
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
-  media.storage = kStorages[index];
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  media.chosen = kStorages[index];
   return Status::Ok();
 }
 
@@ -240,6 +240,18 @@ Status ReadVariables(const Settings& settings, const Key<Target> (&rows)[kRows],
   return Status::Ok();
 }
 
+// Hosts that share a database share the files in it, too, unless the configuration says otherwise.
+Status ChooseStorage(Settings& settings) {
+  using Storage = MediaSettings::Storage;
+  const bool has_database = settings.checkpointer.type == CheckpointerSettings::Type::kPostgres;
+  MediaSettings& media = settings.media;
+  media.storage = media.chosen.value_or(has_database ? Storage::kDatabase : Storage::kLocal);
+  if (media.storage != Storage::kDatabase || has_database) return Status::Ok();
+  return Status(StatusCode::kInvalidArgument,
+                "media.storage_type: \"pg\" is the database of the checkpointer; set "
+                "checkpointer.type to postgres, and checkpointer.url");
+}
+
 }  // namespace
 
 Status ReadMediaVariables(Settings& settings) {
@@ -255,6 +267,7 @@ Status ReadMedia(const Value& value, Settings& settings) {
 
 Status CompleteMedia(Settings& settings) {
   MediaSettings& media = settings.media;
+  AG_RETURN_IF_ERROR(ChooseStorage(settings));
   media.urls.private_denied = settings.mode == Mode::kProduction;
   if (media.storage == MediaSettings::Storage::kMemory && !media.total_bytes_max) {
     media.total_bytes_max = kMemoryTotalDefault;

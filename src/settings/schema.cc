@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "settings/access.h"
+#include "settings/checkpointer.h"
 #include "settings/facades.h"
 #include "settings/identity.h"
 #include "settings/media.h"
@@ -21,66 +22,12 @@ namespace agent_graph::settings {
 namespace {
 
 constexpr int64_t kWaitMillisecondsMax = 24 * 60 * 60 * 1000;
-constexpr int64_t kSecondsMax = int64_t{100} * 365 * 24 * 60 * 60;
 constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
 constexpr int64_t kWindowMax = 10'000;  // messages
 constexpr int64_t kConnectionsMax = 1'000'000;
 constexpr int64_t kRunsMax = 16'000;    // each fiber needs two memory mappings
 constexpr int64_t kJsonDepthMax = 128;  // values are walked recursively on a small stack
-
-// --- checkpointer ---------------------------------------------------------------------------
-
-constexpr int64_t kLogKeptSecondsMax = int64_t{30} * 24 * 3600;
-constexpr uint64_t kLogBytesLeast = uint64_t{1} << 20;
-constexpr uint64_t kLogBytesMost = uint64_t{1} << 30;
-
-Status ReadCheckpointerType(const Value& value, CheckpointerSettings& checkpointer) {
-  using Type = CheckpointerSettings::Type;
-  static constexpr std::array<std::string_view, 3> kNames = {"leveldb", "memory", "none"};
-  static constexpr std::array<std::string_view, 1> kUnavailable = {"postgres"};
-  static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kNone};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
-  checkpointer.type = kTypes[index];
-  return Status::Ok();
-}
-
-Status ReadSync(const Value& value, CheckpointerSettings& checkpointer) {
-  using Sync = CheckpointerSettings::Sync;
-  static constexpr std::array<std::string_view, 3> kNames = {"run", "always", "none"};
-  static constexpr std::array kLevels = {Sync::kRun, Sync::kAlways, Sync::kNone};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  checkpointer.sync = kLevels[index];
-  return Status::Ok();
-}
-
-constexpr Key<CheckpointerSettings> kCheckpointerKeys[] = {
-    {"type", ReadCheckpointerType},
-    {"sync", ReadSync},
-    {"ttl",
-     [](const Value& v, CheckpointerSettings& c) {
-       return v.IsNull() ? Status::Ok() : v.Read(1, kSecondsMax, c.ttl_seconds);
-     }},
-    {"log_kept",
-     [](const Value& v, CheckpointerSettings& c) {
-       return v.Read(0, kLogKeptSecondsMax, c.log_kept_seconds);
-     }},
-    {"log_bytes_max",
-     [](const Value& v, CheckpointerSettings& c) {
-       return v.Read(kLogBytesLeast, kLogBytesMost, c.log_bytes_max);
-     }},
-};
-
-Status ReadCheckpointer(const Value& value, Settings& settings) {
-  if (value.IsNull()) {
-    settings.checkpointer.type = CheckpointerSettings::Type::kNone;
-    return Status::Ok();
-  }
-  if (value.IsString()) return ReadCheckpointerType(value, settings.checkpointer);
-  return ReadObject(value, kCheckpointerKeys, settings.checkpointer);
-}
 
 // --- cors -----------------------------------------------------------------------------------
 

@@ -28,9 +28,10 @@ enum class Mode : uint8_t { kDevelopment, kProduction };
 
 // Where conversation threads are stored.
 struct CheckpointerSettings {
-  enum class Type : uint8_t { kLevelDb, kMemory, kNone };
+  enum class Type : uint8_t { kLevelDb, kMemory, kPostgres, kNone };
   enum class Sync : uint8_t { kRun, kAlways, kNone };
   Type type = Type::kLevelDb;
+  std::string url;  // for kPostgres: of the database, with its password; never logged
   Sync sync = Sync::kRun;
   int64_t ttl_seconds = 0;  // idle threads are deleted after this time; 0: never
   // How long, and up to which size for a thread, the logs of finished runs are kept beyond the
@@ -41,7 +42,7 @@ struct CheckpointerSettings {
 
 // The memory store.
 struct StoreSettings {
-  enum class Type : uint8_t { kNone, kLevelDb, kMemory };
+  enum class Type : uint8_t { kNone, kLevelDb, kMemory, kPostgres };
   Type type = Type::kNone;
   uint64_t index_bytes_max = uint64_t{1} << 30;
 };
@@ -135,9 +136,11 @@ struct WebSocketSettings {
 
 // Uploaded files.
 struct MediaSettings {
-  enum class Storage : uint8_t { kMemory, kLocal, kCloud };
+  // kDatabase: in the PostgreSQL database of the checkpointer.
+  enum class Storage : uint8_t { kMemory, kLocal, kCloud, kDatabase };
   // Handling of a document that a message refers to.
   enum class Documents : uint8_t { kExtractText, kPassRaw, kSkip };
+  std::optional<Storage> chosen;  // what service.json or the environment says
   Storage storage = Storage::kLocal;
   // For kLocal: a directory, relative to the state directory. For kCloud: the prefix of all keys.
   std::string path = "uploads";
@@ -270,8 +273,8 @@ struct Settings {
 };
 
 // Reads the settings. `file` must be absolute; `text` is its content. Failure texts name the key
-// and the valid values, e.g. `checkpointer.type: "levldb" is not one of leveldb, memory, none`.
-// Secrets never appear in them.
+// and the valid values, e.g. `checkpointer.type: "levldb" is not one of leveldb, memory, postgres,
+// none`. Secrets never appear in them.
 Result<Settings> Load(const std::string& file, std::string_view text,
                       const Environment& environment);
 

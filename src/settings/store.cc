@@ -17,11 +17,12 @@ constexpr int64_t kIndexBytesMax = int64_t{1} << 40;
 
 Status ReadStoreType(const Value& value, StoreSettings& store) {
   using Type = StoreSettings::Type;
-  static constexpr std::array<std::string_view, 3> kNames = {"leveldb", "memory", "none"};
-  static constexpr std::array<std::string_view, 1> kUnavailable = {"postgres"};
-  static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kNone};
+  static constexpr std::array<std::string_view, 4> kNames = {"leveldb", "memory", "postgres",
+                                                             "none"};
+  static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kPostgres,
+                                        Type::kNone};
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
   store.type = kTypes[index];
   return Status::Ok();
 }
@@ -97,11 +98,19 @@ Status ReadEmbedding(const Value& value, Settings& settings) {
 Status CheckStore(const Settings& settings) {
   using Checkpointer = CheckpointerSettings::Type;
   using Store = StoreSettings::Type;
-  const bool both =
-      settings.store.type != Store::kNone && settings.checkpointer.type != Checkpointer::kNone;
+  if (settings.store.type == Store::kNone) return Status::Ok();
+  if (settings.store.type == Store::kPostgres &&
+      settings.checkpointer.type != Checkpointer::kPostgres) {
+    return Status(StatusCode::kInvalidArgument,
+                  "store.type: \"postgres\" is the database of the checkpointer; give "
+                  "checkpointer.type the same value, and checkpointer.url");
+  }
+  if (settings.checkpointer.type == Checkpointer::kNone) return Status::Ok();
   const bool same = (settings.store.type == Store::kMemory) ==
-                    (settings.checkpointer.type == Checkpointer::kMemory);
-  if (!both || same) return Status::Ok();
+                        (settings.checkpointer.type == Checkpointer::kMemory) &&
+                    (settings.store.type == Store::kPostgres) ==
+                        (settings.checkpointer.type == Checkpointer::kPostgres);
+  if (same) return Status::Ok();
   return Status(StatusCode::kInvalidArgument,
                 "store.type: memories are kept in the database of the checkpointer; give both the "
                 "same type");

@@ -227,9 +227,14 @@ _WRONG_FILES = {
 
 @pytest.mark.parametrize("settings, words", [
     ({"checkpionter": {}}, ["checkpionter", "checkpointer"]),
-    ({"checkpointer": {"type": "postgres"}}, ["checkpointer.type", "postgres", "not available"]),
+    ({"checkpointer": {"type": "postgres"}}, ["checkpointer: ", "postgres", "needs the url"]),
+    ({"checkpointer": {"type": "postgres", "url": "postgresql://u:s3cret@h:0/d"}},
+     ["checkpointer.url: must have a port from 1 to 65535"]),
+    ({"checkpointer": {"type": "postgres", "url": "postgresql://u:s3cret@h/d?sslmode=on"}},
+     ["checkpointer.url: sslmode is not one of disable"]),
+    ({"media": {"storage_type": "pg"}}, ["media.storage_type", "checkpointer.type to postgres"]),
     ({"websocket": {"max_connections": -1}}, ["websocket.max_connections"]),
-    ({"store": {"type": "pg"}}, ["store.type", "pg", "leveldb, memory, none"]),
+    ({"store": {"type": "pg"}}, ["store.type", "pg", "leveldb, memory, postgres, none"]),
     ({"rate_limit": {"backend": "redis"}}, ["rate_limit.redis", "REDIS_URL"]),
     ({"rate_limit": {"backend": "redis", "redis": "http://x"}}, ["rate_limit.redis"]),
     ({"rate_limit": {"backend": "custom"}}, ["rate_limit.backend", "not available"]),

@@ -131,8 +131,9 @@ def test_multimodal_configuration(start_service, media, variables, shown):
 @pytest.mark.parametrize(
     "media, variables, told",
     [
-        ({"storage_type": "pg"}, "", 'media.storage_type: "pg" is not available in this build'),
-        (None, "MEDIA_STORAGE_TYPE=pg\n", 'MEDIA_STORAGE_TYPE: "pg" is not available'),
+        ({"storage_type": "s3"}, "",
+         'media.storage_type: "s3" is not one of memory, local, pg, cloud'),
+        (None, "MEDIA_STORAGE_TYPE=s3\n", 'MEDIA_STORAGE_TYPE: "s3" is not one of memory'),
         (None, "MEDIA_MAX_SIZE_MB=big\n", "MEDIA_MAX_SIZE_MB: must be a number above 0"),
         (None, "DOCUMENT_HANDLING=read\n",
          'DOCUMENT_HANDLING: "read" is not one of extract_text, pass_raw, skip'),

@@ -35,7 +35,7 @@ const std::string_view kFileSchemas = R"json({
   "MultimodalConfig": {
     "type": "object",
     "properties": {
-      "media_storage_type": {"enum": ["memory", "local", "cloud"]},
+      "media_storage_type": {"enum": ["memory", "local", "pg", "cloud"]},
       "media_storage_path": {"type": "string"},
       "media_max_size_mb": {"type": "number"},
       "document_handling": {"enum": ["extract_text", "pass_raw", "skip"]}

@@ -14,6 +14,8 @@ const char* StorageName(settings::MediaSettings::Storage storage) {
       return "memory";
     case settings::MediaSettings::Storage::kLocal:
       return "local";
+    case settings::MediaSettings::Storage::kDatabase:
+      return "pg";
     case settings::MediaSettings::Storage::kCloud:
       return "cloud";
   }

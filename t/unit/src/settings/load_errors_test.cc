@@ -25,10 +25,16 @@ INSTANTIATE_TEST_SUITE_P(
     Table, LoadErrors,
     testing::Values(
         ErrorCase{R"("checkpointer": {"type": "levldb"})",
-                  "checkpointer.type: \"levldb\" is not one of leveldb, memory, none"},
+                  "checkpointer.type: \"levldb\" is not one of leveldb, memory, postgres, none"},
         ErrorCase{R"("checkpointer": {"type": "postgres"})",
-                  "checkpointer.type: \"postgres\" is not available in this build; use leveldb, "
-                  "memory or none"},
+                  "checkpointer: \"postgres\" needs the url of a database, such as {\"type\": "
+                  "\"postgres\", \"url\": \"postgresql://user:${PASSWORD}@host/database\"}"},
+        ErrorCase{R"("checkpointer": {"url": "postgresql://h/d"})",
+                  "checkpointer.url: is only for the type postgres"},
+        ErrorCase{R"("checkpointer": {"type": "postgres", "url": "postgresql://h/d",
+                                      "sync": "none"})",
+                  "checkpointer.sync: \"none\" is not for the type postgres, which commits every "
+                  "acknowledged write"},
         ErrorCase{R"("checkpointer": {"sync": "sometimes"})",
                   "checkpointer.sync: \"sometimes\" is not one of run, always, none"},
         ErrorCase{R"("checkpointer": {"ttl": 0})",
@@ -64,10 +70,17 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("websocket": {"bearer_protocols": ["a b"]})",
                   "websocket.bearer_protocols: each name is a token, without spaces and commas"},
         ErrorCase{R"("store": {"type": "pg"})",
-                  "store.type: \"pg\" is not one of leveldb, memory, none"},
+                  "store.type: \"pg\" is not one of leveldb, memory, postgres, none"},
         ErrorCase{R"("store": "postgres")",
-                  "store: \"postgres\" is not available in this build; use leveldb, memory or "
-                  "none"},
+                  "store.type: \"postgres\" is the database of the checkpointer; give "
+                  "checkpointer.type the same value, and checkpointer.url"},
+        ErrorCase{R"("store": "leveldb", "checkpointer": {"type": "postgres",
+                                                          "url": "postgresql://h/d"})",
+                  "store.type: memories are kept in the database of the checkpointer; give both "
+                  "the same type"},
+        ErrorCase{R"("media": {"storage_type": "pg"})",
+                  "media.storage_type: \"pg\" is the database of the checkpointer; set "
+                  "checkpointer.type to postgres, and checkpointer.url"},
         ErrorCase{R"("store": "memory")",
                   "store.type: memories are kept in the database of the checkpointer; give both "
                   "the same type"},
