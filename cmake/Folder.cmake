@@ -182,9 +182,12 @@ function(agent_graph_link target)
   target_link_libraries(${target} PRIVATE agent_graph_flags ${libraries})
 endfunction()
 
-# agent_graph_unit_test(test_x FOLDERS engine/x SOURCES x_test.cc ... [LIBRARIES ...])
+# agent_graph_unit_test(test_x FOLDERS engine/x SOURCES x_test.cc ... [LIBRARIES ...] [TOGETHER pattern])
+#
+# Each test runs in a process of its own, except those whose names match TOGETHER: they share what is
+# slow to start.
 function(agent_graph_unit_test target)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "TOGETHER" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
   add_executable(${target} EXCLUDE_FROM_ALL ${ARG_SOURCES})
   agent_graph_link(${target} ${ARG_FOLDERS})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
@@ -200,6 +203,13 @@ function(agent_graph_unit_test target)
   set_property(SOURCE ${invariants} APPEND PROPERTY COMPILE_OPTIONS -fno-access-control)
   # User graphs that a test loads resolve SDK symbols from the test program.
   set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
-  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
+  if(ARG_TOGETHER)
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_FILTER "-${ARG_TOGETHER}"
+                         PROPERTIES TIMEOUT 900)
+    add_test(NAME ${target}_together COMMAND ${target} "--gtest_filter=${ARG_TOGETHER}")
+    set_tests_properties(${target}_together PROPERTIES TIMEOUT 900)
+  else()
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
+  endif()
   add_dependencies(unit_tests ${target})
 endfunction()

@@ -6,6 +6,7 @@
 #include "state/gateway/client/link.h"
 #include "state/gateway/role.h"
 #include "state/leveldb/storage.h"
+#include "state/postgres/storage.h"
 
 namespace agent_graph::state {
 namespace {
@@ -20,6 +21,7 @@ struct BackendType {
 constexpr BackendType kBackendTypes[] = {
     {.name = "leveldb", .make_storage = MakeLevelDbStorage, .make_closed = MakeClosedLevelDb},
     {.name = "memory", .make_storage = MakeMemoryStorage, .make_closed = nullptr},
+    {.name = "postgres", .make_storage = MakePostgresStorage, .make_closed = nullptr},
 };
 
 const BackendType* FindType(std::string_view name) {

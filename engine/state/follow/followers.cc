@@ -75,4 +75,13 @@ std::vector<Followers::Parked> Followers::TakeOverdue(MonotonicClock::time_point
   return overdue;
 }
 
+std::vector<std::string> Followers::Threads() const {
+  std::vector<std::string> threads;
+  MutexLock lock(mutex_);
+  for (const auto& [thread_id, thread] : threads_) {
+    if (!thread.parked.empty()) threads.push_back(thread_id);
+  }
+  return threads;
+}
+
 }  // namespace agent_graph::state

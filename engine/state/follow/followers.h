@@ -38,6 +38,8 @@ class Followers {
   // Returns the requests whose deadline has passed.
   std::vector<Parked> TakeOverdue(MonotonicClock::time_point now);
   bool empty() const { return threads_with_interest_ == 0; }
+  // The threads with parked requests.
+  std::vector<std::string> Threads() const;
 
  private:
   struct Thread {
@@ -48,7 +50,7 @@ class Followers {
   void Forget(const std::string& thread_id) AG_REQUIRES(mutex_);
 
   std::atomic<size_t> threads_with_interest_{0};
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::unordered_map<std::string, Thread> threads_ AG_GUARDED_BY(mutex_);
   size_t parked_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t next_version_ AG_GUARDED_BY(mutex_) = 1;

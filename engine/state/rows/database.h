@@ -131,6 +131,11 @@ class Database : public RowReads {
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();
   }
+  // Returns, for each thread, a text that changes when its runs or its log do. Thread-safe.
+  virtual Result<std::vector<std::string>> StatesOf(
+      const std::vector<std::string>& thread_ids) const {
+    return std::vector<std::string>(thread_ids.size());
+  }
   // Returns a number that no host had before; nullopt: the database keeps the counter in a row.
   virtual std::optional<Result<uint64_t>> TakeNumber(Counter) { return std::nullopt; }
 

@@ -31,8 +31,10 @@ StoreExecutor::StoreExecutor(std::unique_ptr<Database> database, StoreExecutorOp
       options_(std::move(options)),
       store_(*database_, options_.state),
       heads_(*database_),
-      memory_rows_(*database_),
-      memories_(memory_rows_, options_.index_directory, options_.state.memory_index_bytes_max),
+      memory_rows_(options_.memory_rows != nullptr
+                       ? options_.memory_rows
+                       : std::make_shared<StoredMemoryRows>(*database_)),
+      memories_(*memory_rows_, options_.index_directory, options_.state.memory_index_bytes_max),
       reader_(*database_, heads_, memories_, options_.backup_directory,
               store_.longest_wait_micros()),
       watches_(options_.epoch << kWatchNumberBits) {}

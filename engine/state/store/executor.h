@@ -41,6 +41,8 @@ struct StoreExecutorOptions {
   std::string index_directory;      // see MemoryIndex
   std::string backup_directory;     // see Reader
   std::function<void()> on_failed;  // see Storage::OpenOptions
+  // Null: the memories of the database, which no other host changes.
+  std::shared_ptr<const MemoryRows> memory_rows = nullptr;
   // Called if the stored data was moved or removed while it was in use. May be empty.
   std::function<void()> on_lost;
 };
@@ -67,6 +69,16 @@ class StoreExecutor : public Executor {
   // Thread-safe; return at once. Another host has sent a notice, or has died.
   void HearHost(HostNotice notice);
   void TakeOver(std::string instance);
+
+ protected:
+  // Another executor has to be opened.
+  void SetFailure(const Status& failure);
+  Status failure();
+  void Log(LogLevel level, const std::string& text) const;
+  const Database& database() const { return *database_; }
+  // Threads whose runs clients follow or watch; ResumeChanged answers them. Thread-safe.
+  std::vector<std::string> FollowedThreads() const;
+  void ResumeChanged(const std::vector<std::string>& thread_ids);
 
  private:
   struct WriteItem {
@@ -128,19 +140,14 @@ class StoreExecutor : public Executor {
   Result<std::string> ExecutePublish(const Request& request);
   void NoticeWatched(const RunWatches::Key& run, uint64_t watch);
   void Resume(std::vector<Followers::Parked> parked);
-  void ResumeChanged(const std::vector<std::string>& thread_ids);
   void ResumeOverdue();
 
   WorkQueue<ReadItem>& QueueOf(Reader::Cost cost);
-  void SetFailure(const Status& failure);
-  Status failure();
-  void Log(LogLevel level, const std::string& text) const;
-
   const std::unique_ptr<Database> database_;
   const StoreExecutorOptions options_;
   Store store_;  // write thread only, after Start
   ListingHeads heads_;
-  const StoredMemoryRows memory_rows_;
+  const std::shared_ptr<const MemoryRows> memory_rows_;
   MemoryIndex memories_;
   Reader reader_;  // thread-safe
   // Connections by id, to send replies; a BeginRun can be answered long after its request. Write

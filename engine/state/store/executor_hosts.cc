@@ -42,6 +42,12 @@ void StoreExecutor::AwaitNextExecutor(const std::vector<WriteItem>& items) {
   }
 }
 
+std::vector<std::string> StoreExecutor::FollowedThreads() const {
+  std::vector<std::string> threads = followers_.Threads();
+  for (std::string& thread : watchers_.Threads()) threads.push_back(std::move(thread));
+  return threads;
+}
+
 void StoreExecutor::HearHost(HostNotice notice) {
   WriteItem item;
   item.kind = WriteItem::Kind::kHostNotice;

@@ -19,8 +19,10 @@ namespace agent_graph::state {
 inline std::unique_ptr<StateServer> StartServer(const std::string& directory,
                                                 const std::string& type = "leveldb",
                                                 uint64_t generation = StateOptions::kNewest,
-                                                std::vector<std::string> indexed_metadata = {}) {
+                                                std::vector<std::string> indexed_metadata = {},
+                                                const std::string& database_url = {}) {
   StateOptions options;
+  options.database_url = database_url;
   options.indexed_metadata = std::move(indexed_metadata);
   options.log_kept = std::chrono::seconds(0);
   options.directory = directory;

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "../fixture.h"
+#include "../postgres/postgres_server.h"
 #include "direct_host.h"
+#include "state/postgres/schema/migration.h"
 
 namespace agent_graph::state {
 
@@ -35,6 +37,15 @@ inline std::vector<Setup> LastingSetups() {
   return setups;
 }
 
+// A database with tables, on the server that the tests of this process share.
+inline std::string NewPostgresDatabase() {
+  std::string url = PostgresServer::Shared().CreateDatabase();
+  postgres::Connection connection({.url = url});
+  const Status migrated = postgres::MigrateSchema(connection);
+  EXPECT_TRUE(migrated.ok()) << migrated.ToString();
+  return url;
+}
+
 inline std::string SetupName(const testing::TestParamInfo<Setup>& instance) {
   return instance.param.type + (instance.param.through_gateway ? "_gateway" : "_direct");
 }
@@ -46,6 +57,7 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
     options_.directory = directory_.path();
     options_.operation_timeout = kPatience;
     options_.indexed_metadata = {"tenant", "topic"};
+    if (options_.type == "postgres") options_.database_url = NewPostgresDatabase();
     if (!GetParam().through_gateway) direct_ = std::make_unique<DirectHost>(options_);
     Open();
     client_ = Connect();
@@ -103,7 +115,7 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
       ASSERT_TRUE(opened.ok()) << opened.ToString();
     } else {
       server_ = StartServer(options_.directory, options_.type, StateOptions::kNewest,
-                            options_.indexed_metadata);
+                            options_.indexed_metadata, options_.database_url);
     }
   }
 

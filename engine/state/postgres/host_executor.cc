@@ -1,0 +1,99 @@
+#include "state/postgres/host_executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "runtime/thread.h"
+#include "state/pack/fields.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+// How often readers learn what other hosts have appended.
+constexpr std::chrono::milliseconds kFollowInterval{250};
+// Threads whose readers do. Those of further threads wait for the deadline of their requests.
+constexpr size_t kFollowedMax = 10'000;
+
+}  // namespace
+
+HostExecutor::HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
+                           std::unique_ptr<Membership> membership)
+    : StoreExecutor(std::move(database), std::move(options)), membership_(std::move(membership)) {}
+
+HostExecutor::~HostExecutor() {
+  HostExecutor::Stop();
+}
+
+Status HostExecutor::Start() {
+  AG_RETURN_IF_ERROR(StoreExecutor::Start());
+  return runtime::StartThread(thread_, "state-beat", [this] { Run(); });
+}
+
+void HostExecutor::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.NotifyAll();
+  membership_->Interrupt();
+  if (thread_.joinable()) thread_.join();
+  StoreExecutor::Stop();
+}
+
+void HostExecutor::Run() {
+  Deadline next_beat = MonotonicClock::now();
+  for (;;) {
+    if (MonotonicClock::now() >= next_beat) {
+      if (!Beat()) return;
+      next_beat = MonotonicClock::now() + Duration(Membership::kBeatInterval);
+    }
+    ResumeFollowers();
+    const Deadline next = std::min(next_beat, DeadlineAfter(kFollowInterval));
+    MutexLock lock(mutex_);
+    while (!stopping_ && stop_.WaitUntil(mutex_, next)) continue;
+    if (stopping_) return;
+  }
+}
+
+// A failed beat is repeated with the next one: it only delays that others are declared dead.
+bool HostExecutor::Beat() {
+  const Result<Membership::News> news = membership_->Beat();
+  return !news.ok() || Take(*news);
+}
+
+void HostExecutor::ResumeFollowers() {
+  std::vector<std::string> threads = FollowedThreads();
+  if (threads.size() > kFollowedMax) threads.resize(kFollowedMax);
+  if (threads.empty()) return seen_.clear();
+  const Result<std::vector<std::string>> states = database().StatesOf(threads);
+  if (!states.ok()) return;
+  std::unordered_map<std::string, std::string> seen;
+  std::vector<std::string> changed;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const auto before = seen_.find(threads[i]);
+    if (before == seen_.end() || before->second != (*states)[i]) changed.push_back(threads[i]);
+    seen.emplace(threads[i], (*states)[i]);
+  }
+  seen_ = std::move(seen);
+  ResumeChanged(changed);
+}
+
+bool HostExecutor::Take(const Membership::News& news) {
+  if (news.lost) {
+    SetFailure(Status(StatusCode::kFenced, "the other hosts have declared this one dead"));
+    return false;
+  }
+  for (const Notice& notice : news.notices) {
+    HostNotice received;
+    if (pack::FromBytes(notice.body, received)) HearHost(std::move(received));
+  }
+  for (const std::string& instance : news.dead) {
+    if (taken_over_.insert(instance).second) TakeOver(instance);
+  }
+  return true;
+}
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,46 @@
+// The executor of a host that shares the database with others.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "state/postgres/cluster/membership.h"
+#include "state/store/executor.h"
+
+namespace agent_graph::state::postgres {
+
+// A StoreExecutor with a thread that beats: it keeps this host's instance alive, delivers the
+// notices of other hosts, and takes over the runs of dead ones.
+class HostExecutor : public StoreExecutor {
+ public:
+  // `membership` has joined.
+  HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
+               std::unique_ptr<Membership> membership);
+  ~HostExecutor() override;
+
+  Status Start() override;
+  void Stop() override;
+
+ private:
+  void Run();
+  // Returns false if this host is no instance any more.
+  bool Beat();
+  // Wakes readers of runs that other hosts have continued or ended.
+  void ResumeFollowers();
+  bool Take(const Membership::News& news);
+
+  const std::unique_ptr<Membership> membership_;       // its thread, after Start
+  std::set<std::string> taken_over_;                   // dead instances; its thread only
+  std::unordered_map<std::string, std::string> seen_;  // threads with readers; its thread only
+  Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ AG_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace agent_graph::state::postgres

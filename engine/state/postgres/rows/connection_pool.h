@@ -1,0 +1,33 @@
+// Connections that several threads use in turn.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "state/postgres/database/connection.h"
+
+namespace agent_graph::state::postgres {
+
+// Thread-safe.
+class ConnectionPool {
+ public:
+  ConnectionPool(const ConnectionOptions& options, size_t count);
+
+  // Waits for a free connection. kUnavailable: none became free in time, or after Stop.
+  Result<Connection*> Take();
+  void Return(Connection* connection);
+  // Interrupts all connections.
+  void Stop();
+
+ private:
+  std::vector<std::unique_ptr<Connection>> connections_;
+  Mutex mutex_;
+  CondVar returned_;
+  std::vector<Connection*> free_ AG_GUARDED_BY(mutex_);
+  bool stopped_ AG_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,227 @@
+#include "state/postgres/rows/row_reads.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "state/pack/fields.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+using keys::Table;
+
+constexpr size_t kPageMin = 32;
+constexpr size_t kPageMax = 512;
+// Of rows that may be large.
+constexpr size_t kLargePageMax = 64;
+
+bool MayBeLarge(const RowSource& source) {
+  return source.written_to == SqlTable::kSnapshot || source.written_to == SqlTable::kLog ||
+         source.written_to == SqlTable::kMessage;
+}
+
+std::string PageText(const RowSource& source, bool backwards) {
+  const std::string key = source.key;
+  return "SELECT " + key + ", " + source.value + " FROM agent_graph." + source.table + " WHERE " +
+         key + " >= $1 AND " + key + " < $2 ORDER BY " + key + (backwards ? " DESC" : "") +
+         " LIMIT $3";
+}
+
+std::string PrefixOf(const RowSource& source) {
+  return keys::TablePrefix(source.kind);
+}
+
+std::string HeadKindList() {
+  std::string list;
+  for (const Table kind : HeadKinds()) list.push_back(static_cast<char>(kind));
+  return list;
+}
+
+std::vector<std::string> HeadPrefixes() {
+  std::vector<std::string> prefixes;
+  for (const char kind : HeadKindList()) prefixes.emplace_back(1, kind);
+  return prefixes;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> SqlRowReads::Get(const std::string& key) const {
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  const RowSource* source = SourceOf(key);
+  if (source == nullptr) return std::optional<std::string>();
+  if (source->kind == Table::kThread) {
+    AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, send_(ThreadCommands({key})));
+    TakeThreads({key}, results);
+    return known_.at(key);
+  }
+  const Command command{std::string("SELECT ") + source->value + " FROM agent_graph." +
+                            source->table + " WHERE " + source->key + " = $1",
+                        {Value::Bytes(key)}};
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, send_({command}));
+  const Rows& rows = results.front();
+  if (rows.empty()) return std::optional<std::string>();
+  return std::optional(ValueOf(*source, key, rows[0].Bytes(0)));
+}
+
+Status SqlRowReads::Scan(const std::string& begin, const std::string& end,
+                         const RowUse& row) const {
+  return ScanRange(begin, end, /*backwards=*/false, row);
+}
+
+Status SqlRowReads::ScanBackwards(const std::string& begin, const std::string& end,
+                                  const RowUse& row) const {
+  return ScanRange(begin, end, /*backwards=*/true, row);
+}
+
+Status SqlRowReads::ScanRange(const std::string& begin, const std::string& end, bool backwards,
+                              const RowUse& row) const {
+  const std::span<const RowSource> sources = RowSources();
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const RowSource& source = sources[backwards ? sources.size() - 1 - i : i];
+    const std::string prefix = PrefixOf(source);
+    const std::string prefix_end = keys::PrefixEnd(prefix);
+    const std::string from = std::max(begin, prefix);
+    const std::string to = end.empty() ? prefix_end : std::min(end, prefix_end);
+    if (from >= to) continue;
+    AG_ASSIGN_OR_RETURN(const bool goes_on, ScanSource(source, from, to, backwards, row));
+    if (!goes_on) break;
+  }
+  return Status::Ok();
+}
+
+Result<bool> SqlRowReads::ScanSource(const RowSource& source, std::string begin, std::string end,
+                                     bool backwards, const RowUse& row) const {
+  for (size_t limit = kPageMin;;) {
+    AG_ASSIGN_OR_RETURN(const Page page, ReadPage(source, begin, end, backwards, limit));
+    for (const auto& [key, value] : page) {
+      if (!row(key, value)) return false;
+    }
+    if (page.size() < limit) return true;
+    if (backwards) {
+      end = page.back().first;
+    } else {
+      begin = page.back().first + '\0';
+    }
+    limit = std::min(limit * 2, MayBeLarge(source) ? kLargePageMax : kPageMax);
+  }
+}
+
+Result<SqlRowReads::Page> SqlRowReads::ReadPage(const RowSource& source, const std::string& begin,
+                                                const std::string& end, bool backwards,
+                                                size_t limit) const {
+  const Command command{PageText(source, backwards),
+                        {Value::Bytes(begin), Value::Bytes(end), Value::Number(limit)}};
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, send_({command}));
+  const Rows& rows = results.front();
+  Page page;
+  page.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::string key(rows[i].Bytes(0));
+    std::string value = ValueOf(source, key, rows[i].Bytes(1));
+    page.emplace_back(std::move(key), std::move(value));
+  }
+  return page;
+}
+
+std::string SqlRowReads::ValueOf(const RowSource& source, std::string_view key,
+                                 std::string_view value) const {
+  if (source.kind == Table::kMessageId) {
+    keys::Parser parser(value, Table::kMessage);
+    parser.Thread();
+    return pack::ToBytes(parser.Integer());
+  }
+  if (source.kind == Table::kListing || source.kind == Table::kListingByOwner) {
+    // The reader of a listing reads the records of its threads next.
+    keys::Parser parser(key, source.kind);
+    if (source.kind == Table::kListingByOwner) parser.Text();
+    parser.NewestFirst();
+    Know(keys::Thread(parser.Text()), std::string(value));
+    return {};
+  }
+  return std::string(value);
+}
+
+std::vector<Command> SqlRowReads::ThreadCommands(const std::vector<std::string>& keys) {
+  const Value threads = Value::BytesArray(keys);
+  return {
+      {"SELECT key, place, value FROM agent_graph.thread WHERE key = ANY($1)", {threads}},
+      {"SELECT lease_key, value FROM agent_graph.lease "
+       "WHERE thread = ANY($1) AND lease_key IS NOT NULL",
+       {threads}},
+      {"SELECT h.key, h.value FROM agent_graph.thread t CROSS JOIN unnest($2::bytea[]) AS kind "
+       "JOIN agent_graph.head h ON h.key = kind || t.place WHERE t.key = ANY($1)",
+       {threads, Value::BytesArray(HeadPrefixes())}},
+  };
+}
+
+void SqlRowReads::TakeThreads(const std::vector<std::string>& keys,
+                              std::span<const Rows> results) const {
+  for (const std::string& key : keys) Know(key, std::nullopt);
+  const Rows& threads = results[0];
+  for (size_t i = 0; i < threads.size(); ++i) {
+    Know(std::string(threads[i].Bytes(0)), std::string(threads[i].Bytes(2)));
+    const std::string place(threads[i].Bytes(1));
+    Know(static_cast<char>(Table::kLease) + place, std::nullopt);
+    for (const char kind : HeadKindList()) Know(kind + place, std::nullopt);
+  }
+  for (const Rows& rows : results.subspan(1, 2)) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Know(std::string(rows[i].Bytes(0)), std::string(rows[i].Bytes(1)));
+    }
+  }
+}
+
+void SqlRowReads::Know(std::string key, std::optional<std::string> value) const {
+  known_.insert_or_assign(std::move(key), std::move(value));
+}
+
+const std::string* SqlRowReads::Find(const std::string& key) const {
+  const auto known = known_.find(key);
+  return known != known_.end() && known->second ? &*known->second : nullptr;
+}
+
+namespace {
+
+class Cursor : public RowCursor {
+ public:
+  Cursor(const SqlRowReads& reads, std::string begin, std::string end)
+      : reads_(reads), begin_(std::move(begin)), end_(std::move(end)) {
+    Fill();
+  }
+
+  bool Valid() const override { return !page_.empty(); }
+  std::string_view key() const override { return page_.front().first; }
+  std::string_view value() const override { return page_.front().second; }
+  void Next() override {
+    begin_ = page_.front().first + '\0';
+    page_.pop_front();
+    if (page_.empty()) Fill();
+  }
+  Status status() const override { return status_; }
+
+ private:
+  void Fill() {
+    size_t count = 0;
+    status_ = reads_.Scan(begin_, end_, [&](std::string_view key, std::string_view value) {
+      page_.emplace_back(key, value);
+      return ++count < kPageMin;
+    });
+    if (!status_.ok()) page_.clear();
+  }
+
+  const SqlRowReads& reads_;
+  std::string begin_;
+  const std::string end_;
+  std::deque<std::pair<std::string, std::string>> page_;
+  Status status_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowCursor> NewRowCursor(const SqlRowReads& reads, std::string begin,
+                                        std::string end) {
+  return std::make_unique<Cursor>(reads, std::move(begin), std::move(end));
+}
+
+}  // namespace agent_graph::state::postgres

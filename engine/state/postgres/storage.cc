@@ -1,0 +1,90 @@
+#include "state/postgres/storage.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "state/postgres/cluster/membership.h"
+#include "state/postgres/database/connection.h"
+#include "state/postgres/host_executor.h"
+#include "state/postgres/rows/row_database.h"
+#include "state/postgres/schema/migration.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr std::chrono::milliseconds kBackoffMin{50};
+constexpr std::chrono::milliseconds kBackoffMax{1000};
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "";
+}
+
+class PostgresStorage : public Storage {
+ public:
+  explicit PostgresStorage(StateOptions options) : options_(std::move(options)) {}
+
+  Result<std::unique_ptr<Executor>> Open(OpenOptions open) override {
+    postgres::MembershipOptions membership_options;
+    membership_options.database = Connections();
+    membership_options.identity_file = options_.directory + "/instance";
+    membership_options.host = HostName();
+    auto membership = std::make_unique<postgres::Membership>(std::move(membership_options));
+    AG_RETURN_IF_ERROR(JoinWhenReachable(open, *membership));
+
+    postgres::RowDatabaseOptions database_options;
+    database_options.connection = Connections();
+    database_options.identity = {membership->id(),
+                                 static_cast<uint64_t>(membership->incarnation())};
+    auto database = std::make_unique<postgres::RowDatabase>(database_options);
+
+    StoreExecutorOptions options;
+    options.state = options_;
+    options.on_failed = std::move(open.on_failed);
+    options.epoch = membership->epoch();
+    return std::unique_ptr<Executor>(std::make_unique<postgres::HostExecutor>(
+        std::move(database), std::move(options), std::move(membership)));
+  }
+
+ private:
+  postgres::ConnectionOptions Connections() const {
+    postgres::ConnectionOptions options;
+    options.url = options_.database_url;
+    if (options_.sync == SyncLevel::kNone) options.synchronous_commit = "off";
+    return options;
+  }
+
+  // A database that is away does not count as a failure: clients wait for the next executor.
+  Status JoinWhenReachable(const OpenOptions& open, postgres::Membership& membership) const {
+    bool reported = false;
+    for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
+      const Status joined = Join(membership);
+      if (joined.code() != StatusCode::kUnavailable) return joined;
+      if (!std::exchange(reported, true) && options_.log) {
+        options_.log(LogLevel::kAlert, NotAvailable(options_.directory, "", joined));
+      }
+      if (!open.wait(backoff)) return joined;
+    }
+  }
+
+  Status Join(postgres::Membership& membership) const {
+    postgres::Connection connection(Connections());
+    AG_RETURN_IF_ERROR(postgres::CheckSchema(connection));
+    return membership.Join();
+  }
+
+  const StateOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> MakePostgresStorage(const StateOptions& options) {
+  return std::make_unique<PostgresStorage>(options);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,217 @@
+// Two hosts that share a database: each has an executor, and clients of its own.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "../conformance/direct_host.h"
+#include "../conformance/grants.h"
+#include "../fixture.h"
+#include "postgres_server.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+#include "state/postgres/schema/migration.h"
+
+namespace agent_graph::state {
+namespace {
+
+class Host {
+ public:
+  explicit Host(const std::string& url) {
+    StateOptions options;
+    options.type = "postgres";
+    options.directory = directory_.path();
+    options.database_url = url;
+    options.operation_timeout = kPatience;
+    host_ = std::make_unique<DirectHost>(options);
+    const Status opened = host_->Open();
+    EXPECT_TRUE(opened.ok()) << opened.ToString();
+  }
+  ~Host() {
+    for (const auto& client : clients_) client->Stop();
+  }
+  // The process ends without a word to its clients or to other hosts.
+  void Kill() { host_->Close(); }
+
+  Client& Connect(std::function<void(GrantedRun)> on_run_granted = {}) {
+    const auto channel = host_->NewChannel(std::move(on_run_granted));
+    clients_.push_back(std::make_unique<Client>(channel, "postgres", [] {}));
+    EXPECT_TRUE(clients_.back()->Start().ok());
+    return *clients_.back();
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  std::unique_ptr<DirectHost> host_;
+  std::vector<std::unique_ptr<Client>> clients_;
+};
+
+class HostsTest : public testing::Test {
+ protected:
+  static std::string NewDatabase() {
+    std::string url = PostgresServer::Shared().CreateDatabase();
+    postgres::Connection connection({.url = url});
+    EXPECT_TRUE(postgres::MigrateSchema(connection).ok());
+    return url;
+  }
+  static AcceptRunRequest Accepted(const std::string& thread_id, const std::string& run_id) {
+    AcceptRunRequest accept;
+    accept.begin = RunOn(thread_id, "", run_id);
+    accept.request = "request of " + run_id;
+    accept.continued_until_micros = UnixMicros() + int64_t{3600} * 1'000'000;
+    return accept;
+  }
+  static BeginRunReply Begin(Client& client, const BeginRunRequest& run) {
+    Result<BeginRunReply> begun = client.BeginRun(run, nullptr);
+    EXPECT_TRUE(begun.ok()) << begun.status().ToString();
+    return begun.ok() ? *std::move(begun) : BeginRunReply();
+  }
+
+  const std::string url_ = NewDatabase();
+  Host a_{url_};
+  Host b_{url_};
+  Client& on_a_ = a_.Connect();
+  Client& on_b_ = b_.Connect();
+};
+
+TEST_F(HostsTest, ATurnOfOneHostContinuesAtTheOther) {
+  const BeginRunRequest first = RunOn("t", "anna");
+  EXPECT_TRUE(on_a_.FinishRun(FinishOf(first, Begin(on_a_, first), {UserMessage("m1")})).ok());
+  const BeginRunRequest second = RunOn("t", "anna");
+  const BeginRunReply begun = Begin(on_b_, second);
+  EXPECT_EQ(Ids(begun.state.window), std::vector<std::string>{"m1"});
+  EXPECT_TRUE(on_b_.FinishRun(FinishOf(second, begun, {UserMessage("m2")})).ok());
+  EXPECT_EQ(Ids(on_a_.GetState(Scope::All(), "t")->window), (std::vector<std::string>{"m1", "m2"}));
+}
+
+TEST_F(HostsTest, ARunWaitsForTheRunOfTheOtherHost) {
+  const BeginRunRequest first = RunOn("t", "", "first");
+  const BeginRunReply begun = Begin(on_a_, first);
+  runtime::Signal has_begun;
+  std::thread waiting([&] {
+    const BeginRunRequest second = RunOn("t", "", "second");
+    const BeginRunReply granted = Begin(on_b_, second);
+    EXPECT_EQ(Ids(granted.state.window), std::vector<std::string>{"m1"});
+    EXPECT_GT(granted.lease_epoch, begun.lease_epoch);
+    EXPECT_TRUE(on_b_.FinishRun(FinishOf(second, granted)).ok());
+  });
+  Result<ThreadState> state = on_a_.GetState(Scope::All(), "t");
+  while (state.ok() && state->in_flight->queued_runs.empty()) {
+    state = on_a_.GetState(Scope::All(), "t");
+  }
+  EXPECT_EQ(state->in_flight->queued_runs, std::vector<std::string>{"second"});
+  EXPECT_TRUE(on_a_.FinishRun(FinishOf(first, begun, {UserMessage("m1")})).ok());
+  waiting.join();
+}
+
+TEST_F(HostsTest, ARunThatDoesNotWaitIsRefusedWhileTheOtherHostHoldsTheThread) {
+  const BeginRunRequest first = RunOn("t");
+  Begin(on_a_, first);
+  BeginRunRequest second = RunOn("t");
+  second.enqueue_if_busy = false;
+  EXPECT_EQ(on_b_.BeginRun(second, nullptr).status().code(), StatusCode::kBusy);
+}
+
+TEST_F(HostsTest, BothHostsCreateOneThreadAtATime) {
+  std::thread other([&] {
+    for (int i = 0; i < 50; ++i) {
+      const BeginRunRequest run = RunOn(Numbered("t", i), "", Numbered("b", i));
+      EXPECT_TRUE(on_b_.FinishRun(FinishOf(run, Begin(on_b_, run))).ok());
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    const BeginRunRequest run = RunOn(Numbered("t", i), "", Numbered("a", i));
+    EXPECT_TRUE(on_a_.FinishRun(FinishOf(run, Begin(on_a_, run))).ok());
+  }
+  other.join();
+  EXPECT_EQ(on_a_.ListThreads(Scope::All(), {})->threads.size(), 50u);
+  const Result<VerifyReport> report = on_a_.Verify();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->problem_count, 0u) << testing::PrintToString(report->problems);
+}
+
+TEST_F(HostsTest, AChangeFromTheOtherHostSurvivesTheEndOfTheRun) {
+  const BeginRunRequest run = RunOn("t");
+  const BeginRunReply begun = Begin(on_a_, run);
+  PutStateRequest put = PutOn("t", "");
+  put.fields_json = R"({"outside":1})";
+  const Result<ThreadState> changed = on_b_.PutState(put);
+  ASSERT_TRUE(changed.ok()) << changed.status().ToString();
+  FinishRunRequest finish = FinishOf(run, begun, {UserMessage("m1")});
+  finish.snapshot.fields_json = R"({"inside":2})";
+  finish.changed_fields = {"inside"};
+  EXPECT_TRUE(on_a_.FinishRun(finish).ok());
+  EXPECT_EQ(on_b_.GetState(Scope::All(), "t")->snapshot.fields_json, R"({"outside":1,"inside":2})");
+}
+
+TEST_F(HostsTest, AStopFromTheOtherHostCancelsTheRun) {
+  runtime::Cancellation cancellation;
+  runtime::Signal cancelled;
+  const auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
+  const BeginRunRequest run = RunOn("t");
+  const Result<BeginRunReply> begun = on_a_.BeginRun(run, &cancellation);
+  ASSERT_TRUE(begun.ok());
+  StopRequest stop;
+  stop.thread_id = "t";
+  stop.cancel = true;
+  EXPECT_TRUE(on_b_.RequestStop(stop)->running);
+  EXPECT_TRUE(cancelled.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+  EXPECT_TRUE(on_a_.AppendRun(AppendOf(run, *begun))->stop_requested);
+}
+
+TEST_F(HostsTest, ADeletionFromTheOtherHostFencesTheRun) {
+  const BeginRunRequest run = RunOn("t");
+  const BeginRunReply begun = Begin(on_a_, run);
+  EXPECT_TRUE(on_b_.DeleteThread(Scope::All(), "t").ok());
+  EXPECT_EQ(on_a_.AppendRun(AppendOf(run, begun)).status().code(), StatusCode::kFenced);
+  // Also when the other host has made the thread anew.
+  const BeginRunRequest next = RunOn("t");
+  Begin(on_b_, next);
+  EXPECT_EQ(on_a_.FinishRun(FinishOf(run, begun)).code(), StatusCode::kFenced);
+}
+
+TEST_F(HostsTest, ReadersFollowARunOfTheOtherHost) {
+  const BeginRunRequest run = RunOn("t", "", "r");
+  const BeginRunReply begun = Begin(on_a_, run);
+  std::thread reader([&] {
+    FollowRunRequest follow;
+    follow.thread_id = "t";
+    follow.run_id = "r";
+    follow.wait_ms = kFollowWaitMsMax;
+    const Result<FollowRunReply> reply = on_b_.FollowRun(follow, nullptr);
+    ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+    EXPECT_EQ(reply->entries.size(), 1u);
+  });
+  AppendRunRequest append = AppendOf(run, begun);
+  append.entries.push_back({"node_started", "{}", 0});
+  EXPECT_TRUE(on_a_.AppendRun(append).ok());
+  reader.join();
+}
+
+TEST_F(HostsTest, AnAcceptedRunOfADeadHostContinuesAtTheOther) {
+  Grants grants_a;
+  Grants grants_b;
+  Client& worker = a_.Connect(grants_a.Receiver());
+  b_.Connect(grants_b.Receiver());
+  ASSERT_TRUE(worker.AcceptRun(Accepted("t", "r")).ok());
+  const GrantedRun first = grants_a.Next();
+  a_.Kill();
+  const GrantedRun second = grants_b.Next();
+  EXPECT_EQ(second.run_id, "r");
+  EXPECT_EQ(second.attempt, 2u);
+  EXPECT_GT(second.lease_epoch, first.lease_epoch);
+}
+
+TEST_F(HostsTest, TheThreadOfARunThatDiedWithItsHostIsFree) {
+  const BeginRunRequest first = RunOn("t", "", "first");
+  Begin(on_a_, first);
+  a_.Kill();
+  const BeginRunRequest second = RunOn("t", "", "second");
+  EXPECT_TRUE(on_b_.FinishRun(FinishOf(second, Begin(on_b_, second))).ok());
+}
+
+}  // namespace
+}  // namespace agent_graph::state
