@@ -26,11 +26,6 @@ std::vector<std::string> IdsOf(const std::vector<StoredMessage>& messages) {
   return ids;
 }
 
-// The user whose Idempotency-Keys a request uses.
-const std::string& KeyOwner(const BeginRunRequest& begin) {
-  return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
-}
-
 void AddBegin(const pack::Unpacker& body, BatchUse& use) {
   BeginRunRequest begin;
   if (!Decode(body, begin)) return;
@@ -152,6 +147,10 @@ void Add(Operation operation, const pack::Unpacker& body, BatchUse& use) {
 }
 
 }  // namespace
+
+const std::string& KeyOwner(const BeginRunRequest& begin) {
+  return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
+}
 
 Status AddUse(const Request& request, BatchUse& use) {
   BatchUse added;

@@ -2,7 +2,10 @@
 // in one round trip.
 #pragma once
 
+#include <string>
+
 #include "state/calls/executor.h"
+#include "state/requests.h"
 #include "state/rows/database.h"
 
 namespace agent_graph::state {
@@ -10,5 +13,8 @@ namespace agent_graph::state {
 // Adds what a mutating request uses. A request that cannot be decoded adds nothing.
 // kInvalidArgument: an id is too long for a database with keys of limited size.
 Status AddUse(const Request& request, BatchUse& use);
+
+// The user whose Idempotency-Keys a request uses.
+const std::string& KeyOwner(const BeginRunRequest& begin);
 
 }  // namespace agent_graph::state

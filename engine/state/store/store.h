@@ -34,17 +34,10 @@
 #include "state/runs.h"
 #include "state/store/clients.h"
 #include "state/store/lease.h"
+#include "state/store/store_output.h"
 #include "state/thread/threads.h"
 
 namespace agent_graph::state {
-
-struct StoreReply {
-  ReplyAddress to;
-  Status status;
-  ReplyRow reply;
-  // only reports that the run is queued; the reply follows when the thread is free
-  bool queued = false;
-};
 
 // Not thread-safe; see above. Calls may block on the disk.
 class Store {
@@ -110,22 +103,13 @@ class Store {
   // Deletes a portion of the rows of deleted threads and of cut logs.
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
-
+  using Notice = StoreNotice;
+  using Report = StoreReport;
   // Bytes that Commit would write.
   size_t batch_bytes() const { return transaction_.bytes(); }
-  // An unsolicited message to send on a client's connection after the next Commit.
-  struct Notice {
-    uint64_t connection = 0;
-    ClientMessage message;
-  };
   // Passes it to the client that executes the run, if there is one.
   void NoticeWatched(const RunWatched& watched);
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
-  // A line for the operator's log.
-  struct Report {
-    bool alert = false;
-    std::string text;
-  };
   std::vector<Report> TakeReports() { return std::exchange(reports_, {}); }
   // The memories that the last Commit stored, changed or deleted.
   std::vector<MemoryKey> TakeChangedMemories() { return std::exchange(changed_memories_, {}); }
@@ -214,8 +198,7 @@ class Store {
                         const std::vector<StoredMessage>& messages);
 
   // Accepted runs (store_accepted.cc).
-  // Those of one instance.
-  Status LoadAcceptedRuns(const std::string& instance);
+  Status LoadAcceptedRuns(const std::string& instance);  // those of one instance
   Status TakeRequest(const keys::ThreadKey& thread, const std::string& run_id);
   Waiter WaiterOf(const AcceptRunRequest& accept);
   Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,

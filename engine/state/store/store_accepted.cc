@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "state/rules/scope.h"
+#include "state/store/batch_use.h"
 #include "state/store/store.h"
 
 namespace agent_graph::state {
@@ -11,11 +12,6 @@ namespace {
 
 constexpr std::chrono::seconds kKeyExpiryInterval{60};
 constexpr size_t kKeysExpiredAtOnce = 256;
-
-// The user that a key belongs to.
-const std::string& KeyOwner(const BeginRunRequest& begin) {
-  return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
-}
 
 template <typename Answer>
 ReplyRow AnswerOf(const Answer& answer) {

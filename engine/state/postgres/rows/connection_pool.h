@@ -30,4 +30,20 @@ class ConnectionPool {
   bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };
 
+// Takes a connection of the pool for one call.
+class BorrowedConnection {
+ public:
+  explicit BorrowedConnection(ConnectionPool& pool) : pool_(pool), connection_(pool.Take()) {}
+  ~BorrowedConnection() {
+    if (connection_.ok()) pool_.Return(*connection_);
+  }
+  BorrowedConnection(const BorrowedConnection&) = delete;
+  BorrowedConnection& operator=(const BorrowedConnection&) = delete;
+  const Result<Connection*>& get() const { return connection_; }
+
+ private:
+  ConnectionPool& pool_;
+  const Result<Connection*> connection_;
+};
+
 }  // namespace agent_graph::state::postgres

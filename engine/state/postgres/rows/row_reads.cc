@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "state/pack/fields.h"
+#include "state/rows/numbering.h"
 
 namespace agent_graph::state::postgres {
 namespace {
@@ -12,6 +13,7 @@ using keys::Table;
 
 constexpr size_t kPageMin = 32;
 constexpr size_t kPageMax = 512;
+constexpr size_t kListedMax = 1024;
 // Of rows that may be large.
 constexpr size_t kLargePageMax = 64;
 
@@ -48,6 +50,12 @@ std::vector<std::string> HeadPrefixes() {
 Result<std::optional<std::string>> SqlRowReads::Get(const std::string& key) const {
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
+  if (const auto listed = listed_.find(key); listed != listed_.end()) {
+    return std::optional(listed->second);
+  }
+  // Sequences take the place of the rows of counters.
+  if (key == keys::Meta(kNextThreadName)) return ReadCounter("thread_number");
+  if (key == keys::Meta(kNextMemoryName)) return ReadCounter("memory_number");
   const RowSource* source = SourceOf(key);
   if (source == nullptr) return std::optional<std::string>();
   if (source->kind == Table::kThread) {
@@ -62,6 +70,14 @@ Result<std::optional<std::string>> SqlRowReads::Get(const std::string& key) cons
   const Rows& rows = results.front();
   if (rows.empty()) return std::optional<std::string>();
   return std::optional(ValueOf(*source, key, rows[0].Bytes(0)));
+}
+
+Result<std::optional<std::string>> SqlRowReads::ReadCounter(const char* sequence) const {
+  const Command command{
+      std::string("SELECT last_value + CASE WHEN is_called THEN 1 ELSE 0 END FROM agent_graph.") +
+      sequence};
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, send_({command}));
+  return std::optional(pack::ToBytes(results.front()[0].Number(0)));
 }
 
 Status SqlRowReads::Scan(const std::string& begin, const std::string& end,
@@ -136,7 +152,8 @@ std::string SqlRowReads::ValueOf(const RowSource& source, std::string_view key,
     keys::Parser parser(key, source.kind);
     if (source.kind == Table::kListingByOwner) parser.Text();
     parser.NewestFirst();
-    Know(keys::Thread(parser.Text()), std::string(value));
+    if (listed_.size() >= kListedMax) listed_.clear();
+    listed_.insert_or_assign(keys::Thread(parser.Text()), std::string(value));
     return {};
   }
   return std::string(value);

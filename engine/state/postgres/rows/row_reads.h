@@ -46,17 +46,23 @@ class SqlRowReads : public RowReads {
   bool Knows(const std::string& key) const { return known_.contains(key); }
   // Null: not known, or there is no such row.
   const std::string* Find(const std::string& key) const;
-  void Forget() { known_.clear(); }
+  void Forget() {
+    known_.clear();
+    listed_.clear();
+  }
 
  private:
   Status ScanRange(const std::string& begin, const std::string& end, bool backwards,
                    const RowUse& row) const;
   Result<bool> ScanSource(const RowSource& source, std::string begin, std::string end,
                           bool backwards, const RowUse& row) const;
+  Result<std::optional<std::string>> ReadCounter(const char* sequence) const;
   std::string ValueOf(const RowSource& source, std::string_view key, std::string_view value) const;
 
   const Send send_;
   mutable std::unordered_map<std::string, std::optional<std::string>> known_;
+  // Records of threads that a listing has returned lately.
+  mutable std::unordered_map<std::string, std::string> listed_;
 };
 
 // Iterates over a range of `reads`, which must outlive it.

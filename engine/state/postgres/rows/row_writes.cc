@@ -73,14 +73,16 @@ class Insert {
 
 constexpr char kThreadText[] =
     "INSERT INTO agent_graph.thread AS t "
-    "(key, place, listing, owner_listing, value, thread_id, owner, name, number, updated) "
-    "SELECT key, place, nullif(listing, ''), nullif(owner_listing, ''), value, thread_id, owner, "
-    "name, number, to_timestamp(nullif(updated, 0) / 1e6) "
-    "FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], "
-    "$7::text[], $8::text[], $9::bigint[], $10::bigint[]) "
-    "AS r(key, place, listing, owner_listing, value, thread_id, owner, name, number, updated) "
+    "(key, place, listing, owner_listing, last_run, value, thread_id, owner, name, number, "
+    "updated) SELECT key, place, nullif(listing, ''), nullif(owner_listing, ''), "
+    "nullif(last_run, ''), value, thread_id, owner, name, number, "
+    "to_timestamp(nullif(updated, 0) / 1e6) "
+    "FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], "
+    "$7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[]) AS r(key, place, listing, "
+    "owner_listing, last_run, value, thread_id, owner, name, number, updated) "
     "ON CONFLICT (key) DO UPDATE SET place = EXCLUDED.place, listing = EXCLUDED.listing, "
-    "owner_listing = EXCLUDED.owner_listing, value = EXCLUDED.value, owner = EXCLUDED.owner, "
+    "owner_listing = EXCLUDED.owner_listing, last_run = EXCLUDED.last_run, value = EXCLUDED.value, "
+    "owner = EXCLUDED.owner, "
     "name = EXCLUDED.name, number = EXCLUDED.number, updated = EXCLUDED.updated";
 
 constexpr char kLeaseText[] =
@@ -215,7 +217,9 @@ class Writer {
               owner_listing = keys::ListingByOwner(row.owner, row.updated_micros, thread_id);
             }
           }
-          return Insert::Row{{key, PlaceOf(row.key()), listing, owner_listing, value},
+          std::string last_run;
+          if (!row.last_run_id.empty()) last_run = keys::Run(row.key(), row.last_run_id);
+          return Insert::Row{{key, PlaceOf(row.key()), listing, owner_listing, last_run, value},
                              {Shown(thread_id), Shown(row.owner), Shown(row.name)},
                              {static_cast<int64_t>(row.number), row.updated_micros}};
         });

@@ -22,6 +22,7 @@ CREATE TABLE agent_graph.thread (
   updated       timestamptz,
   listing       bytea UNIQUE,
   owner_listing bytea UNIQUE,
+  last_run      bytea,            -- the key of its record
   value         bytea NOT NULL
 );
 

@@ -1,0 +1,260 @@
+// RowDatabase: what a batch locks and reads before it is executed.
+#include <algorithm>
+#include <utility>
+
+#include "state/pack/fields.h"
+#include "state/postgres/rows/row_database.h"
+#include "state/rows/keys.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+using keys::Table;
+
+constexpr size_t kNumbersAtOnce = 64;
+
+std::vector<std::string> KeysOf(const std::vector<const ThreadUse*>& threads) {
+  std::vector<std::string> keys;
+  for (const ThreadUse* thread : threads) keys.push_back(keys::Thread(thread->thread_id));
+  std::ranges::sort(keys);
+  return keys;
+}
+
+// The number of advisory locks of rows that belong to no thread.
+int64_t LockOf(std::string_view key) {
+  uint64_t hash = 14695981039346656037ull;  // FNV-1a
+  for (const char byte : key) hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211ull;
+  return static_cast<int64_t>(hash);
+}
+
+const char* SequenceOf(Counter counter) {
+  switch (counter) {
+    case Counter::kThread:
+      return "agent_graph.thread_number";
+    case Counter::kMemory:
+      return "agent_graph.memory_number";
+    case Counter::kRunOrder:
+      return "agent_graph.run_order";
+  }
+  return "";
+}
+
+Command NumbersCommand(Counter counter) {
+  return {std::string("SELECT nextval('") + SequenceOf(counter) + "') FROM generate_series(1, $1)",
+          {Value::Number(kNumbersAtOnce)}};
+}
+
+void TakeNumbers(const Rows& rows, std::vector<uint64_t>& numbers) {
+  // The smallest number is taken first.
+  for (size_t i = rows.size(); i > 0; --i) numbers.insert(numbers.begin(), rows[i - 1].Number(0));
+  std::ranges::sort(numbers, std::greater());
+}
+
+}  // namespace
+
+RowDatabase::Step RowDatabase::FenceStep() const {
+  return {{"SELECT 1 FROM agent_graph.instance "
+           "WHERE id = $1 AND incarnation = $2 AND NOT dead FOR KEY SHARE",
+           {Value::Uuid(identity_.instance), Value::Number(identity_.incarnation)}},
+          [](const Rows& rows) {
+            if (!rows.empty()) return Status::Ok();
+            return Status(StatusCode::kFenced, "this host's instance was declared dead");
+          }};
+}
+
+Status RowDatabase::Prepare(const BatchUse& use) {
+  std::vector<Step> steps;
+  if (!writer_.in_transaction()) {
+    Forget();
+    writer_.Begin();
+    steps.push_back(FenceStep());
+  }
+  for (Step& step : StepsOf(use)) steps.push_back(std::move(step));
+  if (steps.empty()) return Status::Ok();
+  return Run(std::move(steps));
+}
+
+Status RowDatabase::Run(std::vector<Step> steps) {
+  std::vector<Command> commands;
+  commands.reserve(steps.size());
+  for (const Step& step : steps) commands.push_back(step.command);
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, Send(commands));
+  for (size_t i = 0; i < steps.size() && failure_.ok(); ++i) {
+    if (steps[i].take) failure_ = steps[i].take(results[i]);
+  }
+  return failure_;
+}
+
+std::vector<RowDatabase::Step> RowDatabase::StepsOf(const BatchUse& use) {
+  std::vector<Step> steps;
+  std::vector<std::string> keys;
+  std::vector<int64_t> locks;
+  for (const std::string& key : use.keys) {
+    if (!locked_.insert(key).second) continue;
+    keys.push_back(key);
+    locks.push_back(LockOf(key));
+  }
+  if (!keys.empty()) {
+    steps.push_back({{"SELECT count(pg_advisory_xact_lock(number)) FROM "
+                      "(SELECT unnest($1::bigint[]) AS number ORDER BY 1) AS sorted",
+                      {Value::BigintArray(locks)}},
+                     {}});
+  }
+  std::vector<const ThreadUse*> threads;
+  for (const ThreadUse& thread : use.threads) {
+    if (locked_.insert(keys::Thread(thread.thread_id)).second) threads.push_back(&thread);
+  }
+  if (!threads.empty()) AddThreadSteps(threads, steps);
+  std::vector<const ThreadUse*> all;
+  for (const ThreadUse& thread : use.threads) all.push_back(&thread);
+  if (!all.empty()) AddRowSteps(all, steps);
+  for (const std::string& key : keys) {
+    const RowSource* source = SourceOf(key);
+    if (source == nullptr) continue;
+    steps.push_back({{std::string("SELECT ") + source->value + " FROM agent_graph." +
+                          source->table + " WHERE " + source->key + " = $1",
+                      {Value::Bytes(key)}},
+                     [this, key](const Rows& rows) {
+                       std::optional<std::string> value;
+                       if (!rows.empty()) value = std::string(rows[0].Bytes(0));
+                       reads_.Know(key, std::move(value));
+                       return Status::Ok();
+                     }});
+  }
+  return steps;
+}
+
+void RowDatabase::AddThreadSteps(const std::vector<const ThreadUse*>& threads,
+                                 std::vector<Step>& steps) {
+  std::vector<const ThreadUse*> creators;
+  for (const ThreadUse* thread : threads) {
+    if (thread->may_create) creators.push_back(thread);
+  }
+  const std::vector<std::string> new_keys = KeysOf(creators);
+  made_leases_.insert(new_keys.begin(), new_keys.end());
+  if (!new_keys.empty()) {
+    steps.push_back({{"INSERT INTO agent_graph.lease (thread) SELECT unnest($1::bytea[]) "
+                      "ON CONFLICT DO NOTHING",
+                      {Value::BytesArray(new_keys)}},
+                     {}});
+    AddNumberStep(new_keys.size(), steps);
+  }
+  const std::vector<std::string> keys = KeysOf(threads);
+  steps.push_back(
+      {{"SELECT count(*) FROM (SELECT thread FROM agent_graph.lease WHERE thread = ANY($1) "
+        "ORDER BY thread FOR UPDATE) AS locked",
+        {Value::BytesArray(keys)}},
+       {}});
+  // Statements after the lock see what the holder before has committed. The end of a run looks at
+  // the run before it.
+  steps.push_back({{"SELECT t.last_run, r.value FROM agent_graph.thread t "
+                    "LEFT JOIN agent_graph.run r ON r.key = t.last_run "
+                    "WHERE t.key = ANY($1) AND t.last_run IS NOT NULL",
+                    {Value::BytesArray(keys)}},
+                   [this](const Rows& rows) {
+                     for (size_t i = 0; i < rows.size(); ++i) {
+                       std::optional<std::string> value;
+                       if (!rows[i].IsNull(1)) value = std::string(rows[i].Bytes(1));
+                       reads_.Know(std::string(rows[i].Bytes(0)), std::move(value));
+                     }
+                     return Status::Ok();
+                   }});
+  auto results = std::make_shared<std::vector<Rows>>();
+  std::vector<Command> commands = SqlRowReads::ThreadCommands(keys);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const bool is_last = i + 1 == commands.size();
+    steps.push_back({std::move(commands[i]), [this, keys, results, is_last](const Rows& rows) {
+                       results->push_back(rows);
+                       if (is_last) reads_.TakeThreads(keys, *results);
+                       return Status::Ok();
+                     }});
+  }
+}
+
+namespace {
+
+struct Suffixes {
+  std::vector<std::string> threads;
+  std::vector<std::string> suffixes;
+};
+
+}  // namespace
+
+void RowDatabase::AddRowSteps(const std::vector<const ThreadUse*>& threads,
+                              std::vector<Step>& steps) {
+  Suffixes snapshots;
+  Suffixes messages;
+  Suffixes runs;
+  const keys::ThreadKey nowhere;
+  const size_t prefix = keys::Counters(nowhere).size();
+  for (const ThreadUse* thread : threads) {
+    const std::string key = keys::Thread(thread->thread_id);
+    if (thread->reads_snapshot) {
+      snapshots.threads.push_back(key);
+      snapshots.suffixes.emplace_back();
+    }
+    for (const std::string& id : thread->message_ids) {
+      messages.threads.push_back(key);
+      messages.suffixes.push_back(keys::MessageId(nowhere, id).substr(prefix));
+    }
+    for (const std::string& id : thread->run_ids) {
+      runs.threads.push_back(key);
+      runs.suffixes.push_back(keys::Run(nowhere, id).substr(prefix));
+    }
+  }
+  const auto add = [&](const Suffixes& wanted, Table kind) {
+    if (wanted.threads.empty()) return;
+    const std::string first(1, static_cast<char>(kind));
+    const RowSource& source = *SourceOf(first);
+    const std::string key = source.key;
+    steps.push_back(
+        {{"SELECT w.key, r." + std::string(source.value) +
+              " FROM (SELECT $1::bytea || t.place || u.suffix AS key FROM "
+              "unnest($2::bytea[], $3::bytea[]) AS u(thread, suffix) "
+              "JOIN agent_graph.thread t ON t.key = u.thread) AS w LEFT JOIN agent_graph." +
+              source.table + " r ON r." + key + " = w.key",
+          {Value::Bytes(first), Value::BytesArray(wanted.threads),
+           Value::BytesArray(wanted.suffixes)}},
+         [this, kind](const Rows& rows) {
+           for (size_t i = 0; i < rows.size(); ++i) {
+             std::optional<std::string> value;
+             if (!rows[i].IsNull(1)) value = std::string(rows[i].Bytes(1));
+             if (value && kind == Table::kMessageId) {
+               keys::Parser parser(*value, Table::kMessage);
+               parser.Thread();
+               value = pack::ToBytes(parser.Integer());
+             }
+             reads_.Know(std::string(rows[i].Bytes(0)), std::move(value));
+           }
+           return Status::Ok();
+         }});
+  };
+  add(snapshots, Table::kSnapshot);
+  add(messages, Table::kMessageId);
+  add(runs, Table::kRun);
+  add(runs, Table::kRunRequest);
+}
+
+void RowDatabase::AddNumberStep(size_t wanted, std::vector<Step>& steps) {
+  std::vector<uint64_t>& numbers = numbers_[Counter::kThread];
+  if (numbers.size() >= wanted) return;
+  steps.push_back({NumbersCommand(Counter::kThread), [&numbers](const Rows& rows) {
+                     TakeNumbers(rows, numbers);
+                     return Status::Ok();
+                   }});
+}
+
+std::optional<Result<uint64_t>> RowDatabase::TakeNumber(Counter counter) {
+  std::vector<uint64_t>& numbers = numbers_[counter];
+  if (numbers.empty()) {
+    Result<std::vector<Rows>> results = Send({NumbersCommand(counter)});
+    if (!results.ok()) return Result<uint64_t>(results.status());
+    TakeNumbers(results->front(), numbers);
+  }
+  const uint64_t number = numbers.back();
+  numbers.pop_back();
+  if (counter == Counter::kThread) fresh_.insert(number);
+  return Result<uint64_t>(number);
+}
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,34 @@
+// What the store gives to the executor with a commit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "state/calls/executor.h"
+#include "state/rows/rows.h"
+#include "state/store/lease.h"
+
+namespace agent_graph::state {
+
+struct StoreReply {
+  ReplyAddress to;
+  Status status;
+  ReplyRow reply;
+  // only reports that the run is queued; the reply follows when the thread is free
+  bool queued = false;
+};
+
+// An unsolicited message to send on a client's connection after the commit.
+struct StoreNotice {
+  uint64_t connection = 0;
+  ClientMessage message;
+};
+
+// A line for the operator's log.
+struct StoreReport {
+  bool alert = false;
+  std::string text;
+};
+
+}  // namespace agent_graph::state
