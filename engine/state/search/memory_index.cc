@@ -51,6 +51,16 @@ void MemoryIndex::Changed(const std::vector<MemoryKey>& memories) {
   }
 }
 
+void MemoryIndex::ChangedUnknown() {
+  MutexLock lock(mutex_);
+  const auto outdate = [](Entry& entry) {
+    entry.stale = true;
+    std::vector<MemoryKey>().swap(entry.changes);
+  };
+  for (const auto& [owner, entry] : by_owner_) outdate(*entry);
+  if (all_ != nullptr) outdate(*all_);
+}
+
 std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
   MutexLock lock(mutex_);
   std::shared_ptr<Entry>& entry =
@@ -333,6 +343,10 @@ Result<MemoryHits> MemoryIndex::Search(const SearchMemoriesRequest& search) {
   // A memory without an owner belongs to no user.
   const bool no_user = search.scope.kind == Scope::Kind::kOwner && search.scope.user_id.empty();
   if (no_user || limit == 0) return MemoryHits();
+  AG_RETURN_IF_ERROR(rows_.TakeForeignChanges(search.scope, [this](const ForeignChanges& changes) {
+    if (changes.missed_some) ChangedUnknown();
+    Changed(changes.memories);
+  }));
   const std::shared_ptr<Entry> entry = Find(search.scope);
   const FilterMatcher filter(search.filter);
   for (size_t wanted = limit;; wanted *= 4) {

@@ -40,6 +40,8 @@ class MemoryIndex {
 
   // Reports committed changes. Returns quickly and never waits for a search.
   void Changed(const std::vector<MemoryKey>& memories);
+  // Changes were missed: every partition is built again before its next search.
+  void ChangedUnknown();
 
   Result<MemoryHits> Search(const SearchMemoriesRequest& search);
 

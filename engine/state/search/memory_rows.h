@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/status.h"
 #include "state/memories.h"
@@ -42,12 +43,22 @@ class MemorySnapshot {
   virtual Result<std::optional<Embedding>> FindVector(const MemoryKey& key) const = 0;
 };
 
+// Changes that other processes have made.
+struct ForeignChanges {
+  std::vector<MemoryKey> memories;
+  bool missed_some = false;  // everything that was read before may be outdated
+};
+
 // Thread-safe.
 class MemoryRows {
  public:
   virtual ~MemoryRows() = default;
-  // Contains every change that MemoryIndex::Changed has reported.
+  // Contains every change that MemoryIndex::Changed, or TakeForeignChanges, has reported.
   virtual std::unique_ptr<MemorySnapshot> Snapshot() const = 0;
+  // Reports changes of the scope's memories that other processes have committed since the last call
+  // for it, before it returns to any caller. Blocks.
+  using UseChanges = std::function<void(const ForeignChanges& changes)>;
+  virtual Status TakeForeignChanges(const Scope&, const UseChanges&) const { return Status::Ok(); }
 };
 
 }  // namespace agent_graph::state

@@ -43,6 +43,11 @@ constexpr char kDeclareDead[] =
     "AND NOT dead AND EXISTS (SELECT 1 FROM agent_graph.instance AS self WHERE self.id = $3 AND "
     "self.incarnation = $4 AND NOT self.dead)";
 
+// A transaction of the instance that holds its row FOR KEY SHARE ends first: then this fails at
+// once and the next beat tries again. Later transactions see that it is dead.
+constexpr char kLockPeer[] =
+    "SELECT 1 FROM agent_graph.instance WHERE id = $1 AND beat = $2 AND NOT dead FOR UPDATE NOWAIT";
+
 constexpr char kDropNotices[] =
     "DELETE FROM agent_graph.notice WHERE instance = $1 AND EXISTS (SELECT 1 FROM "
     "agent_graph.instance WHERE id = $1 AND dead)";
@@ -142,12 +147,15 @@ Result<Membership::News> Membership::Beat() {
 }
 
 Result<bool> Membership::DeclareDead(const PeerBeat& peer) {
-  AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
-                      connection_.ExecuteAll({{kDeclareDead,
-                                               {Value::Uuid(peer.id), Value::Bigint(peer.beat),
-                                                Value::Uuid(id_), Value::Bigint(incarnation_)}},
-                                              {kDropNotices, {Value::Uuid(peer.id)}}}));
-  return rows[0].changed() == 1;
+  const Value id = Value::Uuid(peer.id);
+  const Value beat = Value::Bigint(peer.beat);
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> rows,
+      connection_.ExecuteAll(
+          {{kLockPeer, {id, beat}},
+           {kDeclareDead, {id, beat, Value::Uuid(id_), Value::Bigint(incarnation_)}},
+           {kDropNotices, {id}}}));
+  return rows[1].changed() == 1;
 }
 
 Command SendNotice(const std::string& instance, int32_t kind, std::string_view body) {
@@ -155,6 +163,13 @@ Command SendNotice(const std::string& instance, int32_t kind, std::string_view b
       "INSERT INTO agent_graph.notice (instance, kind, body) SELECT $1, $2, $3 WHERE EXISTS "
       "(SELECT 1 FROM agent_graph.instance WHERE id = $1 AND NOT dead)",
       {Value::Uuid(instance), Value::Integer(kind), Value::Bytes(body)}};
+}
+
+Command HoldInstance(const std::string& instance, int64_t incarnation) {
+  return {
+      "SELECT 1 FROM agent_graph.instance WHERE id = $1 AND incarnation = $2 AND NOT dead "
+      "FOR KEY SHARE",
+      {Value::Uuid(instance), Value::Bigint(incarnation)}};
 }
 
 Command RemoveDeadInstances(const std::string& is_used) {

@@ -89,6 +89,10 @@ class Membership {
 // Sends a notice; part of the sender's transaction. Does nothing for an instance that is dead.
 Command SendNotice(const std::string& instance, int32_t kind, std::string_view body);
 
+// Part of each transaction that writes for an instance: returns a row only if it lives, and it
+// cannot be declared dead until the transaction ends. Does not wait for beats.
+Command HoldInstance(const std::string& instance, int64_t incarnation);
+
 // Removes rows of instances that have been dead for a day. Not while they have leases:
 // `is_used` is SQL with the name instance.id that is true for such an instance; empty: none is.
 Command RemoveDeadInstances(const std::string& is_used = {});

@@ -26,7 +26,7 @@ struct ConnectionOptions {
   // On the server; zero: no limit.
   std::chrono::milliseconds statement_timeout{5'000};
   std::chrono::milliseconds lock_timeout{2'000};
-  std::chrono::milliseconds idle_in_transaction_timeout{5'000};
+  std::chrono::milliseconds idle_in_transaction_timeout{2'000};
   // on | off | remote_apply | ...; see PostgreSQL's synchronous_commit.
   std::string synchronous_commit = "on";
   // A server that answers nothing for this long is given up.

@@ -266,5 +266,39 @@ TEST_F(MembershipTest, BeatsSurviveEndedSessions) {
   }
 }
 
+TEST_F(MembershipTest, ATransactionThatHoldsItsInstanceEndsBeforeItsDeath) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  PassGrace({a.get(), b.get()});
+  Connection zombie(Options());
+  zombie.Begin();
+  Result<Rows> held = zombie.Execute(HoldInstance(b->id(), b->incarnation()));
+  ASSERT_TRUE(held.ok() && held->size() == 1);
+  // Beats do not wait for it.
+  EXPECT_FALSE(Beat(*b).lost);
+  ASSERT_TRUE(zombie.Commit().ok());
+  for (int i = 0; i < 4; ++i) BeatLater(*a);
+  zombie.Begin();
+  held = zombie.Execute(HoldInstance(b->id(), b->incarnation()));
+  ASSERT_TRUE(held.ok()) << held.status().ToString();
+  EXPECT_TRUE(held->empty());
+  zombie.Rollback();
+}
+
+TEST_F(MembershipTest, ATransactionInProgressDelaysTheDeclaration) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  PassGrace({a.get(), b.get()});
+  ConnectionOptions options = Options();
+  options.idle_in_transaction_timeout = std::chrono::milliseconds(0);
+  Connection zombie(options);
+  zombie.Begin();
+  ASSERT_TRUE(zombie.Execute(HoldInstance(b->id(), b->incarnation())).ok());
+  // Our own beats do not wait for it.
+  for (int i = 0; i < 4; ++i) EXPECT_THAT(BeatLater(*a).declared_dead, IsEmpty());
+  ASSERT_TRUE(zombie.Commit().ok());
+  EXPECT_THAT(BeatLater(*a).declared_dead, ElementsAre(b->id()));
+}
+
 }  // namespace
 }  // namespace agent_graph::state::postgres
