@@ -123,8 +123,8 @@ struct Request {
   pack::Unpacker body() const { return pack::Unpacker(std::string_view(bytes).substr(body_start)); }
 };
 
-// Thread-safe. Start, Stop and Tend may block; the other functions are called on the thread that
-// reads from clients and return at once.
+// Thread-safe. Start, Stop, StopForGood and Tend may block; the other functions are called on the
+// thread that reads from clients and return at once.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -135,6 +135,9 @@ class Executor {
   // Finishes the current commit and interrupts long reads. Open requests get no answer:
   // clients resend them to the next executor.
   virtual void Stop() = 0;
+  // Call instead of Stop if no process of this machine continues: others that share the data may
+  // take over what is left.
+  virtual void StopForGood() { Stop(); }
 
   // The executor answers with Welcome and releases the client's leases of runs that it no longer
   // holds. From then on requests from an earlier connection of the client are refused.

@@ -187,9 +187,15 @@ Status Role::Lead() {
     lock.Lock();
   }
   const auto farewell = stepping_down_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
+  // Nobody uses the state any more, and no candidate has asked for the role.
+  const bool ends = finishing_ && !stepping_down_ && clients_ == 0;
   serving_ = false;
   lock.Unlock();
-  executor->Stop();
+  if (ends) {
+    executor->StopForGood();
+  } else {
+    executor->Stop();
+  }
   session.Stop(farewell);
   directory_.RemoveSocket(epoch);
   return condition.status();

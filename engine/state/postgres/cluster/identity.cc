@@ -60,4 +60,8 @@ Status WriteIdentity(const std::string& path, const std::string& id) {
   return Status::Ok();
 }
 
+void RemoveIdentity(const std::string& path) {
+  unlink(path.c_str());
+}
+
 }  // namespace agent_graph::state::postgres

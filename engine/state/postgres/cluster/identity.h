@@ -12,5 +12,6 @@ namespace agent_graph::state::postgres {
 std::string ReadIdentity(const std::string& path);
 
 Status WriteIdentity(const std::string& path, const std::string& id);
+void RemoveIdentity(const std::string& path);
 
 }  // namespace agent_graph::state::postgres

@@ -22,6 +22,12 @@ constexpr char kCreate[] =
     "INSERT INTO agent_graph.instance (id, incarnation, host, address, version, schema) "
     "VALUES ($1, 1, $2, $3, $4, $5)";
 
+constexpr char kLiving[] = "SELECT count(*) FROM agent_graph.instance WHERE NOT dead";
+
+constexpr char kLeave[] =
+    "UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1 AND incarnation = $2 "
+    "AND NOT dead";
+
 constexpr char kBeat[] =
     "UPDATE agent_graph.instance SET beat = beat + 1 WHERE id = $1 AND incarnation = $2 "
     "AND NOT dead";
@@ -85,14 +91,32 @@ Result<bool> Membership::Adopt(const std::string& id) {
 }
 
 Status Membership::Create() {
+  connection_.Begin();
+  const Status created = CreateInTransaction();
+  if (connection_.in_transaction()) connection_.Rollback();
+  return created;
+}
+
+Status Membership::CreateInTransaction() {
   const std::string id = NewHexId();
-  AG_ASSIGN_OR_RETURN(
-      const std::vector<Rows> rows,
-      connection_.ExecuteAll({{kCreate, Description(id, options_)}, {kCountEpoch}}));
+  // The lock of the cluster's row orders these transactions.
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
+                      connection_.ExecuteAll({{kCountEpoch}, {kLiving}}));
+  std::vector<Command> commands;
+  if (rows[1][0].Bigint(0) == 0) commands = options_.when_alone;
+  commands.push_back({kCreate, Description(id, options_)});
+  AG_RETURN_IF_ERROR(connection_.Commit(commands).status());
   id_ = id;
   incarnation_ = 1;
-  epoch_ = rows[1][0].Number(0);
+  epoch_ = rows[0][0].Number(0);
   return WriteIdentity(options_.identity_file, id);
+}
+
+Status Membership::Leave() {
+  return connection_
+      .ExecuteAll({{kLeave, {Value::Uuid(id_), Value::Bigint(incarnation_)}},
+                   {kDropNotices, {Value::Uuid(id_)}}})
+      .status();
 }
 
 Result<std::vector<Rows>> Membership::CommitBeat() {
@@ -115,7 +139,11 @@ Result<Membership::News> Membership::Beat() {
   }
   News news;
   news.lost = (*rows)[0].changed() == 0;
-  if (news.lost) return news;
+  if (news.lost) {
+    // If a copy of this directory has adopted the id, the next server must not take it back.
+    RemoveIdentity(options_.identity_file);
+    return news;
+  }
 
   to_acknowledge_.clear();
   for (size_t i = 0; i < (*rows)[2].size(); ++i) {

@@ -28,6 +28,8 @@ struct MembershipOptions {
   std::string host;     // for operators
   std::string address;  // for operators; may be empty
   std::string version;  // of this build
+  // Executed by a Join that makes a new id while no other instance lives.
+  std::vector<Command> when_alone = {};
   std::function<MonotonicClock::time_point()> now = MonotonicClock::now;
 };
 
@@ -60,6 +62,10 @@ class Membership {
   // Fails if the beat was not committed. A failed beat may be repeated at once.
   Result<News> Beat();
 
+  // Declares this instance dead: no process of this host continues it, so the others need not wait.
+  // Call instead of the next Beat; the next Join makes a new id.
+  Status Leave();
+
   const std::string& id() const { return id_; }  // 32 hex digits; empty before Join
   int64_t incarnation() const { return incarnation_; }
   // Larger for each Join of any instance.
@@ -71,6 +77,7 @@ class Membership {
  private:
   Result<bool> Adopt(const std::string& id);
   Status Create();
+  Status CreateInTransaction();
   Result<std::vector<Rows>> CommitBeat();
   // Returns true if it was alive with this beat until now.
   Result<bool> DeclareDead(const PeerBeat& peer);

@@ -157,6 +157,49 @@ TEST_F(MembershipTest, AnOutageOfTheDatabaseKillsNobody) {
   EXPECT_THAT(BeatLater(*a).dead, ElementsAre(b->id()));
 }
 
+TEST_F(MembershipTest, AnInstanceThatLeavesIsDeadAtOnce) {
+  const auto a = Joined("a");
+  const auto b = Joined("b");
+  Beat(*a);
+  ASSERT_TRUE(b->Leave().ok());
+  EXPECT_THAT(Beat(*a).dead, ElementsAre(b->id()));
+  const std::string old = b->id();
+  EXPECT_NE(Joined("b")->id(), old);
+}
+
+TEST_F(MembershipTest, TwoCopiesOfADirectoryDoNotTakeTheIdFromEachOther) {
+  const auto a = Joined("a");
+  std::filesystem::copy(FileOf("a"), FileOf("copy"));
+  const auto copy = Joined("copy");
+  EXPECT_EQ(copy->id(), a->id());
+  EXPECT_TRUE(Beat(*a).lost);
+  const auto next = Joined("a");
+  EXPECT_NE(next->id(), copy->id());
+  EXPECT_FALSE(Beat(*copy).lost);
+}
+
+TEST_F(MembershipTest, TheFirstLivingInstanceCleansUp) {
+  Run({"CREATE TABLE left_over (n bigint)"});
+  const auto join = [&](const std::string& name) {
+    MembershipOptions options;
+    options.database = Options();
+    options.identity_file = FileOf(name);
+    options.when_alone = {{"INSERT INTO left_over VALUES (1)"}};
+    auto host = std::make_unique<Membership>(options);
+    EXPECT_TRUE(host->Join().ok());
+    return host;
+  };
+  const auto a = join("a");
+  EXPECT_EQ(Number("SELECT count(*) FROM left_over"), 1);
+  const auto b = join("b");
+  const auto again = join("b");
+  EXPECT_EQ(Number("SELECT count(*) FROM left_over"), 1);
+  ASSERT_TRUE(a->Leave().ok());
+  ASSERT_TRUE(again->Leave().ok());
+  join("a");
+  EXPECT_EQ(Number("SELECT count(*) FROM left_over"), 2);
+}
+
 TEST_F(MembershipTest, NoticesArriveOnceAndInOrder) {
   const auto a = Joined("a");
   const auto b = Joined("b");
