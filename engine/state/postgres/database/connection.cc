@@ -115,8 +115,10 @@ Status Connection::Open() {
     backoff_ = std::chrono::milliseconds(0);
     not_before_ = {};
     ++sessions_;
+    ++options_.counters->sessions;
     return connected;
   }
+  ++options_.counters->failed_attempts;
   Close();
   backoff_ = std::clamp(backoff_ * 2, options_.backoff_min, options_.backoff_max);
   // Jitter, so that many hosts do not come back at the same moment.
@@ -216,6 +218,7 @@ Result<std::vector<Rows>> Connection::ExecuteAll(const std::vector<Command>& com
       const bool again =
           failure_.kind == FailureKind::kRetry || failure_.kind == FailureKind::kStalePlan;
       if (rows.ok() || !again || attempt == kRetriesMax) return rows;
+      ++options_.counters->retries;
     }
   }
   AG_CHECK(transaction_ != TransactionState::kFailed, "a failed transaction executes nothing");

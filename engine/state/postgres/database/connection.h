@@ -1,6 +1,7 @@
 // One session with a PostgreSQL server.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/duration_histogram.h"
 #include "base/file_descriptor.h"
 #include "base/status.h"
 #include "state/postgres/database/failure.h"
@@ -19,6 +21,18 @@
 #include "state/postgres/database/value.h"
 
 namespace agent_graph::state::postgres {
+
+// Of all connections that share it. The counters only grow. Thread-safe.
+struct ConnectionCounters {
+  std::atomic<uint64_t> round_trips{0};
+  std::atomic<uint64_t> commands{0};
+  std::atomic<uint64_t> sessions{0};         // opened
+  std::atomic<uint64_t> failed_attempts{0};  // to open one
+  std::atomic<uint64_t> lost_sessions{0};    // ended while they were in use
+  std::atomic<uint64_t> retries{0};          // after serialization failures and deadlocks
+  std::atomic<uint64_t> timeouts{0};         // lock_timeout and statement_timeout
+  DurationHistogram durations{};             // of round trips that were answered
+};
 
 struct ConnectionOptions {
   std::string url;
@@ -34,6 +48,7 @@ struct ConnectionOptions {
   // Pauses between attempts to connect.
   std::chrono::milliseconds backoff_min{50};
   std::chrono::milliseconds backoff_max{2'000};
+  std::shared_ptr<ConnectionCounters> counters = std::make_shared<ConnectionCounters>();
 };
 
 struct CloseSession {
@@ -108,6 +123,7 @@ class Connection {
   // Closes a session that the server has ended since the last call.
   void DropEndedSession();
   Result<Answers> Exchange(const std::vector<Command>& commands, bool sync_each);
+  void Count(size_t commands, Duration duration);
   Status Send(const std::vector<Command>& commands, bool sync_each,
               std::vector<Expected>& expected);
   bool SendOne(const Command& command, size_t index, std::vector<Expected>& expected);

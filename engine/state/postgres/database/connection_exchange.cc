@@ -45,12 +45,28 @@ Result<Connection::Answers> Connection::Exchange(const std::vector<Command>& com
       return Fail(FailureKind::kData, "a parameter of: " + command.text);
     }
   }
+  const auto began = MonotonicClock::now();
   answer_by_ = DeadlineAfter(options_.answer_timeout);
   std::vector<Expected> expected;
-  AG_RETURN_IF_ERROR(Send(commands, sync_each, expected));
   Answers answers(commands.size(), Status(StatusCode::kInternal, "no answer"));
-  AG_RETURN_IF_ERROR(Receive(commands, expected, answers));
+  Status exchanged = Send(commands, sync_each, expected);
+  if (exchanged.ok()) exchanged = Receive(commands, expected, answers);
+  Count(commands.size(), MonotonicClock::now() - began);
+  if (!exchanged.ok()) return exchanged;
   return answers;
+}
+
+void Connection::Count(size_t commands, Duration duration) {
+  ConnectionCounters& counters = *options_.counters;
+  ++counters.round_trips;
+  counters.commands += commands;
+  if (failure_.kind == FailureKind::kTimeout) ++counters.timeouts;
+  if (EndsSession(failure_.kind)) {
+    ++counters.lost_sessions;
+    return;
+  }
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(duration);
+  counters.durations.Add(static_cast<uint64_t>(micros.count()));
 }
 
 Status Connection::Send(const std::vector<Command>& commands, bool sync_each,
