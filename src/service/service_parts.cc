@@ -49,7 +49,7 @@ Service::Implementation::Implementation(std::shared_ptr<const settings::Settings
                 [this](const std::string& line) { outbox.Log(bridge::LogLevel::kError, line); }),
       reports(settings->evaluation.reports_directory),
       exporter(MakeExporter()),
-      remote_tools(agent.remote_tools, checkpointer(), options.nginx, ToLog()),
+      remote_tools(agent.remote_tools, checkpointer(), RemoteToolGeneration(), ToLog()),
       runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
       host(MakeHost()),
       inbox(runtime, {settings->limits.runs_max, options.queue},
@@ -199,6 +199,14 @@ std::shared_ptr<const IdGenerator> Service::Implementation::MakeIds() const {
   IdOptions id_options = settings->ids;
   id_options.worker = options.worker;
   return std::make_shared<const IdGenerator>(id_options);
+}
+
+// Hosts that share a database share the remote tools. The database removes them when the first of
+// these hosts starts.
+std::string Service::Implementation::RemoteToolGeneration() const {
+  const bool shared =
+      settings->checkpointer.type == settings::CheckpointerSettings::Type::kPostgres;
+  return shared ? "all hosts" : options.nginx;
 }
 
 std::unique_ptr<telemetry::Exporter> Service::Implementation::MakeExporter() {

@@ -54,6 +54,7 @@ struct Service::Implementation {
   run::Runner::Options MakeRunnerOptions();
   std::shared_ptr<const IdGenerator> MakeIds() const;
   std::unique_ptr<telemetry::Exporter> MakeExporter();
+  std::string RemoteToolGeneration() const;
 
   // No process serves the state: this worker serves it until the helper process is back.
   void StartFallback();

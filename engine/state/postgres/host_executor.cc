@@ -20,8 +20,12 @@ constexpr size_t kFollowedMax = 10'000;
 }  // namespace
 
 HostExecutor::HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
-                           std::unique_ptr<Membership> membership)
-    : StoreExecutor(std::move(database), std::move(options)), membership_(std::move(membership)) {}
+                           std::unique_ptr<Membership> membership,
+                           std::shared_ptr<SharedMemoryRows> memories)
+    : StoreExecutor(std::move(database), std::move(options)),
+      membership_(std::move(membership)),
+      shared_memories_(std::move(memories)),
+      housekeeping_(membership_->database(), membership_->id()) {}
 
 HostExecutor::~HostExecutor() {
   HostExecutor::Stop();
@@ -29,6 +33,7 @@ HostExecutor::~HostExecutor() {
 
 Status HostExecutor::Start() {
   AG_RETURN_IF_ERROR(StoreExecutor::Start());
+  AG_RETURN_IF_ERROR(housekeeping_.Start());
   return runtime::StartThread(thread_, "state-beat", [this] { Run(); });
 }
 
@@ -39,8 +44,18 @@ void HostExecutor::Stop() {
   }
   stop_.NotifyAll();
   membership_->Interrupt();
+  shared_memories_->Interrupt();
+  housekeeping_.Stop();
   if (thread_.joinable()) thread_.join();
   StoreExecutor::Stop();
+}
+
+void HostExecutor::StopForGood() {
+  Stop();
+  const Status left = membership_->Leave();
+  if (left.ok()) return;
+  Log(LogLevel::kNotice,
+      "the other hosts will notice the end of this one by themselves: " + left.ToString());
 }
 
 void HostExecutor::Run() {

@@ -10,6 +10,8 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "state/postgres/cluster/membership.h"
+#include "state/postgres/housekeeping.h"
+#include "state/postgres/memories/memory_changes.h"
 #include "state/store/executor.h"
 
 namespace agent_graph::state::postgres {
@@ -18,13 +20,15 @@ namespace agent_graph::state::postgres {
 // notices of other hosts, and takes over the runs of dead ones.
 class HostExecutor : public StoreExecutor {
  public:
-  // `membership` has joined.
+  // `membership` has joined. `memories` belong to the database, and to `options`.
   HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
-               std::unique_ptr<Membership> membership);
+               std::unique_ptr<Membership> membership, std::shared_ptr<SharedMemoryRows> memories);
   ~HostExecutor() override;
 
   Status Start() override;
   void Stop() override;
+  // Also declares this host's instance dead.
+  void StopForGood() override;
 
  private:
   void Run();
@@ -34,7 +38,9 @@ class HostExecutor : public StoreExecutor {
   void ResumeFollowers();
   bool Take(const Membership::News& news);
 
-  const std::unique_ptr<Membership> membership_;       // its thread, after Start
+  const std::unique_ptr<Membership> membership_;  // its thread, after Start
+  const std::shared_ptr<SharedMemoryRows> shared_memories_;
+  Housekeeping housekeeping_;
   std::set<std::string> taken_over_;                   // dead instances; its thread only
   std::unordered_map<std::string, std::string> seen_;  // threads with readers; its thread only
   Mutex mutex_;

@@ -11,8 +11,12 @@
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/database/connection.h"
 #include "state/postgres/host_executor.h"
+#include "state/postgres/memories/memory_changes.h"
 #include "state/postgres/rows/row_database.h"
 #include "state/postgres/schema/migration.h"
+#include "state/rows/keys.h"
+#include "state/rows/rows.h"
+#include "state/store/memory_rows.h"
 
 namespace agent_graph::state {
 namespace {
@@ -34,6 +38,9 @@ class PostgresStorage : public Storage {
     membership_options.database = Connections();
     membership_options.identity_file = options_.directory + "/instance";
     membership_options.host = HostName();
+    // Remote tools that were set up are valid until nginx ends: here, on all hosts.
+    membership_options.when_alone = {{"DELETE FROM agent_graph.meta WHERE key = $1",
+                                      {postgres::Value::Bytes(keys::Meta(kRemoteToolsName))}}};
     auto membership = std::make_unique<postgres::Membership>(std::move(membership_options));
     AG_RETURN_IF_ERROR(JoinWhenReachable(open, *membership));
 
@@ -47,8 +54,11 @@ class PostgresStorage : public Storage {
     options.state = options_;
     options.on_failed = std::move(open.on_failed);
     options.epoch = membership->epoch();
+    auto memories = std::make_shared<postgres::SharedMemoryRows>(
+        std::make_shared<StoredMemoryRows>(*database), Connections());
+    options.memory_rows = memories;
     return std::unique_ptr<Executor>(std::make_unique<postgres::HostExecutor>(
-        std::move(database), std::move(options), std::move(membership)));
+        std::move(database), std::move(options), std::move(membership), std::move(memories)));
   }
 
  private:

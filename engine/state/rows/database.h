@@ -53,6 +53,15 @@ class RowReads {
 class DatabaseView : public RowReads {
  public:
   virtual std::unique_ptr<RowCursor> NewCursor(const std::string& begin, std::string end) const = 0;
+  // Returns the rows of several keys of one table of keys.h, in their order.
+  virtual Result<std::vector<std::optional<std::string>>> GetAll(
+      const std::vector<std::string>& keys) const {
+    std::vector<std::optional<std::string>> rows;
+    for (const std::string& key : keys) {
+      AG_ASSIGN_OR_RETURN(rows.emplace_back(), Get(key));
+    }
+    return rows;
+  }
 };
 
 // Changes that are written together. The last change of a key counts.
@@ -171,6 +180,10 @@ class DatabaseSnapshot {
   explicit DatabaseSnapshot(const Database& database) : view_(database.TakeView()) {}
 
   Result<std::optional<std::string>> Get(const std::string& key) const { return view_->Get(key); }
+  Result<std::vector<std::optional<std::string>>> GetAll(
+      const std::vector<std::string>& keys) const {
+    return view_->GetAll(keys);
+  }
   Status Scan(const std::string& begin, const std::string& end, const RowUse& row) const {
     return view_->Scan(begin, end, row);
   }

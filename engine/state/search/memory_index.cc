@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <unordered_set>
 #include <utility>
 
 #include "state/limits.h"
@@ -17,6 +18,9 @@ namespace {
 
 // Estimated bytes of an entry without its partition.
 constexpr size_t kEntryBytes = 1024;
+
+// Memories that are read in one round trip, if the rows are in another process.
+constexpr size_t kReadAtOnce = 64;
 
 // Vectors added to an approximate index before other entries are checked.
 constexpr size_t kWorkPortion = 32;
@@ -152,15 +156,23 @@ Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wan
 
 Status MemoryIndex::TakeChanges(Partition& partition, const std::vector<MemoryKey>& changes) const {
   const std::unique_ptr<MemorySnapshot> snapshot = rows_.Snapshot();
-  for (const MemoryKey& key : changes) {
-    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record, snapshot->FindRecord(key));
-    if (!record) {
-      partition.Remove(key.number);
-      continue;
+  // A change may be reported twice, by this process and by the database.
+  std::unordered_set<uint64_t> seen;
+  std::vector<MemoryKey> portion;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (seen.insert(changes[i].number).second) portion.push_back(changes[i]);
+    if (portion.size() < kReadAtOnce && i + 1 < changes.size()) continue;
+    AG_ASSIGN_OR_RETURN(const auto records, snapshot->FindRecords(portion));
+    AG_ASSIGN_OR_RETURN(const auto vectors, snapshot->FindVectors(portion));
+    for (size_t j = 0; j < portion.size(); ++j) {
+      if (!records[j]) {
+        partition.Remove(portion[j].number);
+        continue;
+      }
+      partition.Put(portion[j], *records[j]);
+      if (vectors[j]) partition.PutVector(portion[j], *vectors[j]);
     }
-    partition.Put(key, *record);
-    AG_ASSIGN_OR_RETURN(std::optional<Embedding> embedding, snapshot->FindVector(key));
-    if (embedding) partition.PutVector(key, *embedding);
+    portion.clear();
   }
   return Status::Ok();
 }
@@ -365,14 +377,20 @@ Result<MemoryHits> MemoryIndex::ReadHits(const std::vector<Candidate>& candidate
   const std::unique_ptr<MemorySnapshot> snapshot = rows_.Snapshot();
   MemoryHits hits;
   size_t bytes = 0;
-  for (const Candidate& candidate : candidates) {
-    if (hits.hits.size() == limit) break;
-    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record, snapshot->FindRecord(candidate.memory));
-    if (!record || !InScope(search.scope, record->owner) || !filter.Matches(*record)) continue;
-    bytes += TextBytes(*record);
-    full = bytes > kPageBytesMax && !hits.hits.empty();
-    if (full) break;
-    hits.hits.push_back({*std::move(record), candidate.score});
+  for (size_t read = 0; read < candidates.size() && hits.hits.size() < limit && !full;) {
+    const size_t count =
+        std::min({kReadAtOnce, limit - hits.hits.size(), candidates.size() - read});
+    std::vector<MemoryKey> keys;
+    for (size_t i = 0; i < count; ++i) keys.push_back(candidates[read + i].memory);
+    AG_ASSIGN_OR_RETURN(auto records, snapshot->FindRecords(keys));
+    for (size_t i = 0; i < count && !full; ++i) {
+      std::optional<MemoryRecord>& record = records[i];
+      if (!record || !InScope(search.scope, record->owner) || !filter.Matches(*record)) continue;
+      bytes += TextBytes(*record);
+      full = bytes > kPageBytesMax && !hits.hits.empty();
+      if (!full) hits.hits.push_back({*std::move(record), candidates[read + i].score});
+    }
+    read += count;
   }
   return hits;
 }

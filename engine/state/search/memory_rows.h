@@ -41,6 +41,24 @@ class MemorySnapshot {
   // Return nullopt if there is none.
   virtual Result<std::optional<MemoryRecord>> FindRecord(const MemoryKey& key) const = 0;
   virtual Result<std::optional<Embedding>> FindVector(const MemoryKey& key) const = 0;
+
+  // The same for several memories, in their order.
+  virtual Result<std::vector<std::optional<MemoryRecord>>> FindRecords(
+      const std::vector<MemoryKey>& keys) const {
+    std::vector<std::optional<MemoryRecord>> records;
+    for (const MemoryKey& key : keys) {
+      AG_ASSIGN_OR_RETURN(records.emplace_back(), FindRecord(key));
+    }
+    return records;
+  }
+  virtual Result<std::vector<std::optional<Embedding>>> FindVectors(
+      const std::vector<MemoryKey>& keys) const {
+    std::vector<std::optional<Embedding>> vectors;
+    for (const MemoryKey& key : keys) {
+      AG_ASSIGN_OR_RETURN(vectors.emplace_back(), FindVector(key));
+    }
+    return vectors;
+  }
 };
 
 // Changes that other processes have made.

@@ -31,8 +31,28 @@ class StoredMemorySnapshot : public MemorySnapshot {
   Result<std::optional<Embedding>> FindVector(const MemoryKey& key) const override {
     return ReadRow<Embedding>(snapshot_, keys::MemoryVector(key));
   }
+  Result<std::vector<std::optional<MemoryRecord>>> FindRecords(
+      const std::vector<MemoryKey>& keys) const override {
+    return FindRows<MemoryRecord>(keys, keys::Memory);
+  }
+  Result<std::vector<std::optional<Embedding>>> FindVectors(
+      const std::vector<MemoryKey>& keys) const override {
+    return FindRows<Embedding>(keys, keys::MemoryVector);
+  }
 
  private:
+  template <typename Row, typename KeyOf>
+  Result<std::vector<std::optional<Row>>> FindRows(const std::vector<MemoryKey>& memories,
+                                                   KeyOf key_of) const {
+    std::vector<std::string> keys;
+    for (const MemoryKey& memory : memories) keys.push_back(key_of(memory));
+    AG_ASSIGN_OR_RETURN(const auto values, snapshot_.GetAll(keys));
+    std::vector<std::optional<Row>> rows(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] && !pack::FromBytes(*values[i], rows[i].emplace())) return DamagedState();
+    }
+    return rows;
+  }
   template <typename Row, typename Use>
   Status ForEachRow(keys::Table table, const Scope& scope, const Use& use) const {
     Status status;

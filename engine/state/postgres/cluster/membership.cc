@@ -11,6 +11,9 @@
 namespace agent_graph::state::postgres {
 namespace {
 
+// Longer, the end of the process would take too long.
+constexpr std::chrono::seconds kLeaveTimeout{2};
+
 constexpr char kCountEpoch[] = "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch";
 
 constexpr char kAdopt[] =
@@ -41,8 +44,9 @@ constexpr char kNotices[] =
 
 constexpr char kPeers[] = "SELECT id, beat, dead FROM agent_graph.instance WHERE id <> $1";
 
-// A new primary begins a new timeline, also behind a pooler that keeps the session.
-constexpr char kTimeline[] = "SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)";
+// Differs after a failover, also behind a pooler that keeps the session.
+constexpr char kServer[] =
+    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, '')";
 
 constexpr char kDeclareDead[] =
     "UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1 AND beat = $2 "
@@ -113,7 +117,10 @@ Status Membership::CreateInTransaction() {
 }
 
 Status Membership::Leave() {
-  return connection_
+  ConnectionOptions options = options_.database;
+  options.answer_timeout = kLeaveTimeout;
+  Connection connection(options);
+  return connection
       .ExecuteAll({{kLeave, {Value::Uuid(id_), Value::Bigint(incarnation_)}},
                    {kDropNotices, {Value::Uuid(id_)}}})
       .status();
@@ -125,7 +132,7 @@ Result<std::vector<Rows>> Membership::CommitBeat() {
                                  {kAcknowledge, {self, Value::BigintArray(to_acknowledge_)}},
                                  {kNotices, {self, Value::Bigint(kNoticesMax)}},
                                  {kPeers, {self}},
-                                 {kTimeline}});
+                                 {kServer}});
 }
 
 Result<Membership::News> Membership::Beat() {
@@ -160,10 +167,10 @@ Result<Membership::News> Membership::Beat() {
       living.push_back({row.Uuid(0), row.Bigint(1)});
     }
   }
-  const std::string timeline((*rows)[4][0].Text(0));
-  if (connection_.sessions() != session_ || timeline != timeline_) observer_.StartOver(ended);
+  const std::string server((*rows)[4][0].Text(0));
+  if (connection_.sessions() != session_ || server != server_) observer_.StartOver(ended);
   session_ = connection_.sessions();
-  timeline_ = timeline;
+  server_ = server;
   for (const PeerBeat& peer : observer_.Observe(living, began, ended)) {
     const Result<bool> declared = DeclareDead(peer);
     // The beat itself was committed. The next one decides again.
@@ -202,7 +209,7 @@ Command HoldInstance(const std::string& instance, int64_t incarnation) {
 
 Command RemoveDeadInstances(const std::string& is_used) {
   std::string text =
-      "DELETE FROM agent_graph.instance WHERE dead AND ended < now() - interval '1 day'";
+      "DELETE FROM agent_graph.instance WHERE dead AND ended < now() - interval '1 hour'";
   if (!is_used.empty()) text += " AND NOT (" + is_used + ")";
   return {std::move(text)};
 }

@@ -63,10 +63,11 @@ class Membership {
   Result<News> Beat();
 
   // Declares this instance dead: no process of this host continues it, so the others need not wait.
-  // Call instead of the next Beat; the next Join makes a new id.
+  // The next Join makes a new id. Works after Interrupt, on any thread once no other call runs.
   Status Leave();
 
   const std::string& id() const { return id_; }  // 32 hex digits; empty before Join
+  const ConnectionOptions& database() const { return options_.database; }
   int64_t incarnation() const { return incarnation_; }
   // Larger for each Join of any instance.
   uint64_t epoch() const { return epoch_; }
@@ -89,7 +90,7 @@ class Membership {
   int64_t incarnation_ = 0;
   uint64_t epoch_ = 0;
   uint64_t session_ = 0;  // of the last committed beat
-  std::string timeline_;  // of the server then
+  std::string server_;    // that committed it
   std::vector<int64_t> to_acknowledge_;
 };
 
@@ -100,7 +101,7 @@ Command SendNotice(const std::string& instance, int32_t kind, std::string_view b
 // cannot be declared dead until the transaction ends. Does not wait for beats.
 Command HoldInstance(const std::string& instance, int64_t incarnation);
 
-// Removes rows of instances that have been dead for a day. Not while they have leases:
+// Removes rows of instances that have been dead for an hour. Not while they have leases:
 // `is_used` is SQL with the name instance.id that is true for such an instance; empty: none is.
 Command RemoveDeadInstances(const std::string& is_used = {});
 

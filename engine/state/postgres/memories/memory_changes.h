@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -59,18 +60,18 @@ class MemoryChanges {
 // The memories of a database that several hosts change.
 class SharedMemoryRows : public MemoryRows {
  public:
-  // `rows` reads them; it must outlive this object.
-  SharedMemoryRows(const MemoryRows& rows, ConnectionOptions options)
-      : rows_(rows), changes_(std::move(options)) {}
+  // `rows` reads them.
+  SharedMemoryRows(std::shared_ptr<const MemoryRows> rows, ConnectionOptions options)
+      : rows_(std::move(rows)), changes_(std::move(options)) {}
 
-  std::unique_ptr<MemorySnapshot> Snapshot() const override { return rows_.Snapshot(); }
+  std::unique_ptr<MemorySnapshot> Snapshot() const override { return rows_->Snapshot(); }
   Status TakeForeignChanges(const Scope& scope, const UseChanges& use) const override {
     return changes_.Take(scope, use);
   }
   void Interrupt() { changes_.Interrupt(); }
 
  private:
-  const MemoryRows& rows_;
+  const std::shared_ptr<const MemoryRows> rows_;
   mutable MemoryChanges changes_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "state/pack/fields.h"
+#include "state/postgres/memories/memory_changes.h"
 #include "state/postgres/rows/row_view.h"
 #include "state/rows/keys.h"
 
@@ -94,6 +95,10 @@ Status RowDatabase::WriteRows(RowBatch& batch, bool) {
         {"DELETE FROM agent_graph.lease WHERE thread = ANY($1)", {Value::BytesArray(unused)}});
   }
   AddNotices(commands);
+  // Last, because they lock rows that the changes of many memories share.
+  for (Command& command : RecordMemoryChanges(rows.ChangedMemories())) {
+    commands.push_back(std::move(command));
+  }
   Forget();
   failure_ = writer_.Commit(commands).status();
   return failure_;

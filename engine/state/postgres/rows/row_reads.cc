@@ -80,6 +80,25 @@ Result<std::optional<std::string>> SqlRowReads::ReadCounter(const char* sequence
   return std::optional(pack::ToBytes(results.front()[0].Number(0)));
 }
 
+Result<std::vector<std::optional<std::string>>> SqlRowReads::GetAll(
+    const std::vector<std::string>& keys) const {
+  std::vector<std::optional<std::string>> values(keys.size());
+  const RowSource* source = keys.empty() ? nullptr : SourceOf(keys.front());
+  if (source == nullptr) return values;
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> results,
+      send_({{std::string("SELECT wanted.n, r.") + source->value + " FROM unnest($1::bytea[]) " +
+                  "WITH ORDINALITY AS wanted (key, n) JOIN agent_graph." + source->table +
+                  " AS r ON r." + source->key + " = wanted.key",
+              {Value::BytesArray(keys)}}}));
+  const Rows& rows = results.front();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t place = rows[i].Number(0) - 1;
+    values[place] = ValueOf(*source, keys[place], rows[i].Bytes(1));
+  }
+  return values;
+}
+
 Status SqlRowReads::Scan(const std::string& begin, const std::string& end,
                          const RowUse& row) const {
   return ScanRange(begin, end, /*backwards=*/false, row);

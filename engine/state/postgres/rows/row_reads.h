@@ -36,6 +36,10 @@ class SqlRowReads : public RowReads {
   Result<Page> ReadPage(const RowSource& source, const std::string& begin, const std::string& end,
                         bool backwards, size_t limit) const;
 
+  // Reads the rows of keys of one kind, in their order, in one round trip.
+  Result<std::vector<std::optional<std::string>>> GetAll(
+      const std::vector<std::string>& keys) const;
+
   // --- rows that are read in advance ---
 
   // Commands that read the records of threads and what belongs to them; `keys` are those of the

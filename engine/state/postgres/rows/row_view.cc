@@ -14,7 +14,7 @@ RowView::RowView(ConnectionPool& pool)
 
 RowView::~RowView() {
   if (connection_ == nullptr) return;
-  connection_->Rollback();
+  if (connection_->in_transaction()) connection_->Rollback();
   pool_.Return(connection_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class RowView : public DatabaseView {
   Status ScanBackwards(const std::string& begin, const std::string& end,
                        const RowUse& row) const override {
     return reads_.ScanBackwards(begin, end, row);
+  }
+  Result<std::vector<std::optional<std::string>>> GetAll(
+      const std::vector<std::string>& keys) const override {
+    return reads_.GetAll(keys);
   }
   std::unique_ptr<RowCursor> NewCursor(const std::string& begin, std::string end) const override {
     return NewRowCursor(reads_, begin, std::move(end));

@@ -309,6 +309,18 @@ std::map<std::string_view, const std::optional<std::string>*> SqlRowBatch::Lates
   return latest;
 }
 
+std::vector<MemoryKey> SqlRowBatch::ChangedMemories() const {
+  std::vector<MemoryKey> memories;
+  for (const auto& [key, value] : Latest()) {
+    const auto kind = static_cast<Table>(key.empty() ? '\0' : key[0]);
+    if (kind != Table::kMemory && kind != Table::kMemoryVector) continue;
+    keys::Parser parser(key, kind);
+    MemoryKey memory = parser.Memory();
+    if (parser.ok()) memories.push_back(std::move(memory));
+  }
+  return memories;
+}
+
 Result<std::vector<Command>> WriteCommands(const SqlRowBatch& batch) {
   return Writer(batch).Commands();
 }

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "state/postgres/database/value.h"
 #include "state/rows/database.h"
+#include "state/search/memory_rows.h"
 
 namespace agent_graph::state::postgres {
 
@@ -24,6 +25,8 @@ class SqlRowBatch : public RowBatch {
       const std::function<void(std::string_view key, std::optional<std::string_view> value)>& use)
       const override;
 
+  // The memories whose records or vectors change. May repeat a memory.
+  std::vector<MemoryKey> ChangedMemories() const;
   // The last change of each key.
   std::map<std::string_view, const std::optional<std::string>*> Latest() const;
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -158,7 +159,7 @@ TEST_F(HostsTest, AStopFromTheOtherHostCancelsTheRun) {
   stop.thread_id = "t";
   stop.cancel = true;
   EXPECT_TRUE(on_b_.RequestStop(stop)->running);
-  EXPECT_TRUE(cancelled.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+  EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
   EXPECT_TRUE(on_a_.AppendRun(AppendOf(run, *begun))->stop_requested);
 }
 
@@ -189,6 +190,68 @@ TEST_F(HostsTest, ReadersFollowARunOfTheOtherHost) {
   append.entries.push_back({"node_started", "{}", 0});
   EXPECT_TRUE(on_a_.AppendRun(append).ok());
   reader.join();
+}
+
+TEST_F(HostsTest, MemoriesOfTheOtherHostAreFound) {
+  const auto store = [](const std::string& id, const std::string& content) {
+    StoreMemoryRequest request;
+    request.scope = Scope::Owner("anna");
+    request.record.id = id;
+    request.record.content = content;
+    return request;
+  };
+  const auto found = [](Client& client) {
+    SearchMemoriesRequest search;
+    search.scope = Scope::Owner("anna");
+    search.query = "tea";
+    search.ranking = Ranking::kWords;
+    Result<MemoryHits> hits = client.SearchMemories(search);
+    EXPECT_TRUE(hits.ok()) << hits.status().ToString();
+    std::set<std::string> ids;
+    if (!hits.ok()) return ids;
+    for (const MemoryHit& hit : hits->hits) ids.insert(hit.memory.id);
+    return ids;
+  };
+  using Names = std::set<std::string>;
+  ASSERT_TRUE(on_a_.StoreMemory(store("m1", "green tea")).ok());
+  EXPECT_EQ(found(on_a_), Names{"m1"});
+  EXPECT_EQ(found(on_b_), Names{"m1"});
+  ASSERT_TRUE(on_b_.StoreMemory(store("m2", "black tea")).ok());
+  EXPECT_EQ(found(on_a_), (Names{"m1", "m2"}));
+  // Ids are unique over all hosts.
+  EXPECT_EQ(on_a_.StoreMemory(store("m2", "red tea")).code(), StatusCode::kConflict);
+  UpdateMemoryRequest update;
+  update.name = {Scope::Owner("anna"), "m1", ""};
+  update.content = "coffee";
+  ASSERT_TRUE(on_b_.UpdateMemory(update).ok());
+  EXPECT_EQ(found(on_a_), Names{"m2"});
+  ASSERT_TRUE(on_a_.DeleteMemory({Scope::Owner("anna"), "m2", ""}).ok());
+  EXPECT_EQ(found(on_b_), Names{});
+}
+
+TEST_F(HostsTest, RemoteToolsAreThoseOfAllHosts) {
+  RemoteTool tool;
+  tool.node = "tools";
+  tool.name = "lookup";
+  ASSERT_TRUE(on_a_.ReplaceRemoteTools({"all hosts", {tool}}).ok());
+  Result<RemoteTools> tools = on_b_.GetRemoteTools();
+  ASSERT_TRUE(tools.ok()) << tools.status().ToString();
+  ASSERT_EQ(tools->tools.size(), 1u);
+  EXPECT_EQ(tools->tools[0].name, "lookup");
+  // Until the other host has heard of it, its runs may begin with the tools before.
+  const uint64_t version = tools->version;
+  for (uint64_t begun = 0; begun != version;) {
+    const BeginRunRequest run = RunOn("t");
+    const BeginRunReply reply = Begin(on_b_, run);
+    begun = reply.remote_tools_version;
+    ASSERT_TRUE(on_b_.FinishRun(FinishOf(run, reply)).ok());
+  }
+  tool.node = "others";
+  ASSERT_TRUE(on_b_.ReplaceRemoteTools({"all hosts", {tool}}).ok());
+  tools = on_a_.GetRemoteTools();
+  ASSERT_TRUE(tools.ok()) << tools.status().ToString();
+  EXPECT_EQ(tools->tools.size(), 2u);
+  EXPECT_GT(tools->version, version);
 }
 
 TEST_F(HostsTest, AnAcceptedRunOfADeadHostContinuesAtTheOther) {

@@ -246,12 +246,12 @@ TEST_F(MembershipTest, TheDeadReceiveNoNotices) {
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.notice"), 0);
 }
 
-TEST_F(MembershipTest, DeadInstancesAreRemovedAfterADay) {
+TEST_F(MembershipTest, DeadInstancesAreRemovedAfterAnHour) {
   const auto a = Joined("a");
   const auto b = Joined("b");
   const auto c = Joined("c");
   Run(
-      {"UPDATE agent_graph.instance SET dead = true, ended = now() - interval '25 hours' WHERE "
+      {"UPDATE agent_graph.instance SET dead = true, ended = now() - interval '2 hours' WHERE "
        "host IN ('b', 'c')"});
   const std::string used = "instance.id = '" + c->id() + "'";
   EXPECT_EQ(Run(RemoveDeadInstances(used)).changed(), 1u);

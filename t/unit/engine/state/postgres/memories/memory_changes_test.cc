@@ -71,8 +71,8 @@ class CommittedRows : public MemoryRows {
 };
 
 struct Host {
-  Host(const MemoryRows& committed, const ConnectionOptions& options)
-      : rows(committed, options), index(rows, "", size_t{1} << 30) {}
+  Host(std::shared_ptr<const MemoryRows> committed, const ConnectionOptions& options)
+      : rows(std::move(committed), options), index(rows, "", size_t{1} << 30) {}
   SharedMemoryRows rows;
   MemoryIndex index;
 };
@@ -90,11 +90,11 @@ class MemoryChangesTest : public DatabaseTest {
     ASSERT_TRUE(done.ok()) << done.ToString();
   }
   void Store(uint64_t number, const std::string& owner, const std::string& content) {
-    committed_.Put(number, RecordOf(owner, content));
+    committed_->Put(number, RecordOf(owner, content));
     Commit({owner, number});
   }
   void Remove(uint64_t number, const std::string& owner) {
-    committed_.Erase(number);
+    committed_->Erase(number);
     Commit({owner, number});
   }
   std::vector<std::string> Found(Host& host, const Scope& scope, const std::string& query) {
@@ -115,7 +115,7 @@ class MemoryChangesTest : public DatabaseTest {
     EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 0);
   }
 
-  CommittedRows committed_;
+  const std::shared_ptr<CommittedRows> committed_ = std::make_shared<CommittedRows>();
   Host a_{committed_, Options()};
   Host b_{committed_, Options()};
   const Scope alice_ = Scope::Owner("alice");
@@ -149,10 +149,10 @@ TEST_F(MemoryChangesTest, ChangesReachTheIndexOfAllOwners) {
 TEST_F(MemoryChangesTest, ASearchWithoutChangesReadsNoMemoriesAgain) {
   Store(1, "alice", "tea");
   Found(a_, alice_, "nothing");
-  const int before = committed_.snapshots;
+  const int before = committed_->snapshots;
   Found(a_, alice_, "nothing");
   // One snapshot for the hits.
-  EXPECT_EQ(committed_.snapshots, before + 1);
+  EXPECT_EQ(committed_->snapshots, before + 1);
 }
 
 TEST_F(MemoryChangesTest, AHostThatHasMissedChangesBuildsItsIndexesAgain) {
@@ -172,7 +172,7 @@ TEST_F(MemoryChangesTest, ARestoredDatabaseIsReadAgain) {
   Store(1, "alice", "green tea");
   Store(1, "alice", "black tea");
   EXPECT_THAT(Found(a_, alice_, "tea"), ElementsAre("black tea"));
-  committed_.Put(1, RecordOf("alice", "green tea"));
+  committed_->Put(1, RecordOf("alice", "green tea"));
   Run({"UPDATE agent_graph.memory_bucket SET seq = 1 WHERE seq = 2"});
   EXPECT_THAT(Found(a_, alice_, "tea"), ElementsAre("green tea"));
 }
@@ -180,7 +180,7 @@ TEST_F(MemoryChangesTest, ARestoredDatabaseIsReadAgain) {
 TEST_F(MemoryChangesTest, ManyChangesAreReportedAsMissed) {
   Store(1, "alice", "tea");
   EXPECT_THAT(Found(a_, alice_, "tea"), ElementsAre("tea"));
-  committed_.Put(1, RecordOf("alice", "coffee"));
+  committed_->Put(1, RecordOf("alice", "coffee"));
   Run({"UPDATE agent_graph.memory_bucket SET seq = seq + 10001 WHERE seq > 0"});
   EXPECT_THAT(Found(a_, alice_, "coffee"), ElementsAre("coffee"));
 }
@@ -193,7 +193,7 @@ TEST_F(MemoryChangesTest, AChangeIsVisibleOnlyWithItsTransaction) {
   writer.Begin();
   ASSERT_TRUE(writer.ExecuteAll(RecordMemoryChanges({&memory, 1})).ok());
   EXPECT_THAT(Found(a_, alice_, "tea"), ElementsAre("tea"));
-  committed_.Put(2, RecordOf("alice", "mint tea"));
+  committed_->Put(2, RecordOf("alice", "mint tea"));
   ASSERT_TRUE(writer.Commit().ok());
   EXPECT_THAT(Found(a_, alice_, "tea"), UnorderedElementsAre("tea", "mint tea"));
 }

@@ -1,0 +1,38 @@
+// Removes what no host needs any more. One host does it for all.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "state/postgres/database/connection.h"
+
+namespace agent_graph::state::postgres {
+
+// Start and Stop belong to one thread; the work is done on a thread of its own.
+class Housekeeping {
+ public:
+  static constexpr std::chrono::seconds kInterval{60};
+
+  Housekeeping(ConnectionOptions options, std::string instance);
+  ~Housekeeping();
+
+  Status Start();
+  void Stop();
+  // Does the work if it is due and no other host does it. Not after Start.
+  Status Tidy();
+
+ private:
+  void Run();
+
+  Connection connection_;  // its thread, after Start
+  const std::string instance_;
+  Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ AG_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace agent_graph::state::postgres

@@ -1,0 +1,58 @@
+#include "state/postgres/housekeeping.h"
+
+#include <gtest/gtest.h>
+
+#include "test_database.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+class HousekeepingTest : public DatabaseTest {
+ protected:
+  void AddDead(const std::string& id) {
+    Run(
+        {"INSERT INTO agent_graph.instance (id, incarnation, host, address, version, schema, dead, "
+         "ended) VALUES ($1, 1, '', '', '', 1, true, now() - interval '2 hours')",
+         {Value::Uuid(id)}});
+  }
+  static std::string IdOf(int number) { return std::string(31, '0') + std::to_string(number); }
+};
+
+TEST_F(HousekeepingTest, RemovesWhatNoHostNeeds) {
+  AddDead(IdOf(1));
+  AddDead(IdOf(2));
+  AddDead(IdOf(3));
+  Run({"INSERT INTO agent_graph.lease (thread, instance) VALUES ('t', $1)",
+       {Value::Uuid(IdOf(2))}});
+  Run(
+      {"INSERT INTO agent_graph.run_request (key, run_order, instance, value) VALUES ('r', 1, $1, "
+       "'')",
+       {Value::Uuid(IdOf(3))}});
+  Run(
+      {"INSERT INTO agent_graph.memory_change (bucket, seq, number, owner, created) VALUES (7, 5, "
+       "1, '', now() - interval '2 hours'), (7, 6, 1, '', now())"});
+  Housekeeping housekeeping(Options(), IdOf(9));
+  const Status done = housekeeping.Tidy();
+  ASSERT_TRUE(done.ok()) << done.ToString();
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 2);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 1);
+  EXPECT_EQ(Number("SELECT floor FROM agent_graph.memory_bucket WHERE bucket = 7"), 5);
+}
+
+TEST_F(HousekeepingTest, OneHostDoesItForAll) {
+  Housekeeping first(Options(), IdOf(1));
+  Housekeeping second(Options(), IdOf(2));
+  ASSERT_TRUE(first.Tidy().ok());
+  AddDead(IdOf(3));
+  ASSERT_TRUE(second.Tidy().ok());  // not due yet
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 1);
+}
+
+TEST_F(HousekeepingTest, StopEndsItsThread) {
+  Housekeeping housekeeping(Options(), IdOf(1));
+  ASSERT_TRUE(housekeeping.Start().ok());
+  housekeeping.Stop();
+}
+
+}  // namespace
+}  // namespace agent_graph::state::postgres
