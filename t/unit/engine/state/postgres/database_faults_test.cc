@@ -24,20 +24,26 @@ class DatabaseFaultsTest : public testing::Test {
     server_ = StartServer(directory_.path(), "postgres", StateOptions::kNewest, {}, url_);
     client_ = StartClient(directory_.path());
   }
-  // One run appends numbered entries until `disturb`, on another thread, has returned, and at least
-  // kAppends of them. Returns the number of acknowledged ones.
+  // One run appends numbered entries, on another thread, until `disturb` has returned, and at least
+  // kAppends of them. Returns the number of acknowledged ones. A server ends with the thread that
+  // has started it, so `disturb` runs on the test's thread.
   template <typename Disturb>
   int AppendDuring(Disturb disturb) {
+    std::atomic<bool> over = false;
+    int acknowledged = 0;
+    std::thread appending([&] { acknowledged = AppendUntil(over); });
+    disturb();
+    over = true;
+    appending.join();
+    return acknowledged;
+  }
+  int AppendUntil(const std::atomic<bool>& over) {
     const BeginRunRequest run = RunOn("t", "", "r");
     const Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
-    std::atomic<bool> over = false;
-    std::thread disturbing([&] {
-      disturb();
-      over = true;
-    });
+    if (!begun.ok()) return 0;
     int acknowledged = 0;
-    for (int i = 0; begun.ok() && (i < kAppends || !over); ++i) {
+    for (int i = 0; i < kAppends || !over; ++i) {
       AppendRunRequest append = AppendOf(run, *begun, {UserMessage(Numbered("m", i))});
       append.entries.push_back({"step", std::to_string(i), 0});
       append.first_entry = static_cast<uint64_t>(i);
@@ -47,8 +53,6 @@ class DatabaseFaultsTest : public testing::Test {
       if (!appended.ok()) break;
       ++acknowledged;
     }
-    disturbing.join();
-    if (!begun.ok()) return 0;
     const Status finished = client_->FinishRun(FinishOf(run, *begun));
     EXPECT_TRUE(finished.ok()) << finished.ToString();
     return acknowledged;
@@ -111,9 +115,7 @@ TEST_F(DatabaseFaultsTest, AStateServerWaitsForADatabaseThatIsAway) {
   postgres_.Stop();
   server_ = StartServer(directory_.path(), "postgres", StateOptions::kNewest, {}, url_);
   client_ = StartClient(directory_.path());
-  std::thread later([&] { postgres_.Start(); });
-  EXPECT_GT(AppendDuring([] {}), 0);
-  later.join();
+  EXPECT_GT(AppendDuring([&] { postgres_.Start(); }), 0);
 }
 
 }  // namespace
