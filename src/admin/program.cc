@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "admin/backup.h"
+#include "admin/database.h"
 #include "admin/reembed.h"
 #include "admin/state_access.h"
 #include "base/version.h"
@@ -24,11 +25,14 @@ void PrintUsage(std::FILE* out) {
       "       agent-graph-admin restore DIRECTORY BACKUP [UPLOADS]\n"
       "       agent-graph-admin repair DIRECTORY\n"
       "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
+      "       agent-graph-admin migrate DATABASE\n"
+      "       agent-graph-admin verify DATABASE\n"
       "       agent-graph-admin schema\n"
       "       agent-graph-admin --help | --version\n"
       "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
       "DIRECTORY/uploads; BACKUP is a NAME, or the folder of a copy. verify and repair\n"
-      "also take the folder of a copy. schema prints the JSON Schema of service.json.\n",
+      "also take the folder of a copy. DATABASE is a SERVICE.JSON whose checkpointer is a\n"
+      "PostgreSQL, or its URL. schema prints the JSON Schema of service.json.\n",
       out);
 }
 
@@ -58,19 +62,20 @@ struct Call {
   }
 };
 
-int RunVerify(const Call& call) {
-  Result<state::VerifyReport> report = Status(StatusCode::kInternal, "");
-  if (call.state.stopped()) {
-    report = call.state.closed()->Verify();
-  } else {
-    report = call.state.Ask([](state::Backend& client) { return client.Verify(); });
-  }
-  if (!report.ok()) return Fail(call.output, report.status());
-  std::FILE* const out = call.output.out;
+// Prints the result of verify and returns the exit status.
+int ShowReport(const Result<state::VerifyReport>& report, const Output& output) {
+  if (!report.ok()) return Fail(output, report.status());
+  std::FILE* const out = output.out;
   for (const std::string& problem : report->problems) std::fprintf(out, "%s\n", problem.c_str());
   std::fprintf(out, "%llu rows, %llu threads, %llu memories, %llu problems\n", Number(report->rows),
                Number(report->threads), Number(report->memories), Number(report->problem_count));
   return report->problem_count == 0 ? 0 : 1;
+}
+
+int RunVerify(const Call& call) {
+  if (call.state.stopped()) return ShowReport(call.state.closed()->Verify(), call.output);
+  return ShowReport(call.state.Ask([](state::Backend& client) { return client.Verify(); }),
+                    call.output);
 }
 
 int RunBackup(const Call& call) {
@@ -108,6 +113,56 @@ int RunReembed(const Call& call) {
       call.output.out, "%llu memories, %llu embedded anew, %llu changed meanwhile, %llu refused\n",
       Number(done->looked_at), Number(done->embedded), Number(done->changed), Number(done->failed));
   return done->failed == 0 ? 0 : 1;
+}
+
+// A command on a database, with the URL of the database.
+struct DatabaseCall {
+  const std::vector<std::string>& arguments;  // behind the name of the command
+  const std::string& url;
+  const Output& output;
+};
+
+int RunMigrate(const DatabaseCall& call) {
+  int steps = 0;
+  const Status migrated = MigrateDatabase(call.url, [&](int number, const char* name) {
+    ++steps;
+    std::fprintf(call.output.out, "step %d: %s\n", number, name);
+  });
+  if (!migrated.ok()) return Fail(call.output, migrated);
+  if (steps == 0) std::fputs("the tables are up to date\n", call.output.out);
+  return 0;
+}
+
+int RunVerifyDatabase(const DatabaseCall& call) {
+  return ShowReport(VerifyDatabase(call.url), call.output);
+}
+
+struct DatabaseCommand {
+  std::string_view name;
+  size_t arguments;  // the last one names the database
+  int (*run)(const DatabaseCall& call);
+};
+constexpr DatabaseCommand kDatabaseCommands[] = {
+    {.name = "migrate", .arguments = 1, .run = RunMigrate},
+    {.name = "verify", .arguments = 1, .run = RunVerifyDatabase},
+};
+
+// Returns null if the words are no command on a database.
+const DatabaseCommand* FindDatabaseCommand(std::string_view name,
+                                           const std::vector<std::string>& operands) {
+  for (const DatabaseCommand& command : kDatabaseCommands) {
+    if (command.name != name || command.arguments != operands.size()) continue;
+    // The other `verify` takes the state of a service.
+    if (name != "verify" || NamesDatabase(operands.back())) return &command;
+  }
+  return nullptr;
+}
+
+int RunOnDatabase(const DatabaseCommand& command, const std::vector<std::string>& operands,
+                  const Output& output) {
+  const Result<std::string> url = DatabaseUrlOf(operands.back());
+  if (!url.ok()) return Fail(output, url.status());
+  return command.run({operands, *url, output});
 }
 
 struct Command {
@@ -166,6 +221,9 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   }
   const std::vector<std::string> operands(arguments.begin() + (arguments.empty() ? 0 : 1),
                                           arguments.end());
+  if (const DatabaseCommand* command = FindDatabaseCommand(name, operands)) {
+    return RunOnDatabase(*command, operands, output);
+  }
   const Command* command = FindCommand(name, operands.size());
   if (command == nullptr) {
     PrintUsage(output.err);

@@ -5,11 +5,14 @@
 //   restore DIRECTORY BACKUP [UPLOADS]   replaces the state by a copy; keeps the previous state
 //   repair  DIRECTORY                    repairs a damaged database as far as it can be read
 //   reembed DIRECTORY SERVICE.JSON       recomputes vectors of memories for another embedding
+//   migrate DATABASE                     brings the tables of a PostgreSQL to this build's version
+//   verify  DATABASE                     reads every row; exit status 1 if there are errors
+//   import  --from leveldb DIRECTORY DATABASE   copies the state of a service into a PostgreSQL
 //   schema                               prints the JSON Schema of service.json
 //
 // verify, backup and reembed send requests to the state server if one is running, so that nginx
 // need not be stopped. restore and repair require it to be stopped. verify and repair also accept
-// the folder of a backup.
+// the folder of a backup. DATABASE is a service.json whose checkpointer is a PostgreSQL, or a URL.
 #pragma once
 
 #include <cstdio>

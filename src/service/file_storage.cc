@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "media/local_storage.h"
+#include "media/postgres/storage.h"
 #include "media/s3/storage.h"
 
 namespace agent_graph::service {
@@ -26,16 +27,22 @@ std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settin
   } else {
     options.directory = state_directory + "/" + settings.media.path;
   }
-  if (settings.media.storage != Storage::kCloud) {
+  if (settings.media.storage == Storage::kMemory || settings.media.storage == Storage::kLocal) {
     return std::make_unique<media::LocalStorage>(std::move(options), runtime);
   }
-  // An upload is first written to a local folder, because S3 needs its length and hash before the
-  // bytes.
+  // An upload is first written to a local folder: S3 needs its length and hash before the bytes,
+  // and a slow client would hold a transaction of the database open.
   options.directory = state_directory + "/uploads";
   options.total_bytes_max.reset();
-  return std::make_unique<media::s3::S3Storage>(
-      settings.media.cloud, std::make_unique<media::LocalStorage>(std::move(options), runtime),
-      net::HttpClient(settings.environment), runtime);
+  auto spool = std::make_unique<media::LocalStorage>(std::move(options), runtime);
+  if (settings.media.storage == Storage::kDatabase) {
+    return std::make_unique<media::postgres::PostgresStorage>(
+        media::postgres::StorageOptions{.url = settings.checkpointer.url,
+                                        .total_bytes_max = settings.media.total_bytes_max},
+        std::move(spool), runtime);
+  }
+  return std::make_unique<media::s3::S3Storage>(settings.media.cloud, std::move(spool),
+                                                net::HttpClient(settings.environment), runtime);
 }
 
 void ForgetFiles(const settings::Settings& settings, const std::string& state_directory, uid_t user,

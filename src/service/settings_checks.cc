@@ -11,6 +11,7 @@
 #include "base/errno_text.h"
 #include "base/file_descriptor.h"
 #include "base/json.h"
+#include "state/postgres/database/url.h"
 
 namespace agent_graph::service {
 namespace {
@@ -55,6 +56,13 @@ Status CheckTrustedCertificates(const settings::Settings& settings) {
                       (opened ? "it is not a file" : ErrnoText(errno)));
   }
   return Status::Ok();
+}
+
+Status CheckDatabase(const settings::Settings& settings) {
+  using Type = settings::CheckpointerSettings::Type;
+  if (settings.checkpointer.type != Type::kPostgres) return Status::Ok();
+  const Status usable = state::postgres::ParseConnectionUrl(settings.checkpointer.url).status();
+  return usable.ok() ? usable : InvalidArgument("checkpointer.url: " + usable.message());
 }
 
 }  // namespace agent_graph::service

@@ -18,4 +18,8 @@ std::vector<std::string> UnusedScopes(const settings::Settings& settings);
 // worker.
 Status CheckTrustedCertificates(const settings::Settings& settings);
 
+// Checks that libpq is installed and accepts the URL of a PostgreSQL checkpointer. It does not
+// connect, because a database that is away must not keep nginx from starting.
+Status CheckDatabase(const settings::Settings& settings);
+
 }  // namespace agent_graph::service

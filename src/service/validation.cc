@@ -13,6 +13,7 @@ namespace agent_graph::service {
 Status Validate(const settings::Settings& settings) {
   AG_RETURN_IF_ERROR(api::CheckRouteGuards());
   AG_RETURN_IF_ERROR(api::CheckFacadePaths(settings.facades));
+  AG_RETURN_IF_ERROR(CheckDatabase(settings));
   AG_RETURN_IF_ERROR(CheckFileStorage(settings));
   AG_RETURN_IF_ERROR(CheckTrustedCertificates(settings));
   AG_RETURN_IF_ERROR(BuildAgent(settings, nullptr).status());

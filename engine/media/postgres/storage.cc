@@ -1,0 +1,104 @@
+#include "media/postgres/storage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/runtime.h"
+
+namespace agent_graph::media::postgres {
+namespace {
+
+constexpr int64_t kRemovalSeconds = 3600;
+
+Status NoSuchFile() {
+  return Status(StatusCode::kNotFound, "file not found");
+}
+
+// One chunk, or the part of it that belongs to the range, at a time.
+class ChunkStream : public ByteStream {
+ public:
+  ChunkStream(std::shared_ptr<FileTables> tables, runtime::Runtime& runtime, std::string file_id,
+              uint64_t first, uint64_t length)
+      : tables_(std::move(tables)),
+        runtime_(runtime),
+        file_id_(std::move(file_id)),
+        position_(first),
+        left_(length) {}
+
+  Result<std::string> Read() override {
+    if (left_ == 0) return std::string();
+    const uint64_t first = position_ % kChunkBytes;
+    const uint64_t length = std::min<uint64_t>(left_, kChunkBytes - first);
+    Result<std::string> piece = std::string();
+    runtime_.RunOnIoPool(
+        [&] { piece = tables_->ReadChunk(file_id_, position_ / kChunkBytes, first, length); });
+    if (!piece.ok()) return piece;
+    position_ += length;
+    left_ -= length;
+    return piece;
+  }
+
+ private:
+  const std::shared_ptr<FileTables> tables_;
+  runtime::Runtime& runtime_;
+  const std::string file_id_;
+  uint64_t position_;
+  uint64_t left_;
+};
+
+}  // namespace
+
+PostgresStorage::PostgresStorage(StorageOptions options, std::unique_ptr<Storage> spool,
+                                 runtime::Runtime& runtime)
+    : spool_(std::move(spool)),
+      runtime_(runtime),
+      tables_(std::make_shared<FileTables>(std::move(options.url), options.total_bytes_max)) {}
+
+PostgresStorage::~PostgresStorage() = default;
+
+Status PostgresStorage::Keep(Spool& spool, FileRecord& record,
+                             const std::optional<std::string>& text) {
+  Status kept;
+  runtime_.RunOnIoPool([&] {
+    record.size_bytes = spool.size();
+    record.sha256 = spool.Sha256();
+    record.has_text = text.has_value();
+    kept = tables_->Insert(record, text, [&](uint64_t offset, size_t bytes_max) {
+      return spool.ReadAt(offset, bytes_max);
+    });
+    if (kept.ok()) RemoveAbandonedUploads();
+  });
+  return kept;
+}
+
+Result<FileRecord> PostgresStorage::Find(const Reader& reader, const std::string& file_id) {
+  if (!IsFileId(file_id)) return NoSuchFile();
+  Result<FileRecord> found = NoSuchFile();
+  runtime_.RunOnIoPool([&] { found = tables_->Find(file_id); });
+  if (found.ok() && !MayRead(reader, *found)) return NoSuchFile();
+  return found;
+}
+
+Result<Content> PostgresStorage::Open(const FileRecord& record, uint64_t first, uint64_t length) {
+  Content content;
+  content.stream = std::make_unique<ChunkStream>(tables_, runtime_, record.file_id, first, length);
+  return content;
+}
+
+Result<std::string> PostgresStorage::ReadText(const FileRecord& record) {
+  Result<std::string> text = NoSuchFile();
+  runtime_.RunOnIoPool([&] { text = tables_->ReadText(record.file_id); });
+  return text;
+}
+
+void PostgresStorage::RemoveAbandonedUploads() {
+  const int64_t now = UnixMicros() / 1'000'000;
+  int64_t due = next_removal_seconds_.load();
+  if (now < due || !next_removal_seconds_.compare_exchange_strong(due, now + kRemovalSeconds)) {
+    return;
+  }
+  // A failure is not one of this upload; the next removal tries again.
+  static_cast<void>(tables_->RemoveAbandoned());
+}
+
+}  // namespace agent_graph::media::postgres
