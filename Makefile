@@ -91,7 +91,7 @@ test: build
 	cmake/install-npm-programs.sh t/ui build/ui-tests
 	cmake/install-npm-programs.sh t/conformance build/conformance
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
-	$(PYTEST) t/http t/faults t/ui
+	$(PYTEST) t/http t/faults t/hosts t/ui
 	@echo 'make test: all unit and http tests passed'
 
 # Every check of the project; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).

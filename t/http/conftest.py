@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness import environment, processes  # noqa: E402
+from harness import environment, postgres, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.live_provider import LiveProvider  # noqa: E402
@@ -67,6 +67,29 @@ def instances(request):
     if problems:
         request.node.call_failed = True
         pytest.fail("nginx misbehaved:\n" + "\n".join(problems), pytrace=False)
+
+
+@pytest.fixture
+def database():
+    """A database with the tables of the service, in the PostgreSQL that the tests share."""
+    made = postgres.shared.server.create()
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def empty_database():
+    made = postgres.shared.server.create_empty()
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def postgres_server():
+    """A PostgreSQL of the test's own, which loses nothing that it has acknowledged."""
+    server = postgres.PostgresServer(durable=True)
+    yield server
+    server.close()
 
 
 @pytest.fixture

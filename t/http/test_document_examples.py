@@ -13,7 +13,7 @@ _API = "docs/api.md"
 _CLIENTS = "docs/clients.md"
 _OTHERS = [
     "docs/install.md", "docs/quickstart.md", "docs/nginx-recipes.md", "docs/providers.md",
-    "docs/security.md", "docs/configuration.md", "docs/sdk.md",
+    "docs/security.md", "docs/configuration.md", "docs/sdk.md", "docs/scale-out.md",
 ]  # fmt: skip
 _README = "README.md"
 _OPERATIONS = "docs/operations.md"

@@ -89,6 +89,17 @@ def in_session(session):
     return sorted(found, key=lambda process: process.pid)
 
 
+def children(parent):
+    """Returns the pids of the living children of a process."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            process = _read(int(entry))
+            if process is not None and process.parent == parent:
+                found.append(process.pid)
+    return sorted(found)
+
+
 def _session_of(pid):
     try:
         return os.getsid(pid)

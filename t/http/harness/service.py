@@ -2,7 +2,7 @@
 
 import json
 
-from . import environment, http1
+from . import environment, http1, postgres
 from .configuration import service_configuration
 from .nginx import Nginx
 from .ports import free_port
@@ -10,7 +10,40 @@ from .stream import Stream
 from .waiting import wait_until
 
 
-class Service(Nginx):
+class Requests:
+    """Requests to `port`, below the path `prefix`."""
+
+    port = None
+    prefix = ""
+
+    def request(self, method, target, body=None, headers=(), **other):
+        return http1.fetch(self.port, method, self.prefix + target, headers, body, **other)
+
+    def get(self, target, **other):
+        return self.request("GET", target, **other)
+
+    def post(self, target, body=None, **other):
+        return self.request("POST", target, body, **other)
+
+    def connect(self, **other):
+        return http1.Connection(self.port, **other)
+
+    def invoke(self, text, **fields):
+        """POST /v1/graph/invoke with one user message; `fields` are additional keys of the body."""
+        return self.post("/v1/graph/invoke", invocation(text, **fields))
+
+    def stream(self, text, *, headers=(), version="HTTP/1.1", receive_buffer=None, **fields):
+        return Stream(
+            self.port,
+            self.prefix + "/v1/graph/stream",
+            invocation(text, **fields),
+            headers=headers,
+            version=version,
+            receive_buffer=receive_buffer,
+        )
+
+
+class Service(Requests, Nginx):
     """`settings` becomes service.json; the keyword arguments change nginx.conf (see
     configuration)."""
 
@@ -19,6 +52,7 @@ class Service(Nginx):
         self.http2_port = free_port() if http2 else None
         self.prefix = prefix.rstrip("/")
         self._shape = {"prefix": prefix, "http2_port": self.http2_port} | configuration
+        self._database = None
         super().__init__(directory, service_configuration(self.port, **self._shape))
         self.write_settings(settings)
 
@@ -31,8 +65,21 @@ class Service(Nginx):
             (graphs / file.name).symlink_to(file)
 
     def write_settings(self, settings):
-        text = settings if isinstance(settings, (str, bytes)) else json.dumps(settings, indent=2)
+        text = settings
+        if not isinstance(settings, (str, bytes)):
+            text = json.dumps(with_options(settings, self._database_url), indent=2)
         self.write("service.json", text)
+
+    def _database_url(self):
+        if self._database is None:
+            self._database = postgres.shared.server.create()
+        return self._database.url
+
+    def close(self):
+        problems = super().close()
+        if self._database is not None:
+            self._database.drop()
+        return problems
 
     def reshape(self, **configuration):
         """Rewrites nginx.conf with other arguments. Takes effect at the next reload or start."""
@@ -61,33 +108,33 @@ class Service(Nginx):
         if self._keeps_state():
             wait_until(lambda: self.state_terms() > before, "the state is served")
 
-    # Requests
 
-    def request(self, method, target, body=None, headers=(), **other):
-        return http1.fetch(self.port, method, self.prefix + target, headers, body, **other)
+def with_options(settings, database_url):
+    """Returns the settings with what the options of pytest ask for. `database_url` is called if they
+    need a database."""
+    if environment.CHECKPOINTER == "leveldb":
+        return settings
+    checkpointer = _block(settings.get("checkpointer", "leveldb"))
+    store = _block(settings.get("store"))
+    if checkpointer.get("type", "leveldb") != "leveldb":
+        return settings
+    checkpointer |= {"type": "postgres", "url": database_url()}
+    if checkpointer.get("sync") == "none":
+        del checkpointer["sync"]
+    changed = settings | {"checkpointer": checkpointer}
+    if store.get("type", "leveldb") == "leveldb" and settings.get("store") is not None:
+        changed["store"] = store | {"type": "postgres"}
+    media = _block(settings.get("media"), "storage_type")
+    if "storage_type" not in media and "env" not in settings:
+        changed["media"] = media | {"storage_type": environment.FILES}
+    return changed
 
-    def get(self, target, **other):
-        return self.request("GET", target, **other)
 
-    def post(self, target, body=None, **other):
-        return self.request("POST", target, body, **other)
-
-    def connect(self, **other):
-        return http1.Connection(self.port, **other)
-
-    def invoke(self, text, **fields):
-        """POST /v1/graph/invoke with one user message; `fields` are additional keys of the body."""
-        return self.post("/v1/graph/invoke", invocation(text, **fields))
-
-    def stream(self, text, *, headers=(), version="HTTP/1.1", receive_buffer=None, **fields):
-        return Stream(
-            self.port,
-            self.prefix + "/v1/graph/stream",
-            invocation(text, **fields),
-            headers=headers,
-            version=version,
-            receive_buffer=receive_buffer,
-        )
+def _block(value, key="type"):
+    """A block of service.json in its long form."""
+    if value is None:
+        return {}
+    return dict(value) if isinstance(value, dict) else {key: value}
 
 
 def invocation(text, **fields):

@@ -1,0 +1,51 @@
+"""Options of all tests."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "http"))
+
+from harness import environment, postgres  # noqa: E402
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("agent graph")
+    group.addoption(
+        "--checkpointer",
+        choices=("leveldb", "postgres"),
+        default="leveldb",
+        help="where services keep their state whose test names no database, or names leveldb; "
+        "postgres: each in a new database of a PostgreSQL that the tests start",
+    )
+    group.addoption(
+        "--files",
+        choices=("local", "pg"),
+        default="local",
+        help="where such services keep uploaded files; pg: in that database",
+    )
+
+
+def pytest_configure(config):
+    environment.CHECKPOINTER = config.getoption("--checkpointer")
+    environment.FILES = config.getoption("--files")
+    if environment.FILES == "pg" and environment.CHECKPOINTER != "postgres":
+        raise pytest.UsageError("--files=pg needs --checkpointer=postgres")
+
+
+def pytest_collection_modifyitems(config, items):
+    if environment.CHECKPOINTER == "leveldb":
+        return
+    for item in items:
+        for marker in item.iter_markers("leveldb"):
+            item.add_marker(pytest.mark.skip(reason=f"about LevelDB: {marker.args[0]}"))
+        if environment.FILES != "local" and item.get_closest_marker("local_files"):
+            item.add_marker(pytest.mark.skip(reason="about files in a folder"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_postgres():
+    """Stops the PostgreSQL that the tests share."""
+    yield
+    postgres.shared.close()

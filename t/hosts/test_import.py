@@ -1,0 +1,131 @@
+"""agent-graph-admin with a database: migrate, verify, and the import of a state from LevelDB."""
+
+import pytest
+
+from harness.admin import admin, state_of
+from harness.agents import asking, behaviour
+from harness.memories import store_memory
+from harness.messages import text_of, user
+from harness.run_stream import wait_for_result
+from harness.service import invocation
+from harness.uploads import uploaded
+
+_STORE = behaviour("echo", embedding="hash")
+
+
+def _stop(service):
+    service.stop()
+    service.wait_until_gone()
+
+
+def _messages(service, thread_id):
+    reply = service.get(f"/v1/threads/{thread_id}/messages?limit=100")
+    assert reply.status == 200, reply.text
+    return reply.json()["data"]["messages"]
+
+
+def test_migrate(empty_database):
+    steps = admin("migrate", empty_database.url)
+    assert steps.splitlines()[0].startswith("step 1: ")
+    assert admin("migrate", empty_database.url) == "the tables are up to date\n"
+    assert "0 threads, 0 memories, 0 problems" in admin("verify", empty_database.url)
+
+
+def test_commands_find_the_database_in_service_json(make_service, empty_database):
+    service = make_service(
+        _STORE | {"checkpointer": {"type": "postgres", "url": empty_database.url}}
+    )
+    file = service.directory / "conf" / "service.json"
+    admin("migrate", file)
+    assert "0 problems" in admin("verify", file)
+
+
+def test_a_database_without_tables(empty_database):
+    refused = admin("verify", empty_database.url, code=1)
+    assert "run agent-graph-admin migrate" in refused
+
+
+@pytest.mark.parametrize("url, words", [
+    ("postgresql://agent:s3cret@127.0.0.1:1/x", ["127.0.0.1", "refused"]),
+    ("postgresql://agent:s3cret@127.0.0.1:{port}/postgres", ["password authentication failed"]),
+    ("postgresql://agent:s3cret@127.0.0.1:99999/x", ["port"]),
+])
+def test_databases_that_cannot_be_reached(empty_database, url, words):
+    refused = admin("migrate", url.format(port=empty_database.server.port), code=1)
+    assert len(refused.splitlines()) == 1
+    for word in words:
+        assert word in refused
+    assert "s3cret" not in refused
+
+
+def test_verify_finds_what_is_missing(start_hosts, database):
+    hosts = start_hosts(_STORE | {"store": "postgres"})
+    assert hosts[0].invoke("hello", config={"thread_id": "t"}).status == 200
+    uploaded(hosts[0], b"x" * 600_000)
+    store_memory(hosts[1], "tea")
+    assert "1 threads, 1 memories, 0 problems" in admin("verify", database.url)
+    database.query("DELETE FROM agent_graph.file_chunk WHERE n = 1")
+    database.query("DELETE FROM agent_graph.message")
+    found = admin("verify", database.url, code=1)
+    assert "chunks are missing" in found and " 0 problems" not in found
+
+
+def test_import_of_a_state(start_service, make_service, start_hosts, database):
+    before = start_service(_STORE | {"checkpointer": "leveldb", "store": "leveldb"})
+    for number in range(30):
+        config = {"thread_id": f"t{number}"}
+        assert before.invoke(f"hello {number}", config=config).status == 200
+    reply = before.post(
+        "/v1/threads/t3/messages", {"messages": [user("and", message_id="m")]}
+    )
+    assert reply.status == 200, reply.text
+    for text in ("tea", "coffee"):
+        store_memory(before, text)
+    file = uploaded(before, b"x" * 600_000)["file_id"]
+    messages = {f"t{number}": _messages(before, f"t{number}") for number in range(30)}
+    assert "in use" in admin("import", "--from", "leveldb", state_of(before), database.url, code=1)
+    _stop(before)
+
+    counts = admin("import", "--from", "leveldb", state_of(before), database.url)
+    assert "30 threads\n" in counts and "2 memories\n" in counts and "1 files\n" in counts
+    assert "30 threads, 2 memories, 0 problems" in admin("verify", database.url)
+    again = admin("import", "--from", "leveldb", state_of(before), database.url)
+    assert "were imported before" in again
+    # Another state is not mixed with it.
+    other = start_service(_STORE | {"checkpointer": "leveldb"})
+    assert other.invoke("x").status == 200
+    _stop(other)
+    refused = admin("import", "--from", "leveldb", state_of(other), database.url, code=1)
+    assert "is not empty" in refused
+
+    hosts = start_hosts(_STORE | {"store": "postgres"})
+    for host in hosts:
+        assert {thread: _messages(host, thread) for thread in messages} == messages
+        listed = host.get("/v1/threads?limit=100").json()["data"]["threads"]
+        assert {thread["thread_id"] for thread in listed} == set(messages)
+        assert host.get(f"/v1/files/{file}").body == b"x" * 600_000
+        found = host.post("/v1/store/search", {"query": "tea"}).json()["data"]["results"]
+        assert found[0]["content"] == "tea"
+    # The threads go on, and new ones get numbers of their own.
+    assert hosts[0].invoke("more", config={"thread_id": "t3"}).status == 200
+    assert hosts[1].invoke("new", config={"thread_id": "new"}).status == 200
+    asked = [text_of(one) for one in _messages(hosts[1], "t3") if one["role"] == "user"]
+    assert asked == ["hello 3", "and", "more"]
+    assert "31 threads, 2 memories, 0 problems" in admin("verify", database.url)
+
+
+def test_runs_in_flight_are_imported_and_continue(start_service, start_hosts, provider, database):
+    before = start_service(asking(provider) | {"checkpointer": "leveldb"})
+    before.error_log.allow(r"exited on signal")
+    for number in range(3):
+        config = {"thread_id": f"t{number}", "run_id": "r"}
+        assert before.post("/v1/graph/runs", invocation("go", config=config)).status == 202
+    provider.wait_for_waiting(3)
+    before.kill_all()
+    admin("import", "--from", "leveldb", state_of(before), database.url)
+    provider.open_gate()
+    hosts = start_hosts(asking(provider))
+    for number in range(3):
+        reply = wait_for_result(hosts[1], f"t{number}")
+        assert reply.status == 200, reply.text
+        assert text_of(reply.json()["data"]["messages"][-1]) == provider.text
