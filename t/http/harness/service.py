@@ -47,12 +47,13 @@ class Service(Requests, Nginx):
     """`settings` becomes service.json; the keyword arguments change nginx.conf (see
     configuration)."""
 
+    _database = None  # see with_options
+
     def __init__(self, directory, settings, *, http2=False, prefix="/", **configuration):
         self.port = free_port()
         self.http2_port = free_port() if http2 else None
         self.prefix = prefix.rstrip("/")
         self._shape = {"prefix": prefix, "http2_port": self.http2_port} | configuration
-        self._database = None
         super().__init__(directory, service_configuration(self.port, **self._shape))
         self.write_settings(settings)
 

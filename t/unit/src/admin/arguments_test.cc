@@ -45,6 +45,15 @@ TEST(AdminArguments, VersionIsThatOfTheProject) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST(AdminArguments, ADatabaseIsAUrlOrAServiceWithOne) {
+  const Ran missing = Admin({"migrate", "/no/such/service.json"});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_NE(missing.err.find("/no/such/service.json"), std::string::npos) << missing.err;
+  const Ran wrong = Admin({"migrate", "postgresql://user:s3cret@host:99999/database"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_EQ(wrong.err.find("s3cret"), std::string::npos) << wrong.err;
+}
+
 TEST(AdminArguments, WrongOnesGetTheUsageAndStatus2) {
   const std::string usage = Admin({"--help"}).out;
   const std::vector<std::vector<std::string>> wrong = {
@@ -57,6 +66,10 @@ TEST(AdminArguments, WrongOnesGetTheUsageAndStatus2) {
       {"backup", "d"},
       {"backup", "d", "name", "uploads", "more"},
       {"restore", "d"},
+      {"migrate"},
+      {"migrate", "d", "more"},
+      {"import", "d", "d"},
+      {"import", "--from", "mysql", "d", "d"},
       {"restore", "d", "name", "uploads", "more"},
       {"repair"},
       {"repair", "d", "more"},

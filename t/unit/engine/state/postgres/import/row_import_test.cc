@@ -1,0 +1,144 @@
+// Import of rows into PostgreSQL.
+#include "state/postgres/import/row_import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "../test_database.h"
+#include "state/pack/fields.h"
+#include "state/rows/rows.h"
+
+namespace agent_graph::state::postgres {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kThreads = 4500;  // more than two transactions
+
+class RowImportTest : public DatabaseTest {
+ protected:
+  RowImportTest() {
+    Put(keys::Meta(kNextThreadName), uint64_t{9000});
+    Put(keys::Meta("owner_epoch"), uint64_t{70});
+    Put(keys::Meta(kNextRunOrderName), uint64_t{33});
+    for (uint64_t number = 1; number <= kThreads; ++number) {
+      ThreadRow thread;
+      thread.number = number;
+      thread.owner = "alice";
+      thread.updated_micros = 1;
+      Put(keys::Thread("t" + std::to_string(number)), thread);
+    }
+    MessageRow message;
+    message.id = "m";
+    Put(keys::Message({"alice", 1}, 1), message);
+    rows_[keys::MessageId({"alice", 1}, "m")] = pack::ToBytes(uint64_t{1});
+    LeaseRow lease;
+    lease.thread_id = "t1";
+    lease.run_id = "r";
+    lease.epoch = 71;
+    Put(keys::Lease({"alice", 1}), lease);
+  }
+
+  template <typename Row>
+  void Put(const std::string& key, const Row& row) {
+    rows_[key] = pack::ToBytes(row);
+  }
+
+  // Adds all rows, or the first `count`.
+  static Status Add(RowImport& import, const std::map<std::string, std::string>& rows,
+                    size_t count = SIZE_MAX) {
+    for (const auto& [key, value] : rows) {
+      if (count-- == 0) break;
+      AG_RETURN_IF_ERROR(import.Add(key, value));
+    }
+    return Status::Ok();
+  }
+
+  static uint64_t Stored(const std::vector<ImportedKind>& kinds, const std::string& name) {
+    for (const ImportedKind& kind : kinds) {
+      if (kind.name == name) return kind.stored;
+    }
+    return 0;
+  }
+
+  std::map<std::string, std::string> rows_;
+};
+
+TEST_F(RowImportTest, CopiesRowsAndContinuesTheirNumbers) {
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  ASSERT_TRUE(Add(import, rows_).ok());
+  const auto kinds = import.Finish();
+  ASSERT_TRUE(kinds.ok()) << kinds.status().ToString();
+  EXPECT_EQ(Stored(*kinds, "threads"), kThreads);
+  EXPECT_EQ(Stored(*kinds, "messages"), 1u);
+  EXPECT_GT(Number("SELECT nextval('agent_graph.thread_number')"), int64_t{kThreads});
+  EXPECT_GT(Number("SELECT nextval('agent_graph.run_order')"), 32);
+  EXPECT_GE(Number("SELECT epoch FROM agent_graph.cluster"), 71);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.lease"), int64_t{kThreads})
+      << "each thread has a row that writers lock";
+}
+
+TEST_F(RowImportTest, LeasesBelongToADeadInstance) {
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  ASSERT_TRUE(Add(import, rows_).ok());
+  ASSERT_TRUE(import.Finish().ok());
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.lease JOIN agent_graph.instance "
+                   "ON instance.id = lease.instance WHERE dead AND run_id = 'r'"),
+            1);
+}
+
+TEST_F(RowImportTest, ContinuesAfterAnInterruption) {
+  {
+    RowImport import(connection_, "/state");
+    ASSERT_TRUE(import.Begin().ok());
+    ASSERT_TRUE(Add(import, rows_, 3000).ok());
+  }
+  const int64_t before = Number("SELECT count(*) FROM agent_graph.thread");
+  EXPECT_GT(before, 0);
+  EXPECT_LT(before, 3000);
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  EXPECT_FALSE(import.is_complete());
+  ASSERT_TRUE(Add(import, rows_).ok());
+  const auto kinds = import.Finish();
+  ASSERT_TRUE(kinds.ok()) << kinds.status().ToString();
+  EXPECT_EQ(Stored(*kinds, "threads"), kThreads);
+
+  RowImport again(connection_, "/state");
+  ASSERT_TRUE(again.Begin().ok());
+  EXPECT_TRUE(again.is_complete());
+}
+
+TEST_F(RowImportTest, NoticesRowsThatAreMissing) {
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  ASSERT_TRUE(Add(import, rows_, 4000).ok());
+  Run({"DELETE FROM agent_graph.thread WHERE thread_id = 't1'"});
+  ASSERT_TRUE(Add(import, {std::next(rows_.begin(), 4000), rows_.end()}).ok());
+  const Status refused = import.Finish().status();
+  EXPECT_EQ(refused.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(refused.message(), HasSubstr("4500 threads were read, but the database has 4499"));
+}
+
+TEST_F(RowImportTest, RefusesADatabaseOfOthers) {
+  RowImport first(connection_, "/state");
+  ASSERT_TRUE(first.Begin().ok());
+  ASSERT_TRUE(Add(first, rows_).ok());
+  ASSERT_TRUE(first.Finish().ok());
+  RowImport other(connection_, "/other");
+  EXPECT_EQ(other.Begin().code(), StatusCode::kConflict);
+}
+
+TEST_F(RowImportTest, RefusesDamagedRows) {
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  EXPECT_EQ(import.Add(keys::Lease({"alice", 1}), "x").code(), StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace agent_graph::state::postgres
