@@ -16,7 +16,7 @@ COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs ui module install deb run test check prove mutants bench conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs ui module install deb run test check prove mutants bench bench-scale conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -124,6 +124,13 @@ bench:
 	/usr/bin/python3 bench/access.py $(BUILD)
 	/usr/bin/python3 bench/live.py $(BUILD)
 	/usr/bin/python3 bench/slow_readers.py $(BUILD)
+
+# Measures several hosts with one PostgreSQL behind haproxy.
+bench-scale:
+	cmake/install-packages.sh bench
+	$(MAKE) build
+	ninja -C $(BUILD) -j $(JOBS) test_graphs
+	/usr/bin/python3 bench/scale.py $(BUILD)
 
 lint:
 	cmake/install-packages.sh build lint

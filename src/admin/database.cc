@@ -6,7 +6,9 @@
 
 #include "settings/load_file.h"
 #include "settings/settings.h"
+#include "state/postgres/rows/row_database.h"
 #include "state/postgres/schema/migration.h"
+#include "state/verify/verify.h"
 
 namespace agent_graph::admin {
 namespace {
@@ -17,7 +19,6 @@ using state::postgres::Rows;
 using state::postgres::Value;
 
 constexpr size_t kFilesAtOnce = 1000;
-constexpr size_t kProblemsShown = 100;
 
 bool IsUrl(const std::string& target) {
   return target.starts_with("postgresql://") || target.starts_with("postgres://");
@@ -42,7 +43,7 @@ Status VerifyFiles(Connection& connection, state::VerifyReport& report) {
       if (rows[i].Bigint(1) == rows[i].Bigint(3) && rows[i].Bigint(2) == rows[i].Bigint(4))
         continue;
       ++report.problem_count;
-      if (report.problems.size() < kProblemsShown) {
+      if (report.problems.size() < state::VerifyReport::kProblemsMax) {
         report.problems.push_back("file " + last + ": chunks are missing");
       }
     }
@@ -85,7 +86,10 @@ Status MigrateDatabase(const std::string& url,
 Result<state::VerifyReport> VerifyDatabase(const std::string& url) {
   Connection connection(MaintenanceOptions(url));
   AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
-  state::VerifyReport report;
+  state::postgres::RowDatabaseOptions options;
+  options.connection = connection.options();
+  const state::postgres::RowDatabase database(options);
+  AG_ASSIGN_OR_RETURN(state::VerifyReport report, state::Verify(database));
   AG_RETURN_IF_ERROR(VerifyFiles(connection, report));
   return report;
 }

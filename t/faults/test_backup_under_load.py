@@ -3,11 +3,15 @@
 import itertools
 import secrets
 
+import pytest
+
 from harness.admin import admin
 from harness.agents import behaviour
 from harness.ledger import progress, run_writers, settle, stored_memories, stored_messages
 from harness.messages import user
 from harness.waiting import wait_until
+
+pytestmark = pytest.mark.leveldb("copies of its files")
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4

@@ -12,6 +12,8 @@ from harness.messages import texts
 from harness.nginx import WORKER_USER
 from harness.stream import is_done
 
+pytestmark = pytest.mark.leveldb("folders that earlier versions wrote")
+
 _NAMES = sorted(path.name for path in SAMPLES.iterdir())
 
 

@@ -14,6 +14,8 @@ from harness.messages import user
 from harness.uploads import uploaded
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.leveldb("the disk of its files")
+
 _MEGABYTES = 96
 
 

@@ -24,7 +24,7 @@ _THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # first bytes 
 
 _WHOLE_RECORD = 1  # type of a log record that is contained in one block
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.leveldb("its files")]
 
 
 def _tear_end_of_log(service):

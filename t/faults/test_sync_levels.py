@@ -15,9 +15,12 @@ from harness.http_service import HttpService
 from harness.messages import user
 from harness.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("strace") or environment.SANITIZER != "", reason="needs strace"
-)
+pytestmark = [
+    pytest.mark.leveldb("when its files are synced"),
+    pytest.mark.skipif(
+        not shutil.which("strace") or environment.SANITIZER != "", reason="needs strace"
+    ),
+]
 _CALLS = {
     "write": re.compile(r"write(?:64|v)?\(\d+<[^>]*/db/\d+\.log>"),
     "sync": re.compile(r"(?:fsync|fdatasync)\(\d+<[^>]*/db/\d+\.log>\) += 0"),

@@ -38,9 +38,9 @@ class Hosts:
 
 
 @pytest.fixture
-def start_hosts(make_service, directory, database):
+def start_hosts(database, make_service, directory):
     """start_hosts(settings, count=2) starts the hosts and haproxy. `settings` may be a function, which
-    is called with the number of the host."""
+    is called with the number of the host. The database is dropped after the hosts have stopped."""
     running = []
 
     def start(settings, *, count=2, **other):

@@ -70,7 +70,7 @@ def test_verify_finds_what_is_missing(start_hosts, database):
     assert "chunks are missing" in found and " 0 problems" not in found
 
 
-def test_import_of_a_state(start_service, make_service, start_hosts, database):
+def test_import_of_a_state(database, start_service, start_hosts):
     before = start_service(_STORE | {"checkpointer": "leveldb", "store": "leveldb"})
     for number in range(30):
         config = {"thread_id": f"t{number}"}
@@ -114,7 +114,7 @@ def test_import_of_a_state(start_service, make_service, start_hosts, database):
     assert "31 threads, 2 memories, 0 problems" in admin("verify", database.url)
 
 
-def test_runs_in_flight_are_imported_and_continue(start_service, start_hosts, provider, database):
+def test_runs_in_flight_are_imported_and_continue(database, start_service, start_hosts, provider):
     before = start_service(asking(provider) | {"checkpointer": "leveldb"})
     before.error_log.allow(r"exited on signal")
     for number in range(3):

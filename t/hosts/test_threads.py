@@ -70,10 +70,7 @@ def test_one_run_at_a_time_on_all_hosts(start_hosts, provider):
         first = pool.submit(hosts[0].invoke, "first", config={"thread_id": "t", "run_id": "r1"})
         provider.wait_for_waiting(1)
         second = pool.submit(hosts[1].invoke, "second", config={"thread_id": "t", "run_id": "r2"})
-        wait_until(
-            lambda: [run["run_id"] for run in _queued(hosts[0], "t")] == ["r2"],
-            "the second run waits",
-        )
+        wait_until(lambda: _queued(hosts[0], "t") == ["r2"], "the second run waits")
         assert provider.waiting == 1
         provider.open_gate()
         assert first.result().status == second.result().status == 200

@@ -17,6 +17,8 @@ from harness.messages import texts
 from harness.uploads import uploaded
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.leveldb("the folder of its database")
+
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 
 

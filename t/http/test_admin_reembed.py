@@ -9,6 +9,8 @@ from harness.agents import behaviour
 from harness.http_service import HttpService
 from harness.memories import store_memory
 
+pytestmark = pytest.mark.leveldb("the folder of its database")
+
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 
 

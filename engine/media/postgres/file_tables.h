@@ -26,9 +26,9 @@ class FileTables {
   // Returns the bytes from `offset` on, at most `bytes_max`.
   using ReadPiece = std::function<Result<std::string>(uint64_t offset, size_t bytes_max)>;
 
-  // Reads and writes record.size_bytes bytes in chunks, then marks the file as complete. A file that
-  // is there already stays as it is. What an upload that fails or is interrupted leaves is deleted by
-  // RemoveAbandoned.
+  // Reads and writes record.size_bytes bytes in chunks, then marks the file as complete. A file
+  // that is there already stays as it is. What an upload that fails or is interrupted leaves is
+  // deleted by RemoveAbandoned.
   Status Insert(const FileRecord& record, const std::optional<std::string>& text,
                 const ReadPiece& read);
   // kNotFound: there is no complete file of this id.

@@ -1,4 +1,4 @@
-// Uploaded files.
+// Uploaded files, and how far imports from other databases are.
 #include "state/postgres/schema/steps.h"
 
 namespace agent_graph::state::postgres {
@@ -21,6 +21,12 @@ CREATE TABLE agent_graph.file_chunk (
   PRIMARY KEY (file_id, n)
 );
 ALTER TABLE agent_graph.file_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE TABLE agent_graph.import (
+  source   text PRIMARY KEY,
+  instance uuid NOT NULL,                  -- a dead one, which has the imported leases
+  next_key bytea NOT NULL DEFAULT '',
+  complete boolean NOT NULL DEFAULT false
+);
 )sql";
 
 }  // namespace agent_graph::state::postgres

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Measures several hosts with one PostgreSQL: a real one with fsync, hosts that are real nginx, and a
+haproxy without affinity in front.
+
+Values of one run belong together: single values vary on a shared machine, so compare ratios. All
+programs share this machine's cores, so turns per second say little about machines of their own.
+Usage: bench/scale.py BUILD_DIRECTORY  (called by `make bench-scale`)
+"""
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import re
+import select
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+os.environ["AGENT_GRAPH_BUILD"] = str(pathlib.Path(sys.argv[1]).resolve())
+sys.path.insert(0, str(ROOT / "t" / "http"))
+
+from harness import postgres, processes  # noqa: E402
+from harness.agents import asking, behaviour  # noqa: E402
+from harness.gated_provider import GatedProvider  # noqa: E402
+from harness.haproxy import Haproxy  # noqa: E402
+from harness.http1 import ConnectionClosed  # noqa: E402
+from harness.run_stream import RunStream  # noqa: E402
+from harness.service import Service, invocation  # noqa: E402
+from harness.waiting import wait_until  # noqa: E402
+
+SECONDS = 5
+CLIENTS = 32
+STREAMS = 500
+
+# One update of a row and one insert, in a transaction: the least that a turn can store.
+_APPEND = """
+\\set thread random(1, 10000)
+BEGIN;
+UPDATE bench_lease SET head = head + 1 WHERE number = :thread;
+INSERT INTO bench_log (number, body) VALUES (:thread, decode(repeat('00', 1200), 'hex'));
+COMMIT;
+"""
+
+
+def report(what, value, note=""):
+    print(f"{what:<58}{value:>14}   {note}", flush=True)
+
+
+class RoundTrips(threading.Thread):
+    """A proxy in front of PostgreSQL that counts how often a client has sent something after the
+    server has answered."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.count = 0
+        self._target = ("127.0.0.1", server.port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        peers = {}  # socket: (the other socket, True if it is a client's)
+        last = {}  # client's socket: True if the server has sent the last bytes
+        while True:
+            for ready in select.select([self._listener, *peers], [], [])[0]:
+                if ready is self._listener:
+                    client, _ = ready.accept()
+                    upstream = socket.create_connection(self._target)
+                    for one in (client, upstream):
+                        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    peers |= {client: (upstream, True), upstream: (client, False)}
+                    last[client] = True
+                    continue
+                if ready not in peers:
+                    continue
+                other, from_client = peers[ready]
+                data = ready.recv(1 << 20)
+                if not data:
+                    for one in (ready, other):
+                        peers.pop(one)
+                        last.pop(one, None)
+                        one.close()
+                    continue
+                if from_client:
+                    self.count += last[ready]
+                    last[ready] = False
+                else:
+                    last[other] = True
+                other.sendall(data)
+
+
+class Hosts:
+    """`count` hosts with a new database, which they reach at `port` if that is a proxy's."""
+
+    def __init__(self, folder, server, settings, count, port=None):
+        self.database = server.create()
+        url = server.url_of(self.database.name, port)
+        shared = settings | {"checkpointer": {"type": "postgres", "url": url}}
+        self.services = []
+        for number in range(count):
+            service = Service(folder / f"{self.database.name}-{number}", shared)
+            service.link_graphs()
+            self.services.append(service.start())
+        self.balancer = Haproxy(
+            folder / f"{self.database.name}-haproxy", [service.port for service in self.services]
+        )
+
+    def close(self):
+        self.balancer.close()
+        for service in self.services:
+            service.close()
+        self.database.drop()
+
+
+def pgbench(server, folder):
+    """Transactions per second of the smallest append."""
+    database = server.create_empty()
+    database.query(
+        "CREATE TABLE bench_lease (number bigint PRIMARY KEY, head bigint) WITH (fillfactor = 50);"
+        "INSERT INTO bench_lease SELECT n, 0 FROM generate_series(1, 10000) AS n;"
+        "CREATE TABLE bench_log (number bigint, seq bigint GENERATED ALWAYS AS IDENTITY, body bytea)"
+    )
+    script = folder / "append.sql"
+    script.write_text(_APPEND)
+    done = subprocess.run(
+        [postgres.programs() / "pgbench", "-n", "-M", "prepared", "-c", "4", "-j", "2", "-T", str(SECONDS),
+         "-f", script, database.url],
+        capture_output=True, text=True, check=True,
+    )
+    database.drop()
+    return float(re.search(r"tps = ([\d.]+)", done.stdout)[1])
+
+
+def commits(database):
+    """Transactions of the database so far. A session reports its own when it is idle, within a
+    second."""
+    return int(database.value("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"))
+
+
+def turns(hosts):
+    """Turns per second of clients that each talk in threads of their own, and commits per turn."""
+    before = commits(hosts.database)
+    end = time.monotonic() + SECONDS
+
+    def talk(client):
+        count = 0
+        while time.monotonic() < end:
+            reply = hosts.balancer.invoke("hello", config={"thread_id": f"c{client}-{count % 5}"})
+            if reply.status != 200:
+                raise SystemExit(f"a turn failed: {reply.status} {reply.text[:300]}")
+            count += 1
+        return count
+
+    with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+        total = sum(pool.map(talk, range(CLIENTS)))
+    return total / SECONDS, (commits(hosts.database) - before) / total
+
+
+def round_trips(folder, server):
+    """Round trips between a host and the database for each turn, without those of an idle host."""
+    proxy = RoundTrips(server)
+    with contextlib.closing(Hosts(folder, server, behaviour("echo"), 1, proxy.port)) as hosts:
+        (service,) = hosts.services
+
+        def talk(count):
+            for _ in range(count):
+                if service.invoke("hello", config={"thread_id": "t"}).status != 200:
+                    raise SystemExit("a turn failed")
+
+        talk(20)
+        began, before = time.monotonic(), proxy.count
+        time.sleep(SECONDS)
+        idle = (proxy.count - before) / (time.monotonic() - began)
+        began, before = time.monotonic(), proxy.count
+        talk(200)
+        return (proxy.count - before - idle * (time.monotonic() - began)) / 200
+
+
+def connections(database):
+    rows = database.query(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND application_name LIKE 'agent-graph%'"
+    )
+    return int(rows[0][0])
+
+
+def begin(port, number):
+    config = {"thread_id": f"s{number}", "run_id": "r", "on_disconnect": "continue"}
+    stream = RunStream(
+        port, "/v1/graph/stream?framing=sse", method="POST", body=invocation("go", config=config)
+    )
+    stream.read()
+    return stream
+
+
+def open_streams(folder, server):
+    """Connections of two hosts while many streams are open."""
+    with contextlib.closing(GatedProvider(words=("a ",) * 10, before_gate=5)) as provider:
+        with contextlib.closing(Hosts(folder, server, asking(provider), 2)) as hosts:
+            with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+                streams = list(pool.map(lambda n: begin(hosts.balancer.port, n), range(STREAMS)))
+            provider.wait_for_waiting(STREAMS)
+            count = connections(hosts.database)
+            provider.open_gate()
+            for stream in streams:
+                stream.read_to_end()
+                stream.close()
+    return count / 2
+
+
+def tail_delays(folder, server, rounds=20):
+    """Seconds from the end of a run on one host until its reader on the other host has it."""
+    delays = []
+    with contextlib.closing(GatedProvider(words=("a ",) * 10, before_gate=5)) as provider:
+        with contextlib.closing(Hosts(folder, server, asking(provider), 2)) as hosts:
+            for number in range(rounds):
+                provider.close_gate()
+                stream = begin(hosts.services[0].port, number)
+                provider.wait_for_waiting(1)
+                path = f"/v1/threads/s{number}/runs/r/stream"
+                with RunStream(hosts.services[1].port, path) as reader:
+                    reader.read()
+                    provider.open_gate()
+                    stream.read_to_end()
+                    ended = time.monotonic()
+                    reader.read_to_end()
+                    delays.append(max(0.0, time.monotonic() - ended))
+                stream.close()
+    return delays
+
+
+def takeover(folder, server):
+    """Seconds from kill -9 of a host until another one asks the model again for its run."""
+    with contextlib.closing(GatedProvider(words=("a ",) * 10, before_gate=5)) as provider:
+        with contextlib.closing(Hosts(folder, server, asking(provider), 2)) as hosts:
+            stream = begin(hosts.services[0].port, 0)
+            provider.wait_for_waiting(1)
+            began = time.monotonic()
+            hosts.services[0].error_log.allow("exited on signal")
+            hosts.services[0].kill_all()
+            wait_until(lambda: provider.aborted == 1, "the first attempt is over")
+            provider.wait_for_waiting(1)
+            taken = time.monotonic() - began
+            provider.open_gate()
+            with contextlib.suppress(ConnectionClosed):
+                stream.read_to_end()
+            stream.close()
+    return taken
+
+
+def main():
+    processes.adopt_orphans()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="agent-graph-"))
+    folder.chmod(0o755)
+    server = postgres.PostgresServer(durable=True)
+    try:
+        smallest = pgbench(server, folder)
+        report("pgbench: update of a row and an insert, 4 connections", f"{smallest:,.0f}/s")
+        for count in (1, 2, 3):
+            with contextlib.closing(Hosts(folder, server, behaviour("echo"), count)) as hosts:
+                rate, per_turn = turns(hosts)
+            note = f"{rate / smallest:.2f} x pgbench, {per_turn:.1f} commits a turn"
+            report(f"durable turns through nginx, {count} host(s)", f"{rate:,.0f}/s", note)
+        report("SQL round trips per turn", f"{round_trips(folder, server):.1f}", "wanted <= 3")
+        held = open_streams(folder, server)
+        report(f"connections per host with {STREAMS} open streams", f"{held:.1f}", "wanted <= 8")
+        delays = tail_delays(folder, server)
+        report("end of a run seen on another host, median", f"{1e3 * statistics.median(delays):.0f} ms")
+        report("the same, longest", f"{1e3 * max(delays):.0f} ms", "wanted <= 1000 ms")
+        report("host killed -> its run continues", f"{takeover(folder, server):.1f} s", "wanted < 5 s")
+    finally:
+        server.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+main()
