@@ -61,25 +61,38 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
   state::FollowRunRequest probe{followed_.scope, followed_.thread_id, followed_.run_id};
   probe.first = after.index - std::min(after.index, kLookBack);
   probe.entries_max = kLookBack;
-  AG_ASSIGN_OR_RETURN(state::FollowRunReply reply, state_.FollowRun(probe, &cancellation_));
-  record_ = std::move(reply.run);
-  if (after.thread_number != record_.thread_number) return Place::kOtherThread;
-  next_ = std::max(after.index, record_.log_begin);
-  if (reply.kept_from > next_) return Place::kCutAway;
-  const bool is_behind_end =
-      std::erase_if(reply.entries, [&](const auto& entry) { return entry.index >= next_; }) == 0 &&
-      reply.complete;
-  const bool reached = !reply.entries.empty() && reply.entries.back().index + 1 == next_;
-  const uint64_t epoch = reply.entries.empty() ? 0 : reply.entries.back().lease_epoch;
+  // Pieces of an attempt may be shown before its first entry.
+  lease_epoch_ = after.lease_epoch;
+  uint64_t read = 0;   // the index behind the newest entry before the cursor; 0: none
+  uint64_t epoch = 0;  // of that entry
+  uint64_t kept_from = 0;
+  bool is_behind_end = false;
   std::string message_id;  // in progress at the cursor
-  for (const state::IndexedEntry& indexed : reply.entries) {
-    Recall(indexed, after.lease_epoch, message_id);
+  for (bool more = true; more;) {
+    AG_ASSIGN_OR_RETURN(state::FollowRunReply reply, state_.FollowRun(probe, &cancellation_));
+    record_ = std::move(reply.run);
+    if (after.thread_number != record_.thread_number) return Place::kOtherThread;
+    next_ = std::max(after.index, record_.log_begin);
+    kept_from = reply.kept_from;
+    if (kept_from > next_) return Place::kCutAway;
+    const size_t behind =
+        std::erase_if(reply.entries, [&](const auto& entry) { return entry.index >= next_; });
+    is_behind_end = behind == 0 && reply.complete;
+    for (const state::IndexedEntry& indexed : reply.entries) {
+      Recall(indexed, after.lease_epoch, message_id);
+      read = indexed.index + 1;
+      epoch = indexed.lease_epoch;
+    }
+    // Large entries come in several replies.
+    more = !reply.entries.empty() && behind == 0 && read < next_;
+    probe.first = read;
   }
-  const bool is_start = next_ == record_.log_begin || next_ == reply.kept_from;
+  const bool reached = read == next_;
+  const bool is_start = next_ == record_.log_begin || next_ == kept_from;
   if (epoch > after.lease_epoch || (!reached && !is_start && !is_behind_end)) {
     // The power failed before the entries of that attempt were synced, so others follow.
     lost_epoch_ = after.lease_epoch;
-    next_ = std::max(record_.log_begin, reply.kept_from);
+    next_ = std::max(record_.log_begin, kept_from);
     return Place::kFound;
   }
   // The last entry may have a line, before `done`: the cursor of `done` differs from its cursor.
@@ -144,21 +157,29 @@ Result<bool> RunFollower::ShowView(const run::LiveRun& live, run::LiveRun::View&
   if (parts_.latest() != nullptr) latest = *parts_.latest();
   view = live.Read(latest.message_id, latest.reasoning_bytes, latest.text_bytes);
   if (view.ended || view.log_end > next_) return false;
+  if (IsOvertaken(view)) view.partial.reset();
   if (!view.partial) return true;
   const size_t parts = parts_.size();
   AG_RETURN_IF_ERROR(ResetVoid(view.lease_epoch));
   // A void part was dropped, so the message is read again from its beginning.
   if (parts_.size() != parts) view = live.Read("", 0, 0);
+  if (view.ended || view.log_end > next_) return false;
   if (view.partial)
     AG_RETURN_IF_ERROR(ShowPartial(view, parts_.size() == parts ? latest.message_id : ""));
   return true;
 }
 
+// A worker learns later than the readers of the log that a run has a new attempt.
+bool RunFollower::IsOvertaken(const run::LiveRun::View& view) const {
+  return view.lease_epoch != 0 && view.lease_epoch < lease_epoch_;
+}
+
 Status RunFollower::FollowLive(const std::shared_ptr<const run::LiveRun>& live) {
   run::LiveRun::View view;
   AG_ASSIGN_OR_RETURN(const bool shown, ShowView(*live, view));
-  if (view.ended) left_ = live;
+  if (view.ended || IsOvertaken(view)) left_ = live;
   if (!shown) return ReadLog(view.ended ? UntilLook() : kCatchUpWait);
+  if (left_ == live) return Status::Ok();
   const Status waited = live->Await(view.version, cancellation_, next_beat_);
   if (waited.code() != StatusCode::kDeadlineExceeded) return waited;
   // The thread may have been deleted, or the run granted to another worker.

@@ -87,6 +87,8 @@ class RunFollower {
   Status FollowNext();
   Status FollowLive(const std::shared_ptr<const run::LiveRun>& live);
   Status FollowRemote();
+  // True if the view is of an attempt before the latest one that the reader knows.
+  bool IsOvertaken(const run::LiveRun::View& view) const;
   // Sends what the view has more than the reader; false: the log must be read first.
   Result<bool> ShowView(const run::LiveRun& live, run::LiveRun::View& view);
   Status ReadLog(std::chrono::milliseconds wait);
@@ -121,7 +123,7 @@ class RunFollower {
   std::string interrupt_json_;  // set if the run has paused
   run::RunStart start_;
   uint64_t next_ = 0;         // index of the next entry to read
-  uint64_t lease_epoch_ = 0;  // the highest one of the entries that were read
+  uint64_t lease_epoch_ = 0;  // the highest one of what the reader has, also by its cursor
   int step_ = -1;             // of the last node_started entry; -1: not known
   PartialMessages parts_;
   // Set if the reader came with a cursor that is beyond the entries that are kept of its attempt.

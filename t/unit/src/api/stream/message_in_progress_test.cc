@@ -138,6 +138,81 @@ TEST_F(RunFollowerTest, AReaderComesBackInAMessageWhoseAttemptItHasNotReadYet) {
   EXPECT_EQ(rest.Texts(false), (std::vector<std::string>{"Hello"}));
 }
 
+void ExpectAscendingCursors(const std::vector<const Lines*>& connections) {
+  std::string latest;
+  for (const Lines* lines : connections) {
+    for (const Received& line : lines->received) {
+      if (line.cursor.empty()) continue;
+      EXPECT_LT(latest, line.cursor) << line.chunk.dump();
+      latest = line.cursor;
+    }
+  }
+}
+
+// The log shows the next attempt before this worker hears that the earlier one is over.
+TEST_F(RunFollowerTest, AMessageOfAnAttemptThatIsOverIsNotShownAgain) {
+  record_.accepted = true;
+  Add(run::entry::NodeStarted{.node = "MAIN", .step = 1}, 1);
+  remote_ = std::make_unique<run::RemoteRuns>(state_, nullptr);
+  int questions = 0;
+  ON_CALL(state_, WatchRun).WillByDefault([&](const auto&, const auto*) {
+    state::WatchRunReply reply;
+    reply.lease_epoch = ++questions == 1 ? 1 : 2;
+    reply.log_end = log_.back().index + 1;
+    reply.piece.emplace().message_id = "m1";
+    reply.piece->text = "Hello from the first";
+    if (questions == 1) {
+      Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m1"}, 1);
+      reply.log_end = log_.back().index + 1;
+      // The follower reads the log up to there, and finds more.
+      record_.attempt = 2;
+      Add(run::entry::AttemptStarted{.run_id = "r", .attempt = 2}, 2);
+      Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m2"}, 2);
+    } else {
+      reply.piece->message_id = "m2";
+      reply.piece->text = "Hi";
+    }
+    return Result<state::WatchRunReply>(reply);
+  });
+  Lines lines;
+  lines.on_line = [&](const Received&) {
+    if (lines.received.size() != 1) return;
+    AddMessage("m2", "Hi", 2);
+    End(state::RunState::kDone, 2);
+  };
+  Follow(lines);
+  EXPECT_EQ(lines.Texts(true), (std::vector<std::string>{"Hi"}));
+  EXPECT_EQ(lines.Texts(false), (std::vector<std::string>{"Hi"}));
+  ExpectAscendingCursors({&lines});
+}
+
+// It comes to a worker that has lost the run, and does not know that yet.
+TEST_F(RunFollowerTest, AReaderOfALaterAttemptGetsNothingOfAnEarlierOne) {
+  record_.accepted = true;
+  Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m1"}, 1);
+  record_.attempt = 2;
+  BeginLive(2);
+  Piece("m2", "Hel");
+  Lines first;
+  first.lines_max = 1;
+  Follow(first);
+  BeginLive(1);
+  Piece("m1", "Hello from the first");
+  Lines rest;
+  ON_CALL(state_, FollowRun).WillByDefault([&](const auto& follow, const auto*) {
+    if (follow.wait_ms > 0) {
+      Add(run::entry::AttemptStarted{.run_id = "r", .attempt = 2}, 2);
+      AddMessage("m2", "Hello", 2);
+      End(state::RunState::kDone, 2);
+    }
+    return Read(follow);
+  });
+  ASSERT_EQ(Follow(rest, first.received.back().cursor), RunFollower::Place::kFound);
+  EXPECT_EQ(rest.Texts(true), (std::vector<std::string>{"lo"}));
+  EXPECT_EQ(rest.Texts(false), (std::vector<std::string>{"Hello"}));
+  ExpectAscendingCursors({&first, &rest});
+}
+
 TEST_F(RunFollowerTest, ShowsTheMessageInProgressOfAnotherWorker) {
   record_.accepted = true;
   Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -110,7 +112,8 @@ class RunFollowerTest : public testing::Test {
     reply.run = record_;
     reply.kept_from = kept_from_;
     for (const state::IndexedEntry& entry : log_) {
-      if (entry.index >= follow.first && reply.entries.size() < follow.entries_max) {
+      if (entry.index >= follow.first && reply.entries.size() < follow.entries_max &&
+          reply.entries.size() < page_entries_max_) {
         reply.entries.push_back(entry);
       }
     }
@@ -181,6 +184,7 @@ class RunFollowerTest : public testing::Test {
   state::RunRecord record_;
   std::vector<state::IndexedEntry> log_;
   uint64_t kept_from_ = kLogBegin;
+  size_t page_entries_max_ = SIZE_MAX;  // as if more were too many bytes for one reply
   std::map<std::string, std::string> messages_;
   std::shared_ptr<run::LiveRun> live_;
   std::unique_ptr<run::RemoteRuns> remote_;

@@ -34,6 +34,22 @@ TEST_F(RunFollowerTest, EveryCursorLeadsToTheRest) {
   }
 }
 
+// The entries before a cursor that come in several replies were not lost.
+TEST_F(RunFollowerTest, EveryCursorLeadsToTheRestOfLargeEntries) {
+  page_entries_max_ = 1;
+  AddWholeRun();
+  Lines all;
+  Follow(all);
+  for (size_t have = 1; have < all.received.size(); ++have) {
+    Lines rest;
+    ASSERT_EQ(Follow(rest, all.received[have - 1].cursor), RunFollower::Place::kFound);
+    ASSERT_EQ(rest.received.size(), all.received.size() - have);
+    EXPECT_EQ(rest.received[0].chunk, all.received[have].chunk);
+  }
+  Lines none;
+  EXPECT_EQ(Follow(none, all.received.back().cursor), RunFollower::Place::kBehindEnd);
+}
+
 TEST_F(RunFollowerTest, CursorsOfOthersAndOfWhatWasCutAreGone) {
   AddWholeRun();
   Lines lines;
