@@ -25,15 +25,25 @@ class Seen:
         self.connections = 0
         self.done = []
         self.twice = []
-        self.blocks = []  # as received, for a person who looks for the cause of a violation
+        # For a person who looks for the cause of a violation: what was received, and the
+        # connections, each with the cursor that it began with and its number of events.
+        self.blocks = []
+        self.history = []
 
     @property
     def last_cursor(self):
         return self.cursors[-1] if self.cursors else None
 
+    def connected(self, name):
+        self.connections += 1
+        self.history.append([name, self.last_cursor, 0])
+        self.blocks.append(f"({name})")
+
     def take(self, block):
         """One event of the stream."""
         self.blocks.append(block)
+        if self.history:
+            self.history[-1][2] += 1
         if block.startswith(":"):
             return
         fields = dict(line.split(": ", 1) for line in block.split("\n"))
@@ -149,7 +159,7 @@ class Customer:
     def _check_epochs(self, run):
         """Each attempt has an epoch of its own, so a later run has a later one."""
         epochs = [laws.epoch_of(cursor) for cursor in run.seen.cursors]
-        before = self._epochs.get(run.thread_id, ("", run.run_id))
+        before = self._epochs.get(run.thread_id, (-1, run.run_id))
         if epochs:
             self._book.expect(laws.LAWS[3], before[1] == run.run_id or min(epochs) > before[0],
                               f"{run.path} has an epoch of {before[1]}")
@@ -168,6 +178,8 @@ class Customer:
                     "status": "completed"}
             answer = {"role": "tool", "message_id": "0", "content": [call]}
         self._book.begun(second)
+        if run.kind == "remote":
+            self._book.world.executing[run.tag] = second.run_id
         await self._start(second, [answer])
         await self._read(second)
         return second
@@ -175,6 +187,7 @@ class Customer:
     # Starting
 
     async def _start(self, run, messages):
+        self._book.world.near_functions.add(run.run_id)
         headers = [("Idempotency-Key", run.run_id)]
         body = run.body(messages)
         if self._chance.random() < 0.3 and await self._stream(run, body, headers):
@@ -199,7 +212,7 @@ class Customer:
                     if reply.status == 503:
                         continue
                     assert reply.status == 200, f"{reply.status} for a stream"
-                    run.seen.connections += 1
+                    run.seen.connected("POST")
                     await self._take(run, exchange, reply)
                     return True
             except Broken:
@@ -209,7 +222,7 @@ class Customer:
         while not run.seen.connections:
             reply = await fetch_surely(self._instance.port, "POST", "/v1/graph/stream?framing=sse",
                                        body, headers)
-            run.seen.connections += 1
+            run.seen.connected("POST, not read")
         return True
 
     # Reading
@@ -230,7 +243,7 @@ class Customer:
                                            f"{run.path}: 204 for a reader that has no `done`")
                         return
                     assert reply.status == 200, f"{reply.status} for {run.path}/stream"
-                    run.seen.connections += 1
+                    run.seen.connected("GET")
                     await self._take(run, exchange, reply)
             except Broken:
                 await asyncio.sleep(0.01)

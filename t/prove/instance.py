@@ -27,6 +27,9 @@ OWN_FAULT = "a run ends its worker"
 _PROGRESS_SECONDS = 2
 _POINT_SECONDS = 0.4
 
+_TAKEN = "Address already in use"
+_PORTS_MAX = 5
+
 # Two forms of one graph. Functions are only in the compiled one.
 _COMPILED = environment.BUILD / "t" / "graphs" / "proving.so"
 _DECLARED = pathlib.Path(__file__).resolve().parent / "graph.json"
@@ -71,14 +74,25 @@ class Instance:
             main=f"\nenv PROVE_PORT={outside.port};\nenv PROVE_INSTANCE={name};\n",
         )
         self.service.write("prove.env", f"PROVE_URL={url}\n")
-        self.service.error_log.allow(r"signal 9|exited on signal|worker process")
+        self.service.error_log.allow(r"signal 9|exited on signal|worker process|could not bind|" + _TAKEN)
 
     @property
     def port(self):
         return self.service.port
 
     async def start(self):
-        await asyncio.to_thread(self.service.start)
+        await asyncio.to_thread(self.start_service)
+
+    def start_service(self):
+        """On another port if another program has taken the service's."""
+        for _ in range(_PORTS_MAX):
+            try:
+                return self.service.start()
+            except AssertionError as failure:
+                if _TAKEN not in str(failure):
+                    raise
+            self.service.move()
+        return self.service.start()
 
     def begin_faults(self):
         self._hunt = asyncio.ensure_future(self._strike_between())
@@ -167,10 +181,10 @@ class Instance:
         return self._signal(victim, signal.SIGKILL)
 
     def _note_crash(self):
-        """Runs that are in a function now may become suspects."""
-        self.crashes_in_function.update(
-            run for run, count in self._outside.in_functions.items() if count > 0
-        )
+        """Runs that are in a function now may become suspects. From outside, a function's
+        beginning is known only when it reports."""
+        inside = {run for run, count in self._outside.in_functions.items() if count > 0}
+        self.crashes_in_function.update(inside | self._outside.near_functions)
 
     def _signal(self, pid, number):
         try:
@@ -187,7 +201,7 @@ class Instance:
             else:
                 self.service.quit()
                 self.service.wait_until_gone()
-            self.service.start()
+            self.start_service()
 
         await asyncio.to_thread(restart)
         self._next_strike = time.monotonic() + self._gap

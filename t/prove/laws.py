@@ -10,6 +10,7 @@ the effects that were counted.
 """
 
 import asyncio
+import itertools
 
 import outside
 from wire import fetch_surely
@@ -84,7 +85,7 @@ def _check_poison(book, run):
     crashes = run.instance.crashes_in_function[run.run_id]
     book.poisoned += 1
     book.expect(_POISON, crashes >= CRASHES_TO_POISON,
-                f"{run.path} is poisoned after {crashes} crashes in its functions")
+                f"{run.path} is poisoned after {crashes} crashes in or beside its functions")
 
 
 def check_guilty(book, run, record, crashes):
@@ -146,8 +147,19 @@ def _check_stream(book, run, turn):
     other = run.resumed.seen.order if run.resumed else []
     missing = [id for id in own if id not in shown and id not in other and run.resumed]
     book.expect(_VIEW, not missing, f"{run.path} never sent {missing}")
-    positions = [_position(cursor) for cursor in seen.cursors]
-    book.expect(_ONE, positions == sorted(positions), f"{run.path}: cursors go back")
+    back = [pair for pair in itertools.pairwise(seen.cursors)
+            if _position(pair[0]) > _position(pair[1])]
+    book.expect(_ONE, not back, f"{run.path}: cursors go back: {_story(seen, back)}")
+
+
+def _story(seen, back):
+    """What a person needs to find out why: the pairs of cursors, the connections, all events."""
+    if not back:
+        return ""
+    pairs = [f"from {_position(before)} to {_position(after)}" for before, after in back]
+    connections = [f"{name} after {after and _position(after)}, got {count} events"
+                   for name, after, count in seen.history]
+    return "; ".join(pairs) + "\n  " + "\n  ".join(connections + seen.blocks)
 
 
 def epoch_of(cursor):
@@ -155,7 +167,9 @@ def epoch_of(cursor):
 
 
 def _position(cursor):
-    return tuple(cursor[n:n + _DIGITS_OF_NUMBER] for n in range(0, len(cursor), _DIGITS_OF_NUMBER))
+    """Thread, epoch, index, bytes of reasoning, bytes of text (engine/run/log/cursor.h)."""
+    return tuple(int(cursor[n:n + _DIGITS_OF_NUMBER], 32)
+                 for n in range(0, len(cursor), _DIGITS_OF_NUMBER))
 
 
 async def _check_fields(book, run):

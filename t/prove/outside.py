@@ -6,10 +6,12 @@ import asyncio
 import collections
 import json
 import re
+import socket
 
 from harness.ports import free_port
 
 WORDS = 8
+_BACKLOG = 4096
 # No place for a fault: the run itself is about to end its worker.
 OWN_CRASH = "own crash"
 _TAG = re.compile(r"run=(\S+) kind=(\S+) pace=([0-9.]+)")
@@ -28,12 +30,26 @@ def waves(kind):
     return [[("charge", "a"), ("look", "b"), ("look", "c")], [("charge", "d")]]
 
 
+def _listen():
+    while True:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", free_port()))
+            listener.listen(_BACKLOG)
+            return listener
+        except OSError:
+            listener.close()
+
+
 class Outside:
     """`strike(instance, point, port)` is awaited at each point; `port` is the one from which the
     call came."""
 
     def __init__(self, strike):
-        self.port = free_port()
+        # Listens from now on, so that no other program takes the port.
+        self._socket = _listen()
+        self.port = self._socket.getsockname()[1]
         self._strike = strike
         self._server = None
         # By item, the idempotency keys of the calls that had an effect.
@@ -41,11 +57,15 @@ class Outside:
         self.keys = collections.defaultdict(set)
         self.functions = collections.Counter()  # executions by run and node
         self.in_functions = collections.Counter()  # runs inside of a function now, by run
+        # Runs that may be in a function that has not reported yet, or has returned: from their
+        # beginning to the first call of a model, and from the team's model to the reporter's.
+        self.near_functions = set()
+        self.executing = {}  # by tag, the run that has continued the conversation's turn
         self.function_ports = {}  # of the latest execution, by run
         self.models_asked = 0
 
     async def start(self):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, backlog=4096)
+        self._server = await asyncio.start_server(self._serve, sock=self._socket, backlog=_BACKLOG)
 
     async def stop(self):
         self._server.close()
@@ -118,8 +138,12 @@ class Outside:
 
     async def _model(self, writer, instance, port, request):
         self.models_asked += 1
+        tag, pieces, calls, pace = self._decide(request)
+        run_id = self.executing.get(tag, tag)
+        self.near_functions.discard(run_id)
         await self._strike(instance, "model asked", port)
-        pieces, calls, pace = self._decide(request)
+        if request["model"] == "check":
+            self.near_functions.add(run_id)
         if not request.get("stream"):
             message = {"role": "assistant", "content": "".join(pieces)}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -155,11 +179,11 @@ class Outside:
         tag, kind, pace = _TAG.search(json.dumps(messages[asked]["content"])).groups()
         pace = float(pace)
         if model != "main":
-            return words(tag, model), [], pace
+            return tag, words(tag, model), [], pace
         wave = sum(1 for message in messages[asked:] if message.get("tool_calls"))
         planned = waves(kind)
         if wave >= len(planned):
-            return words(tag, model, wave), [], pace
+            return tag, words(tag, model, wave), [], pace
         calls = [
             {
                 "index": number,
@@ -170,7 +194,7 @@ class Outside:
             }
             for number, (name, item) in enumerate(planned[wave])
         ]
-        return words(tag, model, wave), calls, pace
+        return tag, words(tag, model, wave), calls, pace
 
     async def _delta(self, writer, delta, finish_reason=None):
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}

@@ -127,9 +127,9 @@ class PoisonInstance(Instance):
         for pid in (self.service.master_pid, state_server):
             os.kill(pid, signal.SIGKILL)
         self.service.kill_all()
-        self.service.start()
+        self.start_service()
 
     def _restart_gently(self):
         self.service.quit()
         self.service.wait_until_gone()
-        self.service.start()
+        self.start_service()

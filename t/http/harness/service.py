@@ -87,6 +87,11 @@ class Service(Requests, Nginx):
         self._shape |= configuration
         self.configure(service_configuration(self.port, **self._shape))
 
+    def move(self):
+        """Takes another port, from the next start on."""
+        self.port = free_port()
+        self.configure(service_configuration(self.port, **self._shape))
+
     # State: a request that arrives while no process serves the state waits only some seconds.
 
     def _keeps_state(self):
