@@ -231,14 +231,6 @@ def agui(nginx):
           f"p99 {added[1]:.2f} ms", flush=True)
 
 
-def openai(nginx):
-    against_native(nginx, "chat completion", "chat/completions", CHAT)
-
-
-def responses(nginx):
-    against_native(nginx, "response", "responses", RESPONSE)
-
-
 def long_thread(nginx):
     """In both threads the working window is full, so only the length of the history differs."""
     long = [f"long-{n}" for n in range(4)]
