@@ -42,6 +42,10 @@ class Browser:
         self._base = f"http://127.0.0.1:{service.port}{service.prefix}/ui/"
         self._do("open", url=self._base + ("#/" + place if place else ""), **options)
 
+    def open_page(self, url):
+        """Opens any page as a new visitor."""
+        self._do("open", url=url)
+
     def go(self, place):
         self.evaluate(f"void (location.hash = {json.dumps('#/' + place)})")
 
