@@ -9,6 +9,7 @@ PORT ?= 8000
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 KILLS ?= 1500
+INSTANCES ?= 3
 SCHEDULES ?= 1000000
 SEED ?= 1
 MUTATED ?= src_api engine_run
@@ -104,7 +105,7 @@ prove: build
 	cmake/install-packages.sh test
 	ninja -C $(BUILD) -j $(JOBS) prove_simulation t/graphs/proving.so
 	$(BUILD)/prove_simulation --schedules '$(SCHEDULES)' --seed '$(SEED)' --jobs '$(JOBS)'
-	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)'
+	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)' --instances '$(INSTANCES)'
 
 # Changes COUNT places of each group in MUTATED, chosen by SEED, and lists the changes that no unit test
 # notices (t/mutation/).
@@ -124,6 +125,7 @@ bench:
 	/usr/bin/python3 bench/access.py $(BUILD)
 	/usr/bin/python3 bench/live.py $(BUILD)
 	/usr/bin/python3 bench/slow_readers.py $(BUILD)
+	/usr/bin/python3 bench/continuation.py $(BUILD)
 
 # Measures several hosts with one PostgreSQL behind haproxy.
 bench-scale:
