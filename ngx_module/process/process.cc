@@ -113,6 +113,9 @@ ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
 
 void ExitProcess(ngx_cycle_t* cycle) noexcept {
   if (worker_services == nullptr) return;
+  // TERM ends a worker that was leaving: its open connections are no leak. nginx 1.22 would report
+  // each of them as one; later versions check this.
+  if (ngx_terminate) ngx_exiting = 0;
   bool stuck = Guarded(cycle->log, true, [&] {
     bool any = false;
     Deadline deadline =

@@ -1,5 +1,6 @@
 """Start, reload, quit, upgrade and death of nginx's processes while an agent is serving."""
 
+import signal
 import threading
 
 import pytest
@@ -166,6 +167,19 @@ def test_term_ends_at_once_with_streams_in_flight(start_service, gated_provider)
     service.stop()
     service.wait_until_gone()
     assert not any(stream.ended_with_done() for stream in streams)
+
+
+def test_term_ends_a_worker_that_leaves_at_once(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    streams = _open_streams(service, gated_provider, 20)
+    service.reload()
+    leaving = service.draining_workers()
+    assert leaving
+    for process in leaving:
+        service.signal(signal.SIGTERM, process.pid)
+    wait_until(lambda: not service.draining_workers(), "the old workers have gone")
+    assert not any(stream.ended_with_done() for stream in streams)
+    # The fixture finds no alert in the error log.
 
 
 def test_killed_worker_cuts_only_its_own_streams(start_service, gated_provider):
