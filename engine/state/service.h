@@ -67,8 +67,9 @@ class Service {
                                          const runtime::Cancellation* cancellation) = 0;
   // For the client that executes the run.
   virtual Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) = 0;
-  // Totals of all threads. kInvalidArgument: a server of an older build.
-  virtual Result<RunTotals> GetRunTotals() = 0;
+  // Totals of all threads. `cancellation`, which may be null, ends the wait for the state server.
+  // kInvalidArgument: a server of an older build.
+  virtual Result<RunTotals> GetRunTotals(const runtime::Cancellation* cancellation) = 0;
 
   // Returns kNotFound unless exactly one thread of the scope waits for the results of all these
   // calls.

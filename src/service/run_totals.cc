@@ -12,7 +12,7 @@ void RunTotalsWatch::Start(runtime::Runtime& runtime, state::Service& state) {
 
 void RunTotalsWatch::Watch(state::Service& state) {
   do {
-    const Result<state::RunTotals> totals = state.GetRunTotals();
+    const Result<state::RunTotals> totals = state.GetRunTotals(&cancellation_);
     if (!totals.ok()) continue;
     continued_.store(totals->continued, std::memory_order_relaxed);
     poisoned_.store(totals->poisoned, std::memory_order_relaxed);

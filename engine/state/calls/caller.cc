@@ -187,8 +187,10 @@ Result<PublishPieceReply> Caller::PublishPiece(const PublishPieceRequest& publis
   return Ask<PublishPieceReply>(Operation::kPublishPiece, publish);
 }
 
-Result<RunTotals> Caller::GetRunTotals() {
-  return Ask<RunTotals>(Operation::kGetRunTotals, EmptyRequest{});
+Result<RunTotals> Caller::GetRunTotals(const runtime::Cancellation* cancellation) {
+  Channel::CallOptions options;
+  options.cancellation = cancellation;
+  return Unpacked<RunTotals>(Send(Operation::kGetRunTotals, EmptyRequest{}, options));
 }
 
 Result<WaitingThread> Caller::FindWaitingThread(const WaitingThreadQuery& query) {

@@ -43,7 +43,7 @@ class Caller : public Backend {
   Result<WatchRunReply> WatchRun(const WatchRunRequest& watch,
                                  const runtime::Cancellation* cancellation) override;
   Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) override;
-  Result<RunTotals> GetRunTotals() override;
+  Result<RunTotals> GetRunTotals(const runtime::Cancellation* cancellation) override;
   Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;

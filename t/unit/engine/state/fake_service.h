@@ -113,7 +113,7 @@ class FakeService : public Service {
   MOCK_METHOD(Result<WatchRunReply>, WatchRun,
               (const WatchRunRequest&, const runtime::Cancellation*), (override));
   MOCK_METHOD(Result<PublishPieceReply>, PublishPiece, (const PublishPieceRequest&), (override));
-  MOCK_METHOD(Result<RunTotals>, GetRunTotals, (), (override));
+  MOCK_METHOD(Result<RunTotals>, GetRunTotals, (const runtime::Cancellation*), (override));
   MOCK_METHOD(Result<WaitingThread>, FindWaitingThread, (const WaitingThreadQuery&), (override));
   MOCK_METHOD(Result<ThreadRecord>, GetThread, (const Scope&, const std::string&), (override));
   MOCK_METHOD(Result<ThreadPage>, ListThreads, (const Scope&, const PageRequest&), (override));
