@@ -73,7 +73,7 @@ int64_t CostOf(const RunEnvironment& environment, const std::string& model, cons
 }
 
 MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
-                       models::ModelRequest request,
+                       models::ModelRequest&& request,
                        const std::function<Status(const models::ModelDelta&)>& on_delta) {
   models::ModelProvider* provider = environment.FindModel(model);
   if (provider == nullptr) {

@@ -25,7 +25,7 @@ struct MeteredReply {
 // that is complete is returned in any case; the budget then ends the run after its node. `on_delta`
 // receives pieces of text only.
 MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
-                       models::ModelRequest request,
+                       models::ModelRequest&& request,
                        const std::function<Status(const models::ModelDelta&)>& on_delta);
 
 // The cost of these tokens; 0 if the model has no price.

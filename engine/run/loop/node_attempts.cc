@@ -42,31 +42,37 @@ bool MayRepeat(const NodeRun& run, const Status& failure, int attempt) {
          !run.environment->cancellation.cancelled() && next < run.environment->deadline;
 }
 
-Result<NodeResult> Attempt(const NodeRun& run) {
-  const NodeRunner& runner = RunnerOf(run.node);
-  if (run.node.timeout.count() == 0) return runner.Run(run);
+// The functions below are not inlined, so that the stack of a run that waits in its node has no
+// room for them.
+
+[[gnu::noinline]] Result<NodeResult> AttemptWithin(std::chrono::milliseconds timeout,
+                                                   const NodeRun& run) {
   auto environment = std::make_shared<RunEnvironment>(*run.environment);
-  environment->deadline = run.environment->DeadlineOf(run.node.timeout);
+  environment->deadline = run.environment->DeadlineOf(timeout);
   NodeRun limited = run;
   limited.environment = std::move(environment);
-  return runner.Run(limited);
+  return RunnerOf(run.node).Run(limited);
+}
+
+[[gnu::noinline]] Status AwaitNextAttempt(const NodeRun& run, const Status& failure, int attempt) {
+  const RetryPolicy& retry = run.node.retry;
+  run.environment->Log(LogLevel::kWarning, run.node.name,
+                       "attempt " + std::to_string(attempt) + " of " +
+                           std::to_string(retry.attempts_max) + " failed: " + failure.ToString());
+  run.log.Add(
+      entry::NodeRetry{.node = run.node.name, .attempt = attempt, .reason = failure.message()});
+  return runtime::SleepFor(DelayBefore(retry, attempt), &run.environment->cancellation);
 }
 
 }  // namespace
 
 Result<NodeResult> ExecuteNode(const NodeRun& run) {
-  const RetryPolicy& retry = run.node.retry;
   for (int attempt = 1;; ++attempt) {
-    Result<NodeResult> result = Attempt(run);
+    Result<NodeResult> result = run.node.timeout.count() == 0
+                                    ? RunnerOf(run.node).Run(run)
+                                    : AttemptWithin(run.node.timeout, run);
     if (result.ok() || !MayRepeat(run, result.status(), attempt)) return result;
-    run.environment->Log(LogLevel::kWarning, run.node.name,
-                         "attempt " + std::to_string(attempt) + " of " +
-                             std::to_string(retry.attempts_max) +
-                             " failed: " + result.status().ToString());
-    run.log.Add(entry::NodeRetry{
-        .node = run.node.name, .attempt = attempt, .reason = result.status().message()});
-    AG_RETURN_IF_ERROR(
-        runtime::SleepFor(DelayBefore(retry, attempt), &run.environment->cancellation));
+    AG_RETURN_IF_ERROR(AwaitNextAttempt(run, result.status(), attempt));
   }
 }
 

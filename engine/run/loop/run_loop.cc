@@ -35,6 +35,11 @@ MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scop
   };
 }
 
+// Not inlined, so that the stack of a run that waits in its node has no room for the entry.
+[[gnu::noinline]] void LogStart(RunLog& log, const std::string& node, int64_t step) {
+  log.Add(entry::NodeStarted{.node = node, .step = step});
+}
+
 // True if the thread has no messages but those of the request and its answer.
 bool IsFirstRun(const state::BeginRunReply& begun, const RunRequest& request) {
   const std::vector<state::StoredMessage>& window = begun.state.window;
@@ -172,7 +177,7 @@ Status RunLoop::Step() {
   took_time_ = took_time_ || !RunnerOf(*node).IsInstant(*node);
   meta_.current_node = node->name;
   emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
-  log_.Add(entry::NodeStarted{.node = node->name, .step = meta_.step + 1});
+  LogStart(log_, node->name, meta_.step + 1);
   const NodeRun run{
       .environment = environment_,
       .node = *node,
@@ -184,12 +189,16 @@ Status RunLoop::Step() {
       .log_begin = start_.thread_number == 0 ? std::nullopt : std::optional(start_.log_index),
       .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr,
       .message_id = std::exchange(message_id_, {})};
-  AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(run));
+  Result<NodeResult> result = ExecuteNode(run);
+  return result.ok() ? EndStep(*node, *std::move(result)) : result.status();
+}
+
+[[gnu::noinline]] Status RunLoop::EndStep(const graph::Node& node, NodeResult&& result) {
   ++meta_.step;
-  AG_RETURN_IF_ERROR(TakeIn(node->name, std::move(result)));
-  log_.Add(entry::NodeFinished{.node = node->name, .step = meta_.step});
+  AG_RETURN_IF_ERROR(TakeIn(node.name, std::move(result)));
+  log_.Add(entry::NodeFinished{.node = node.name, .step = meta_.step});
   if (emitter_.wants_states()) {
-    Queue(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}), node->name,
+    Queue(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}), node.name,
                     emitter_.step(), request_.recursion_limit),
           LogEnd());
   }

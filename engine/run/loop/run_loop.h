@@ -81,6 +81,7 @@ class RunLoop {
   Status Arrive();
   // Executes `next_`, applies its result and selects the next node.
   Status Step();
+  Status EndStep(const graph::Node& node, NodeResult&& result);
   Status TakeIn(const std::string& node, NodeResult result);
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);

@@ -341,7 +341,7 @@ void Runner::RemoveStored(RunRequest& request, const state::ThreadState& thread)
   std::erase_if(request.initial_context, is_stored);
 }
 
-Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellation& cancellation,
+Result<RunOutcome> Runner::Execute(RunRequest&& request, const runtime::Cancellation& cancellation,
                                    RunSink& sink) {
   // On the heap: a fiber keeps every page of its stack that it has touched, and most of a run's
   // time is spent waiting for a model.

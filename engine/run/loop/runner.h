@@ -58,7 +58,7 @@ class Runner {
   // there is only one copy. A failed Result means that the run never started and nothing was
   // written: invalid request, a tool result for which no call waits, no permission, thread busy.
   // Errors after OnStart are in the outcome.
-  Result<RunOutcome> Execute(RunRequest request, const runtime::Cancellation& cancellation,
+  Result<RunOutcome> Execute(RunRequest&& request, const runtime::Cancellation& cancellation,
                              RunSink& sink);
 
   // Begins a run that does not execute the graph, such as a live session. Takes the thread's lease

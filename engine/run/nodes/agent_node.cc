@@ -102,8 +102,11 @@ bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& r
   return can_call && !environment.tool_was_forced->exchange(true);
 }
 
-Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment, const Agent& agent,
-                                         const State& state, std::shared_ptr<void>& files) {
+// This function and ResultOf are not inlined, so that the stack of a run that waits for its model
+// has no room for them.
+[[gnu::noinline]] Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment,
+                                                           const Agent& agent, const State& state,
+                                                           std::shared_ptr<void>& files) {
   models::ModelRequest request;
   request.options = OptionsFor(environment, agent);
   request.system_prompt = SystemPrompt(agent, state, request.options);
@@ -141,14 +144,29 @@ models::ModelReply PartialReply(std::string text, const Usage& usage) {
   return reply;
 }
 
+// `partial`: the beginning of a reply that a budget has cut.
+[[gnu::noinline]] Result<NodeResult> ResultOf(const NodeRun& run, const Agent& agent,
+                                              const std::string& message_id, MeteredReply& metered,
+                                              std::string&& partial, int64_t duration_micros) {
+  Result<models::ModelReply>& reply = metered.reply;
+  if (reply.status().code() == StatusCode::kBudgetExceeded && !partial.empty()) {
+    reply = PartialReply(std::move(partial), metered.usage);
+  }
+  if (reply.ok()) Complete(*reply, message_id, run.thread.state());
+  run.log.Add(ModelCallEntry(run.node.name, agent.model, message_id, metered, duration_micros));
+  if (!reply.ok()) return reply.status();
+  if (agent.output_field.empty()) return NodeResult(std::move(reply->message));
+  return NodeResult().Set(agent.output_field, reply->message.Text());
+}
+
 Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   const RunEnvironment& environment = *run.environment;
-  const State& state = run.thread.state();
   if (environment.FindModel(agent.model) == nullptr) {
     return Status(StatusCode::kModel, "model \"" + agent.model + "\" is not configured");
   }
   std::shared_ptr<void> files;
-  AG_ASSIGN_OR_RETURN(models::ModelRequest request, MakeRequest(environment, agent, state, files));
+  Result<models::ModelRequest> request = MakeRequest(environment, agent, run.thread.state(), files);
+  if (!request.ok()) return request.status();
   const std::string message_id =
       run.message_id.empty() ? environment.services->ids->Next() : run.message_id;
   std::string partial;  // kept only if a budget may cut the reply
@@ -163,18 +181,10 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   const int64_t started_micros = UnixMicros();
   MeteredReply metered = [&] {
     const HandOver::RepeatableWork work(environment.hand_over.get());
-    return CallModel(environment, agent.model, std::move(request), on_delta);
+    return CallModel(environment, agent.model, *std::move(request), on_delta);
   }();
-  Result<models::ModelReply>& reply = metered.reply;
-  const int64_t duration_micros = UnixMicros() - started_micros;
-  if (reply.status().code() == StatusCode::kBudgetExceeded && !partial.empty()) {
-    reply = PartialReply(std::move(partial), metered.usage);
-  }
-  if (reply.ok()) Complete(*reply, message_id, state);
-  run.log.Add(ModelCallEntry(run.node.name, agent.model, message_id, metered, duration_micros));
-  if (!reply.ok()) return reply.status();
-  if (agent.output_field.empty()) return NodeResult(std::move(reply->message));
-  return NodeResult().Set(agent.output_field, reply->message.Text());
+  return ResultOf(run, agent, message_id, metered, std::move(partial),
+                  UnixMicros() - started_micros);
 }
 
 class AgentNodeRunner final : public NodeRunner {

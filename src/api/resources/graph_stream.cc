@@ -71,9 +71,10 @@ class HttpStream : public StreamSink {
   const StreamForm form_;
 };
 
-// The run does not need this connection: the response follows it.
-void StreamAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms,
-                    const StreamForm& form) {
+// The run does not need this connection: the response follows it. Not inlined, so that the stack of
+// other runs has no room for it.
+[[gnu::noinline]] void StreamAccepted(HandlerContext& context, GraphRequest request,
+                                      const RunTerms& terms, const StreamForm& form) {
   const FollowerLimit::Place place = EnterFollowers(context);
   if (!place) return context.Fail(TooManyFollowers());
   RunStreamRequest stream;

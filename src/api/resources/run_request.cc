@@ -159,7 +159,7 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
   return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
 }
 
-Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
+Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink) {
   // Frees the parsed body before a run that may be long. The run counts its own memory.
   context.SetBody(json::object(), 0);

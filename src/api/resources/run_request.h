@@ -30,8 +30,8 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request);
 
 // Runs the graph on the calling fiber, frees the request's body first, and has a run that began
-// counted, whatever has become of its request by then.
-Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
+// counted, whatever has become of its request by then. Moves data out of `request`.
+Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink);
 
 // Returns the config that the graph gets: the client's config, which may be null, without the

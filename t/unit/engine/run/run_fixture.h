@@ -187,7 +187,9 @@ class RunTest : public testing::Test {
         std::make_shared<Runner>(*graph, stored_ ? &state_ : nullptr, runtime_, std::move(options));
     std::promise<Result<RunOutcome>> done;
     auto result = done.get_future();
-    runtime_.Spawn([&, runner] { done.set_value(runner->Execute(request, cancellation_, sink_)); });
+    runtime_.Spawn([&, runner] {
+      done.set_value(runner->Execute(RunRequest(request), cancellation_, sink_));
+    });
     return result.get();
   }
   RunOutcome RunOk(const RunRequest& request) {

@@ -64,7 +64,7 @@ class StoredRunTest : public testing::Test {
     request.messages = {Message::User(text)};
     runtime_.Spawn([runner, request, done] {
       RecordingSink sink;
-      done->set_value(runner->Execute(request, runtime::Cancellation(), sink));
+      done->set_value(runner->Execute(RunRequest(request), runtime::Cancellation(), sink));
     });
     return done->get_future();
   }
