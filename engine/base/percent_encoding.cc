@@ -1,5 +1,7 @@
 #include "base/percent_encoding.h"
 
+#include <algorithm>
+
 #include "base/hex.h"
 
 namespace agent_graph {
@@ -39,11 +41,15 @@ bool Decode(std::string_view text, std::string& out) {
 }  // namespace
 
 std::string PercentEncode(std::string_view text, std::string_view kept) {
+  const auto stays = [kept](char c) {
+    return IsUnreserved(c) || kept.find(c) != std::string_view::npos;
+  };
+  if (std::ranges::all_of(text, stays)) return std::string(text);
   constexpr char kDigits[] = "0123456789ABCDEF";  // upper case, as RFC 3986 recommends
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    if (IsUnreserved(c) || kept.find(c) != std::string_view::npos) {
+    if (stays(c)) {
       out.push_back(c);
     } else {
       const auto byte = static_cast<unsigned char>(c);

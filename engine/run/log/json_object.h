@@ -1,6 +1,7 @@
 // Writes and reads the JSON objects of log entries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,11 @@ namespace agent_graph::run {
 // Writes one JSON object, member by member.
 class ObjectWriter {
  public:
+  ObjectWriter() {
+    out_.reserve(kUsualBytes);
+    out_.push_back('{');
+  }
+
   ObjectWriter& Text(std::string_view key, std::string_view value) {
     AppendJsonString(Key(key), value);
     return *this;
@@ -54,7 +60,9 @@ class ObjectWriter {
     return out_;
   }
 
-  std::string out_ = "{";
+  static constexpr size_t kUsualBytes = 160;  // so that most objects take one allocation
+
+  std::string out_;
 };
 
 // Reads the members of an object; those that are missing or of another type have no value.

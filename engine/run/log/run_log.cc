@@ -15,6 +15,8 @@ namespace {
 
 // Size limit of one append; only its last item may exceed it.
 constexpr size_t kAppendBytesMax = 16 * 1024 * 1024;
+// As many entries as one node usually adds.
+constexpr size_t kUsualEntries = 8;
 
 size_t BytesOfMessage(const state::StoredMessage& message) {
   return message.json.size();
@@ -49,6 +51,7 @@ RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
   pending_.run_id = std::move(run_id);
   pending_.lease_epoch = lease_epoch;
   pending_.first_entry = 0;
+  if (state_ != nullptr) pending_.entries.reserve(kUsualEntries);
 }
 
 void RunLog::Add(EntryBody body) {
