@@ -9,19 +9,27 @@ constexpr char kTerminator = '\x01';
 
 class Builder {
  public:
-  explicit Builder(Table table) { key_.push_back(static_cast<char>(table)); }
+  explicit Builder(Table table) {
+    key_.reserve(kUsualBytes);
+    key_.push_back(static_cast<char>(table));
+  }
 
   Builder& Text(std::string_view text) {
-    for (char byte : text) {
-      key_.push_back(byte);
-      if (byte == kEscape) key_.push_back(kEscapedZero);
+    for (size_t zero = text.find(kEscape); zero != std::string_view::npos;
+         zero = text.find(kEscape)) {
+      key_.append(text.substr(0, zero + 1)).push_back(kEscapedZero);
+      text.remove_prefix(zero + 1);
     }
-    key_.push_back(kEscape);
-    key_.push_back(kTerminator);
+    key_.append(text).append({kEscape, kTerminator});
     return *this;
   }
   Builder& Integer(uint64_t value) {
-    for (int shift = 56; shift >= 0; shift -= 8) key_.push_back(static_cast<char>(value >> shift));
+    char bytes[sizeof value];
+    for (char& byte : bytes) {
+      byte = static_cast<char>(value >> 56);
+      value <<= 8;
+    }
+    key_.append(bytes, sizeof bytes);
     return *this;
   }
   Builder& NewestFirst(int64_t micros) { return Integer(~static_cast<uint64_t>(micros)); }
@@ -30,6 +38,8 @@ class Builder {
   std::string Take() { return std::move(key_); }
 
  private:
+  static constexpr size_t kUsualBytes = 96;  // so that most keys take one allocation
+
   std::string key_;
 };
 

@@ -40,6 +40,8 @@ class Transaction {
   Result<std::optional<std::string>> Get(const std::string& key) const;
   void Put(const std::string& key, std::string value);
   void Delete(const std::string& key);
+  // The caller knows that there is no such row: Get does not look for it in the database.
+  void NoteAbsent(std::string key) { accepted_.try_emplace(std::move(key), std::nullopt); }
   // For rows that the write thread never reads (message bodies, log entries, listings, kept
   // replies). They are written before the operation's other changes.
   void PutUnread(std::string key, std::string value);

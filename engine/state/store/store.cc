@@ -39,7 +39,7 @@ Result<Body> Decode(pack::Unpacker& unpacker) {
 // Decodes the body of an operation and executes it.
 template <typename Body, typename Execution>
 Result<ReplyRow> Decoded(pack::Unpacker& unpacker, Execution execute) {
-  AG_ASSIGN_OR_RETURN(const Body body, Decode<Body>(unpacker));
+  AG_ASSIGN_OR_RETURN(Body body, Decode<Body>(unpacker));
   return execute(body);
 }
 
@@ -223,13 +223,13 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
   const int64_t micros = header.micros;
   switch (header.operation) {
     case Operation::kAppendRun:
-      return Decoded<AppendRunRequest>(body, [&](const auto& append) {
+      return Decoded<AppendRunRequest>(body, [&](auto& append) {
         sync = append.durable;
         return AppendRun(from, append, micros);
       });
     case Operation::kFinishRun:
       return Decoded<FinishRunRequest>(
-          body, [&](const auto& finish) { return FinishRun(from, finish, micros); });
+          body, [&](auto& finish) { return FinishRun(from, finish, micros); });
     case Operation::kReleaseRun:
       sync = false;
       return Decoded<ReleaseRunRequest>(

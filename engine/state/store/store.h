@@ -141,10 +141,9 @@ class Store {
                            pack::Unpacker& body, bool& sync);
   // The operations that do not belong to a run.
   Result<ReplyRow> ExecuteChange(const RequestHeader& header, pack::Unpacker& body);
-  Result<ReplyRow> AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
-                             int64_t micros);
-  Result<ReplyRow> FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
-                             int64_t micros);
+  // Both move the entries out of the request.
+  Result<ReplyRow> AppendRun(const ReplyAddress& from, AppendRunRequest& append, int64_t micros);
+  Result<ReplyRow> FinishRun(const ReplyAddress& from, FinishRunRequest& finish, int64_t micros);
   Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release);
   Result<ReplyRow> RequestStop(const StopRequest& stop);
   Result<ReplyRow> AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
@@ -192,8 +191,7 @@ class Store {
   void Start(const Waiter& begin);
   Result<ReplyRow> Grant(const Waiter& begin);
   Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRunRequest& append);
-  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
-                     int64_t micros);
+  Status ApplyAppend(Lease& lease, ThreadEditor& editor, AppendRunRequest& append, int64_t micros);
   Status AddRunMessages(Lease& lease, ThreadEditor& editor,
                         const std::vector<StoredMessage>& messages);
 

@@ -64,12 +64,13 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
   return reply;
 }
 
-// Returns the entries that no earlier append of the run has written.
-std::vector<LogEntry> NewEntries(const LeaseRow& lease, const AppendRunRequest& append) {
+// Takes out the entries that no earlier append of the run has written.
+std::vector<LogEntry> TakeNewEntries(const LeaseRow& lease, AppendRunRequest& append) {
   const uint64_t first = append.first_entry.value_or(lease.entries_logged);
   const uint64_t known = lease.entries_logged - std::min(lease.entries_logged, first);
   const auto skipped = static_cast<ptrdiff_t>(std::min<uint64_t>(known, append.entries.size()));
-  return {append.entries.begin() + skipped, append.entries.end()};
+  append.entries.erase(append.entries.begin(), append.entries.begin() + skipped);
+  return std::exchange(append.entries, {});
 }
 
 ReplyRow AnswerOfAppend(const LeaseRow& lease) {
@@ -154,10 +155,18 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
                                                        {run.thread_id, run.user_id, run.creation_id,
                                                         run.thread_name, begin.micros},
                                                        created));
-  ThreadEditor editor(transaction_, thread.key());
-  if (!created) AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
-  AG_ASSIGN_OR_RETURN(const uint64_t log_begin, editor.NextLogIndex());
-  editor.Save();
+  uint64_t log_begin = CountersRow().next_log_index;
+  if (created) {
+    // What the end of the run looks for.
+    transaction_.NoteAbsent(keys::Counters(thread.key()));
+    transaction_.NoteAbsent(keys::Window(thread.key()));
+    transaction_.NoteAbsent(keys::Pause(thread.key()));
+  } else {
+    ThreadEditor editor(transaction_, thread.key());
+    AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
+    AG_ASSIGN_OR_RETURN(log_begin, editor.NextLogIndex());
+    editor.Save();
+  }
 
   Lease lease;
   lease.thread = thread.key();
@@ -195,9 +204,9 @@ Result<Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunReque
   return &found->second;
 }
 
-Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
+Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, AppendRunRequest& append,
                           int64_t micros) {
-  std::vector<LogEntry> entries = NewEntries(lease.row, append);
+  std::vector<LogEntry> entries = TakeNewEntries(lease.row, append);
   NoteEffects(lease, entries);
   AG_RETURN_IF_ERROR(editor.AppendLog(std::move(entries), lease.row.epoch, micros));
   lease.log_bytes += editor.logged_bytes();
@@ -213,11 +222,12 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunReq
   return Status::Ok();
 }
 
-Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
+Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, AppendRunRequest& append,
                                   int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
   // Several appends of a run may be in flight; they arrive, and are resent, in order.
   if (from.sequence <= lease->row.last_append) return AnswerOfAppend(lease->row);
+  const uint64_t brought = append.first_entry.value_or(0) + append.entries.size();
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
   editor.Save();
@@ -230,13 +240,12 @@ Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, const AppendRunReque
     TouchThread(transaction_, append.thread_id, *thread, micros);
   }
   lease->row.last_append = from.sequence;
-  const uint64_t brought = append.first_entry.value_or(0) + append.entries.size();
   if (append.first_entry) lease->row.entries_logged = std::max(lease->row.entries_logged, brought);
   transaction_.PutRow(keys::Lease(lease->thread), lease->row);
   return AnswerOfAppend(lease->row);
 }
 
-Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
+Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& finish,
                                   int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, finish.append));
   const std::string thread_id = finish.append.thread_id;
