@@ -30,7 +30,8 @@ let problems = [];
 const timeout = 120_000;
 
 // A page without anything of the pages before. What its scripts and its policy complain about is kept.
-async function open({url, width = 1280, height = 800, dark = false}) {
+// Requests for addresses that end with `without` fail.
+async function open({url, width = 1280, height = 800, dark = false, without = null}) {
   if (context) await context.close();
   context = await browser.createBrowserContext();
   page = await context.newPage();
@@ -54,6 +55,10 @@ async function open({url, width = 1280, height = 800, dark = false}) {
       console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
     });
   });
+  if (without) {
+    await page.setRequestInterception(true);
+    page.on("request", (request) => (request.url().endsWith(without) ? request.abort() : request.continue()));
+  }
   await page.goto(url);
 }
 

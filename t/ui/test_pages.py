@@ -263,3 +263,11 @@ def test_the_server_page(start_studio, browser):
     browser.wait_for_text("Requests", "[aria-label=Figures]")
     assert "leveldb" in browser.text("[aria-label=Configuration]")
 
+
+
+def test_the_first_frame_needs_no_script(start_studio, chromium):
+    chromium.open(start_studio(_DIALOG), without=".js")
+    chromium.wait("performance.getEntriesByName('first-contentful-paint').length === 1")
+    assert "Studio" in chromium.text("nav") and "Loading" in chromium.text("main")
+    assert [problem for problem in chromium.problems() if "policy" in problem] == []
+    assert chromium.accessibility_problems() == []

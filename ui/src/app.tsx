@@ -11,6 +11,20 @@ import {Icon} from "./widgets/icon";
 import {ErrorNote, Loading} from "./widgets/states";
 import {ThemeButton} from "./widgets/theme";
 
+// As in index.html, so that the first frame stays until the service has answered.
+function FirstFrame() {
+  return (
+    <div class="shell">
+      <nav class="pages" aria-label="Pages">
+        <p class="brand">Studio</p>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <Loading />
+      </main>
+    </div>
+  );
+}
+
 function Navigation({current}: {current: string}) {
   const {token} = useStore(session);
   return (
@@ -77,7 +91,7 @@ export function App() {
     document.getElementById("main")?.focus();
   };
   if (refused) return <SignIn />;
-  if (!asked) return <Loading />;
+  if (!asked) return <FirstFrame />;
   return (
     <div class="shell">
       <a class="skip" href="#main" onClick={skip}>
