@@ -1,11 +1,13 @@
 """Chromium with one page at a time, driven by browser.mjs. Selectors are those of CSS; `scripts` are
 expressions that the page evaluates."""
 
+import contextlib
 import json
 import pathlib
 import subprocess
 
 from harness import environment
+from harness.cut_link import CutLink
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _PROGRAMS = environment.ROOT / "build" / "ui-tests"
@@ -118,3 +120,16 @@ class Browser:
     def wait_for_end(self):
         """Waits until the run that say() began has ended."""
         self.wait("!document.querySelector('.talk .progress') && document.querySelector('.talk .summary')")
+
+
+@contextlib.contextmanager
+def studio_link(browser, service):
+    """Opens Studio through a network that the test can cut."""
+    link = CutLink(service.port)
+    try:
+        there, service.port = service.port, link.port
+        browser.open(service)
+        service.port = there
+        yield link
+    finally:
+        link.close()

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from browser import BUILT
+from browser import BUILT, studio_link
 from harness import environment
 from harness.agents import DEMO, asking
-from harness.cut_link import CutLink
 from harness.gated_provider import GatedProvider
 
 _DIALOG = DEMO | {
@@ -126,11 +125,7 @@ def test_the_answer_goes_on_after_the_worker_was_killed(start_studio, browser, p
 
 def test_the_answer_goes_on_after_the_network_was_away(start_studio, browser, provider):
     service = start_studio(asking(provider))
-    link = CutLink(service.port)
-    try:
-        there, service.port = service.port, link.port
-        browser.open(service)
-        service.port = there
+    with studio_link(browser, service) as link:
         browser.say("go")
         browser.wait_for_text("one two", _MESSAGES)
         browser.evaluate(_MARK)
@@ -142,8 +137,6 @@ def test_the_answer_goes_on_after_the_network_was_away(start_studio, browser, pr
         browser.wait_for_text("one two three", _MESSAGES)
         browser.wait_for_end()
         assert browser.evaluate(_SAME) == 1 and browser.count(_MESSAGES) == 1
-    finally:
-        link.close()
 
 
 def test_edit_and_send_again(start_studio, browser):

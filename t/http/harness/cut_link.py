@@ -12,6 +12,7 @@ class CutLink:
         self._loop = asyncio.new_event_loop()
         self._transports = set()
         self._down = False
+        self._lost = None
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
         self._thread.start()
@@ -30,6 +31,12 @@ class CutLink:
 
     def go_up(self):
         self._down = False
+
+    def lose_a_reply(self):
+        """Passes the next request on, and resets its connection when the reply comes. Returns an
+        event that is set then."""
+        self._lost = threading.Event()
+        return self._lost
 
     def close(self):
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -64,12 +71,17 @@ class CutLink:
             return
         ends = {writer.transport, there[1].transport}
         self._transports |= ends
-        await asyncio.gather(self._carry(reader, there[1]), self._carry(there[0], writer))
+        await asyncio.gather(self._carry(reader, there[1]), self._carry(there[0], writer, losing=True))
         self._transports -= ends
 
-    async def _carry(self, reader, writer):
+    async def _carry(self, reader, writer, losing=False):
         try:
             while piece := await reader.read(65536):
+                if losing and self._lost is not None:
+                    lost, self._lost = self._lost, None
+                    writer.transport.abort()
+                    lost.set()
+                    return
                 writer.write(piece)
                 await writer.drain()
         except ConnectionError:
