@@ -45,7 +45,7 @@ export class Chat {
     this.update((one) => ({...one, progress: one.progress && {...one.progress, ...change}}));
   }
 
-  private fail(error: unknown): void {
+  fail(error: unknown): void {
     const known = error instanceof ApiError;
     const text = error instanceof Error ? error.message : String(error);
     const failure = {text, code: known ? error.code : null, requestId: known ? error.requestId : null};

@@ -1,5 +1,5 @@
 import {memo} from "preact/compat";
-import {useState} from "preact/hooks";
+import {useEffect, useRef, useState} from "preact/hooks";
 import {type Block, type Message, textOf} from "../api/messages";
 import {moment} from "../base/format";
 import {Button} from "../widgets/button";
@@ -9,6 +9,8 @@ import {isCall, type Result} from "./calls";
 import type {Entry} from "./conversation";
 import {Media} from "./media";
 import {ToolCard} from "./tool_card";
+
+const EDIT = "Edit and send again";
 
 export interface MessageActions {
   resend: (messageId: string, content: Block[]) => void;
@@ -104,7 +106,7 @@ function MessageTools({message, busy, actions, onEdit}: ToolsProps) {
       <CopyButton text={textOf(message)} label="Copy" />
       {role === "user" && !busy && (
         <>
-          <Button icon="edit" label="Edit and send again" kind="quiet" hideLabel onClick={onEdit} />
+          <Button icon="edit" label={EDIT} kind="quiet" hideLabel onClick={onEdit} />
           <Button icon="retry" label="Send again" kind="quiet" hideLabel onClick={resend} />
         </>
       )}
@@ -124,6 +126,14 @@ function MessageTools({message, busy, actions, onEdit}: ToolsProps) {
 export const MessageView = memo(function MessageView({entry, results, running, busy, actions}: Props) {
   const {message, stage} = entry;
   const [editing, setEditing] = useState(false);
+  const article = useRef<HTMLElement>(null);
+  const wasEditing = useRef(false);
+  // The editor has taken the focus away from its button.
+  useEffect(() => {
+    const cancelled = wasEditing.current && !editing && document.activeElement === document.body;
+    if (cancelled) article.current?.querySelector<HTMLElement>(`[aria-label="${EDIT}"]`)?.focus();
+    wasEditing.current = editing;
+  }, [editing]);
   const reasoning = reasoningOf(message);
   const text = textOf(message);
   const save = (changed: string) => {
@@ -133,6 +143,7 @@ export const MessageView = memo(function MessageView({entry, results, running, b
   };
   return (
     <article
+      ref={article}
       class={`message ${message.role} ${stage}`}
       aria-label={message.role}
       aria-busy={stage !== "whole"}

@@ -89,7 +89,11 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
   const lastUser = entries.findLast(({message}) => message.role === "user");
   const resend = useCallback((id: string, content: Block[]) => void chat.resend(id, content), [chat]);
   const fork = useCallback(
-    (id: string) => void forkThread(chat.threadId, id).then((made) => go("chat", made)),
+    (id: string) =>
+      void forkThread(chat.threadId, id).then(
+        (made) => go("chat", made),
+        (error) => chat.fail(error),
+      ),
     [chat],
   );
   const actions = useMemo(() => ({resend, fork}), [resend, fork]);

@@ -14,7 +14,7 @@ function remember(record: FileRecord): void {
   seenFiles.set([record, ...seenFiles.get().filter(({file_id}) => file_id !== record.file_id)]);
 }
 
-function FileItem({file}: {file: FileRecord}) {
+function FileItem({file, onError}: {file: FileRecord; onError: (error: unknown) => void}) {
   const name = file.filename ?? file.file_id;
   return (
     <li class="item">
@@ -24,7 +24,7 @@ function FileItem({file}: {file: FileRecord}) {
         <span class="detail">{bytes(file.size_bytes)}</span>
         <span class="grow" />
         <CopyButton text={file.file_id} label="Copy the id" />
-        <Button label="Download" onClick={() => void saveFile(file.file_id, name)} />
+        <Button label="Download" onClick={() => void saveFile(file.file_id, name).catch(onError)} />
       </div>
       <code class="detail">{file.file_id}</code>
       {file.extracted_text && (
@@ -74,7 +74,7 @@ export function Page() {
         ) : (
           <ul class="items" aria-label="Files">
             {files.map((file) => (
-              <FileItem key={file.file_id} file={file} />
+              <FileItem key={file.file_id} file={file} onError={setError} />
             ))}
           </ul>
         )}
