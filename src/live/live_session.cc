@@ -21,6 +21,7 @@ Journal::Options JournalOptions(const LiveContext& context, run::RunRequest requ
   options.request = std::move(request);
   options.environment = std::move(begun.environment);
   options.begun = std::move(begun.reply);
+  options.begun.state.window.clear();  // may be large
   options.node = context.graph->live_root()->name;
   return options;
 }
@@ -54,7 +55,7 @@ void Refuse(bridge::Exchange& exchange, const std::string& code, const std::stri
 }
 
 void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::RunRequest request,
-                const InitFrame& init) {
+                const InitFrame& init, run::CallMemory& memory) {
   const SessionSlot slot(*context.counters, context.sessions_max);
   if (!slot.taken()) {
     return Refuse(exchange, "too_many_sessions",
@@ -62,13 +63,17 @@ void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::Run
                   websocket::close_code::kTryAgainLater);
   }
   Result<run::Runner::BegunRun> begun =
-      context.runner->Begin(request, exchange.active_cancellation());
+      context.runner->Begin(request, exchange.active_cancellation(),
+                            [&](uint64_t bytes) { return memory.AwaitMemory(bytes); });
   if (!begun.ok()) return RefuseBegin(exchange, begun.status());
   exchange.Annotate(begun->environment->thread_id, begun->environment->run_id);
   auto journal = std::make_shared<Journal>(JournalOptions(context, std::move(request), *begun));
   std::string status = "error";
   auto session =
-      std::make_unique<SessionDriver>(exchange, context, init, begun->reply.state, journal);
+      std::make_unique<SessionDriver>(exchange, context, init, begun->reply.state, journal, memory);
+  // The session has taken what it needs of the thread.
+  begun->reply.state = {};
+  memory.HoldCalls(0);
   try {
     status = session->Run();
   } catch (const std::exception& failure) {

@@ -7,6 +7,7 @@
 #include "bridge/exchange.h"
 #include "live/counters.h"
 #include "live/init_frame.h"
+#include "run/call_memory.h"
 #include "run/loop/runner.h"
 #include "run/run_request.h"
 
@@ -33,9 +34,10 @@ struct LiveContext {
 
 // Runs a session until its end on the calling fiber, as part of the turn that its first frame
 // started, and closes the socket. The graph must be live, and the caller must be allowed to use the
-// thread. `request` contains the caller and the thread and no messages.
+// thread. `request` contains the caller and the thread and no messages. `memory` counts the thread
+// while it is read, and the calls of tools.
 void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::RunRequest request,
-                const InitFrame& init);
+                const InitFrame& init, run::CallMemory& memory);
 
 // Sends a fatal error event and closes the socket.
 void Refuse(bridge::Exchange& exchange, const std::string& code, const std::string& message,

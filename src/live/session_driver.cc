@@ -40,14 +40,14 @@ Session::Options SessionOptions(const LiveContext& context, const state::ThreadS
 
 SessionDriver::SessionDriver(bridge::Exchange& exchange, const LiveContext& context,
                              const InitFrame& init, const state::ThreadState& thread,
-                             std::shared_ptr<Journal> journal)
+                             std::shared_ptr<Journal> journal, run::CallMemory& memory)
     : exchange_(exchange),
       context_(context),
       init_(init),
       cancellation_(exchange.active_cancellation()),
       journal_(std::move(journal)),
-      tools_(
-          std::make_shared<ToolCalls>(journal_, [wakeup = wakeup_] { wakeup->signal.Notify(); })),
+      tools_(std::make_shared<ToolCalls>(
+          journal_, [wakeup = wakeup_] { wakeup->signal.Notify(); }, &memory)),
       downstream_({}),
       links_([wakeup = wakeup_] { wakeup->signal.Notify(); }),
       session_(*this, SessionOptions(context, thread, init)) {

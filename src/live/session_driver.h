@@ -30,7 +30,8 @@ namespace agent_graph::live {
 class SessionDriver final : public SessionPorts {
  public:
   SessionDriver(bridge::Exchange& exchange, const LiveContext& context, const InitFrame& init,
-                const state::ThreadState& thread, std::shared_ptr<Journal> journal);
+                const state::ThreadState& thread, std::shared_ptr<Journal> journal,
+                run::CallMemory& memory);
   ~SessionDriver() override;
 
   // Runs the session until it is closed and returns the final status of the run.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent_graph/state.h"
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "run/nodes/tool_node.h"
@@ -48,8 +49,39 @@ std::string NameOf(const std::vector<realtime::ToolCall>& calls, const std::stri
 
 }  // namespace
 
-ToolCalls::ToolCalls(std::shared_ptr<Journal> journal, std::function<void()> on_finished)
-    : journal_(std::move(journal)), on_finished_(std::move(on_finished)) {}
+// The memory of one batch, as a part of that of the session.
+class ToolCalls::BatchMemory final : public run::CallMemory {
+ public:
+  explicit BatchMemory(ToolCalls& calls) : calls_(calls) {}
+  ~BatchMemory() override { HoldCalls(0); }
+
+  Status AwaitMemory(uint64_t bytes) override {
+    if (calls_.memory_ == nullptr) return Status(StatusCode::kCancelled, "the session has ended");
+    ++calls_.awaiting_memory_;
+    Status room = calls_.memory_->AwaitMemory(bytes);
+    --calls_.awaiting_memory_;
+    calls_.idle_.Notify();
+    if (!room.ok()) return room;
+    held_bytes_ += bytes;
+    calls_.held_bytes_ += bytes;
+    return room;
+  }
+
+  void HoldCalls(uint64_t bytes) override {
+    calls_.held_bytes_ -= held_bytes_;
+    calls_.held_bytes_ += bytes;
+    held_bytes_ = bytes;
+    if (calls_.memory_ != nullptr) calls_.memory_->HoldCalls(calls_.held_bytes_);
+  }
+
+ private:
+  ToolCalls& calls_;
+  uint64_t held_bytes_ = 0;
+};
+
+ToolCalls::ToolCalls(std::shared_ptr<Journal> journal, std::function<void()> on_finished,
+                     run::CallMemory* memory)
+    : journal_(std::move(journal)), on_finished_(std::move(on_finished)), memory_(memory) {}
 
 void ToolCalls::Offer(std::string tool_node, run::OfferedTools tools) {
   tool_node_ = std::move(tool_node);
@@ -84,8 +116,9 @@ void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t number) {
 
 void ToolCalls::Run(Batch& batch) {
   run::RunLog log = journal_->MakeLog();
-  Result<NodeResult> result =
-      run::RunToolNode(journal_->environment(), batch.tool_node, StateOf(batch.calls), 1, log);
+  BatchMemory memory(*this);
+  Result<NodeResult> result = run::RunToolNode(journal_->environment(), batch.tool_node,
+                                               StateOf(batch.calls), 1, log, {.memory = &memory});
   if (result.ok()) {
     (void)log.Flush(batch.tool_node, 1);
     journal_->TakeToolRecord(log);
@@ -119,7 +152,15 @@ std::optional<FinishedCalls> ToolCalls::TakeFinished() {
   return finished;
 }
 
+void ToolCalls::Abandon() {
+  AG_CHECK(awaiting_memory_ == 0, "no call waits for the memory of a session that has ended");
+  on_finished_ = nullptr;
+  memory_ = nullptr;
+}
+
 void ToolCalls::Wait(Deadline deadline) {
+  // Waits for memory end at once when they are cancelled.
+  while (awaiting_memory_ > 0) idle_.Wait(nullptr, kNoDeadline);
   while (running_ > 0) {
     if (idle_.Wait(nullptr, deadline) == runtime::WakeReason::kDeadline) return;
   }

@@ -11,6 +11,7 @@
 #include "agent_graph/message.h"
 #include "live/journal.h"
 #include "realtime/link.h"
+#include "run/call_memory.h"
 #include "run/nodes/node_tools.h"
 #include "runtime/signal.h"
 
@@ -27,7 +28,9 @@ struct FinishedCalls {
 // this object alive until it has finished.
 class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
  public:
-  ToolCalls(std::shared_ptr<Journal> journal, std::function<void()> on_finished);
+  // `memory` counts what the calls hold, until Abandon.
+  ToolCalls(std::shared_ptr<Journal> journal, std::function<void()> on_finished,
+            run::CallMemory* memory);
 
   // Sets the tool node and tools of the current agent.
   void Offer(std::string tool_node, run::OfferedTools tools);
@@ -37,9 +40,10 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
   void Call(std::vector<realtime::ToolCall> calls, uint64_t number);
   // Takes the results of a finished batch; nullopt if there is none.
   std::optional<FinishedCalls> TakeFinished();
-  // Discards later results. Call it before the session is destroyed.
-  void Abandon() { on_finished_ = nullptr; }
-  // Suspends until the batches in progress have ended; cancel them before.
+  // Discards later results. Call it after Wait, before the session is destroyed.
+  void Abandon();
+  // Suspends until the batches in progress have ended, or until the deadline if user code does not
+  // end; cancel them before.
   void Wait(Deadline deadline);
 
  private:
@@ -48,6 +52,8 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
     std::vector<realtime::ToolCall> calls;
     FinishedCalls finished;
   };
+
+  class BatchMemory;
 
   void Run(Batch& batch);
   void Finish(FinishedCalls finished);
@@ -58,6 +64,9 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
   run::OfferedTools offered_;
   std::deque<FinishedCalls> finished_;
   size_t running_ = 0;
+  run::CallMemory* memory_;     // null: the session has ended
+  uint64_t held_bytes_ = 0;     // of all batches
+  size_t awaiting_memory_ = 0;  // fibers in memory_
   runtime::Signal idle_;
 };
 

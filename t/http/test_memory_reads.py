@@ -5,6 +5,7 @@ import pytest
 
 from harness import environment
 from harness.agents import DEMO
+from harness.agui import PATH, parse, run_input
 from harness.messages import user
 from harness.worker_memory import MIB, at_once, peaks_within, start_watched
 
@@ -73,3 +74,12 @@ def test_results_of_a_run_on_a_large_thread_take_turns(service):
     with peaks_within(service, _BOUND):
         replies = at_once(_READS, lambda _: service.get(result))
     assert len(_answered(replies)) > 0
+
+
+def test_snapshots_of_a_large_thread_take_turns(service):
+    """Clients of AG-UI that read the thread without a run."""
+    with peaks_within(service, _BOUND):
+        replies = at_once(_READS, lambda _: service.post(PATH, run_input(thread="large")))
+    (events, *_) = [parse(reply.text) for reply in _answered(replies)]
+    (snapshot,) = [event for event in events if event["type"] == "STATE_SNAPSHOT"]
+    assert len(snapshot["snapshot"]["field"]) == 4

@@ -218,19 +218,22 @@ void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Sta
 Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
                              const Status& failure, std::string reason) {
   constexpr uint64_t kNoState = 0;
-  AG_ASSIGN_OR_RETURN(const BegunRun begun, Begin(request, cancellation, kNoState));
+  AG_ASSIGN_OR_RETURN(const BegunRun begun, BeginUpTo(kNoState, request, cancellation));
   Abandon(request, begun, failure, std::move(reason));
   return Status::Ok();
 }
 
 Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
-                                       const runtime::Cancellation& cancellation) {
-  return Begin(request, cancellation, std::nullopt);
+                                       const runtime::Cancellation& cancellation,
+                                       const AwaitMemory& await_memory) {
+  AG_ASSIGN_OR_RETURN(BegunRun begun, BeginUpTo(kReplyBytesMax, request, cancellation));
+  const auto load = [&] { return LoadOmitted(request, begun, await_memory); };
+  AG_RETURN_IF_ERROR(WhileLeased(request, begun, load));
+  return begun;
 }
 
-Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
-                                       const runtime::Cancellation& cancellation,
-                                       std::optional<uint64_t> reply_bytes_max) {
+Result<Runner::BegunRun> Runner::BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
+                                           const runtime::Cancellation& cancellation) {
   AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
                       MakeEnvironment(request, cancellation));
   BegunRun begun;
@@ -245,9 +248,10 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
   return begun;
 }
 
-Status Runner::LoadOmitted(const RunRequest& request, BegunRun& begun, RunSink& sink) {
+Status Runner::LoadOmitted(const RunRequest& request, BegunRun& begun,
+                           const AwaitMemory& await_memory) {
   if (begun.reply.omitted_bytes == 0) return Status::Ok();
-  Status status = sink.AwaitMemory(begun.reply.omitted_bytes);
+  Status status = await_memory(begun.reply.omitted_bytes);
   if (status.ok()) {
     Result<state::ThreadState> loaded =
         state_->GetState(request.scope, begun.environment->thread_id);
@@ -291,10 +295,11 @@ Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
     if (request.accepted) AG_RETURN_IF_ERROR(EndUnexecuted(request, cancellation, status));
     return status;
   }
-  AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation, kReplyBytesMax));
+  AG_ASSIGN_OR_RETURN(opening->begun, BeginUpTo(kReplyBytesMax, request, cancellation));
   BegunRun& begun = opening->begun;
+  const auto await_memory = [&](uint64_t bytes) { return sink.AwaitMemory(bytes); };
   AG_RETURN_IF_ERROR(
-      WhileLeased(request, begun, [&] { return LoadOmitted(request, begun, sink); }));
+      WhileLeased(request, begun, [&] { return LoadOmitted(request, begun, await_memory); }));
   AG_RETURN_IF_ERROR(WhileLeased(request, begun, [&] { return TakeResults(request, *opening); }));
   return opening;
 }

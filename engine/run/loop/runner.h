@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "agent_graph/tool.h"
 #include "base/id_generator.h"
 #include "base/status.h"
+#include "run/call_memory.h"
 #include "run/context/open_inputs.h"
 #include "run/run_environment.h"
 #include "run/run_request.h"
@@ -68,14 +70,18 @@ class Runner {
     std::shared_ptr<const RunEnvironment> environment;
     state::BeginRunReply reply;
   };
-  Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
+  // A large state is loaded after `await_memory`, which waits for memory of so many bytes of JSON.
+  using AwaitMemory = std::function<Status(uint64_t bytes)>;
+  Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation,
+                         const AwaitMemory& await_memory);
 
   // Calls a tool of the tool node `node` without the graph: what the tool gets is that of a run
   // with the parameters of `request`, but nothing is stored, and there is no thread. `inputs`: what
   // the same call has asked before, with the answers. A tool that fails has a failed output.
+  // `memory` counts its reply.
   Result<CalledTool> CallTool(const RunRequest& request, const std::string& node,
                               ToolCallBlock block, OpenInputs inputs,
-                              const runtime::Cancellation& cancellation) const;
+                              const runtime::Cancellation& cancellation, CallMemory& memory) const;
 
   // Ends an accepted run as failed without executing it. `reason` is for its record; empty: that of
   // the failure.
@@ -87,9 +93,10 @@ class Runner {
 
   Result<std::unique_ptr<Opening>> Open(RunRequest& request,
                                         const runtime::Cancellation& cancellation, RunSink& sink);
-  Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation,
-                         std::optional<uint64_t> reply_bytes_max);
-  Status LoadOmitted(const RunRequest& request, BegunRun& begun, RunSink& sink);
+  // A larger state is omitted.
+  Result<BegunRun> BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
+                             const runtime::Cancellation& cancellation);
+  Status LoadOmitted(const RunRequest& request, BegunRun& begun, const AwaitMemory& await_memory);
   Status CheckRequest(const RunRequest& request, Opening& opening) const;
   Status CheckResults(const RunRequest& request) const;
   Status TakeResults(RunRequest& request, Opening& opening) const;

@@ -10,7 +10,8 @@ namespace agent_graph::run {
 
 Result<CalledTool> Runner::CallTool(const RunRequest& request, const std::string& node,
                                     ToolCallBlock block, OpenInputs inputs,
-                                    const runtime::Cancellation& cancellation) const {
+                                    const runtime::Cancellation& cancellation,
+                                    CallMemory& memory) const {
   AG_ASSIGN_OR_RETURN(const std::shared_ptr<RunEnvironment> environment,
                       MakeEnvironment(request, cancellation));
   environment->thread_id = environment->services->ids->Next();
@@ -24,8 +25,9 @@ Result<CalledTool> Runner::CallTool(const RunRequest& request, const std::string
   RunLog log(nullptr, environment->thread_id, environment->run_id, 0, /*record=*/false);
   CalledTool called;
   called.inputs = std::move(inputs);
-  AG_ASSIGN_OR_RETURN(const NodeResult result,
-                      RunToolNode(environment, node, state, 0, log, {.inputs = &called.inputs}));
+  AG_ASSIGN_OR_RETURN(
+      const NodeResult result,
+      RunToolNode(environment, node, state, 0, log, {.inputs = &called.inputs, .memory = &memory}));
   if (!called.inputs.empty()) return called;
   for (const Message& answer : result.messages) {
     for (const ToolResultBlock* output : answer.ToolResults()) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "run/call_memory.h"
 #include "run/run_sink.h"
 #include "runtime/cancellation.h"
 
@@ -13,7 +14,7 @@ namespace agent_graph::run {
 // Not thread-safe: used by the run's fiber, or through UserEmission while that fiber waits. Calls
 // may suspend, by backpressure. An error of the sink means that the client is gone, and cancels the
 // run.
-class Emitter {
+class Emitter : public CallMemory {
  public:
   Emitter(RunSink& sink, const runtime::Cancellation& cancellation)
       : sink_(sink), cancellation_(cancellation) {}
@@ -31,10 +32,8 @@ class Emitter {
   // Reports the weight of the run's thread as JSON, in bytes. The reply in progress is included
   // from now on.
   void HoldThread(uint64_t bytes);
-  // Waits for memory of `bytes` more of JSON, which HoldCalls counts from then on.
-  Status AwaitMemory(uint64_t bytes) { return sink_.AwaitMemory(bytes); }
-  // Reports the weight of replies and outputs of tools that are no part of the thread yet.
-  void HoldCalls(uint64_t bytes) { sink_.OnHeld(thread_bytes_ + bytes, reply_bytes_); }
+  Status AwaitMemory(uint64_t bytes) override { return sink_.AwaitMemory(bytes); }
+  void HoldCalls(uint64_t bytes) override { sink_.OnHeld(thread_bytes_ + bytes, reply_bytes_); }
   // Counts a piece of a reply, in bytes, without emitting it.
   void HoldPiece(uint64_t bytes);
   Status Start(const RunStart& start);

@@ -16,7 +16,7 @@ Status ToolMemory::Reply::Await(uint64_t bytes) {
     has_turn_ = true;
   }
   if (bytes <= memory_.turn_bytes_) return Status::Ok();
-  AG_RETURN_IF_ERROR(memory_.emitter_.AwaitMemory(bytes - memory_.turn_bytes_));
+  AG_RETURN_IF_ERROR(memory_.calls_.AwaitMemory(bytes - memory_.turn_bytes_));
   memory_.turn_bytes_ = bytes;
   return Status::Ok();
 }
@@ -49,7 +49,7 @@ void ToolMemory::EndTurn() {
 }
 
 void ToolMemory::Report() {
-  emitter_.HoldCalls(kept_bytes_ + turn_bytes_);
+  calls_.HoldCalls(kept_bytes_ + turn_bytes_);
 }
 
 }  // namespace agent_graph::run

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "run/nodes/emitter.h"
+#include "run/call_memory.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
 #include "tools/call/reply_memory.h"
@@ -18,8 +18,8 @@ namespace agent_graph::run {
 // that a run waits for memory once. The fibers of the calls are all on one thread.
 class ToolMemory {
  public:
-  ToolMemory(Emitter& emitter, const runtime::Cancellation& cancellation)
-      : emitter_(emitter), cancellation_(cancellation) {}
+  ToolMemory(CallMemory& calls, const runtime::Cancellation& cancellation)
+      : calls_(calls), cancellation_(cancellation) {}
   ToolMemory(const ToolMemory&) = delete;
   ToolMemory& operator=(const ToolMemory&) = delete;
 
@@ -49,7 +49,7 @@ class ToolMemory {
   void EndTurn();
   void Report();
 
-  Emitter& emitter_;
+  CallMemory& calls_;
   const runtime::Cancellation& cancellation_;
   uint64_t kept_bytes_ = 0;
   uint64_t turn_bytes_ = 0;  // of the call that has the turn

@@ -290,13 +290,13 @@ bool WasCut(const PendingCall& call) {
 }
 
 Status ExecuteAll(const RunEnvironment& environment, const std::vector<PendingCallPtr>& calls,
-                  const std::string& name, int64_t step, RunLog& log, Emitter* emitter) {
+                  const std::string& name, int64_t step, RunLog& log, CallMemory* call_memory) {
   const bool repeatable =
       std::ranges::all_of(calls, [](const auto& call) { return call->tool->idempotent; });
   const HandOver::RepeatableWork work(repeatable ? environment.hand_over.get() : nullptr);
   EndLog ends(name, step, calls.size(), log);
   std::optional<ToolMemory> memory;
-  if (emitter != nullptr) memory.emplace(*emitter, environment.cancellation);
+  if (call_memory != nullptr) memory.emplace(*call_memory, environment.cancellation);
   bool cut = false;
   ForEachConcurrently(*environment.runtime, calls.size(), kToolCallsAtOnce, [&](size_t index) {
     PendingCall& call = *calls[index];
@@ -346,7 +346,7 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     AG_RETURN_IF_ERROR(environment->meter->BeginToolCalls(new_calls));
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
-  AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log, options.emitter));
+  AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log, options.memory));
   if (inputs != nullptr) KeepQuestions(calls, *inputs);
 
   NodeResult result;

@@ -6,6 +6,7 @@
 #include "agent_graph/node.h"
 #include "base/status.h"
 #include "graph/definition.h"
+#include "run/call_memory.h"
 #include "run/context/lost_calls.h"
 #include "run/context/open_inputs.h"
 #include "run/log/run_log.h"
@@ -24,7 +25,7 @@ struct ToolNodeOptions {
   OpenInputs* inputs = nullptr;
   const LostCalls* earlier = nullptr;  // calls of the attempts before; null: this is the first one
   // Counts the memory of the calls, and lets large replies wait for it. Null: they are not counted.
-  Emitter* emitter = nullptr;
+  CallMemory* memory = nullptr;
 };
 
 // Returns one tool message per call, in the order of the calls. A tool that fails, is unknown or

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "agent_graph/json.h"
+#include "api/resources/exchange_memory.h"
 #include "api/resources/handlers.h"
 #include "api/resources/run_request.h"
 #include "base/text.h"
@@ -72,7 +73,8 @@ void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message) {
   json config = json::object();
   if (!request.thread_id.empty()) config["thread_id"] = request.thread_id;
   request.config = GraphConfig(&config, context.caller());
-  live::RunSession(context.exchange(), *context.api().live, std::move(request), *init);
+  ExchangeMemory memory(context.exchange());
+  live::RunSession(context.exchange(), *context.api().live, std::move(request), *init, memory);
 }
 
 }  // namespace agent_graph::api

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "api/http/request_memory.h"
 #include "api/resources/run_record.h"
 #include "api/resources/run_streaming.h"
 #include "base/clock.h"
@@ -98,20 +99,31 @@ Status AgUiReader::OnStart(const run::RunStart& start, const state::RunRecord*) 
   return Flush();
 }
 
+Result<state::ThreadState> AgUiReader::ReadThread() {
+  return api::ReadThreadState(context_.exchange(), context_.state(), context_.caller().scope,
+                              client_.thread_id);
+}
+
 Status AgUiReader::AppendThread(std::string_view void_message_id) {
-  const Result<state::ThreadState> thread =
-      context_.state().GetState(context_.caller().scope, client_.thread_id);
-  if (!thread.ok()) return thread.status();
-  AG_ASSIGN_OR_RETURN(MessageList messages, ReadHistory(context_, *thread));
+  const uint64_t held_before = context_.exchange().held_bytes();
+  AG_ASSIGN_OR_RETURN(state::ThreadState thread, ReadThread());
+  const uint64_t last = thread.window.empty() ? 0 : thread.window.back().sequence;
+  const bool has_messages = !thread.window.empty();
+  thread.window = {};  // may be large, and the history is read in pages
+  MessageList messages;
+  if (has_messages) {
+    AG_ASSIGN_OR_RETURN(messages, ReadHistory(context_, client_.thread_id, last));
+  }
   if (!void_message_id.empty()) messages.AppendBlankReasoning(void_message_id);
   events_.SkipMessages(messages.ids());
   events_.SkipCalls(messages.calls());
   const bool had_state = !client_.state.empty();
-  const Result<json> fields = ParseJson(thread->snapshot.fields_json, kOwnJsonLimits);
+  const Result<json> fields = ParseJson(thread.snapshot.fields_json, kOwnJsonLimits);
   client_.state.Set(fields.ok() ? *fields : json::object());
   if (had_state || !client_.state.empty()) client_.state.AppendSnapshot(events_.out());
   AppendMessagesSnapshot(events_.out(), messages, client_.message_ids);
   client_.message_ids = messages.ids();
+  context_.exchange().Hold(held_before);
   return Status::Ok();
 }
 
@@ -202,8 +214,7 @@ Status AgUiReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
   } else {
     events_.Close();
     if (client_.state_may_change && context_.api().state != nullptr) {
-      const Result<state::ThreadState> thread =
-          context_.state().GetState(context_.caller().scope, client_.thread_id);
+      const Result<state::ThreadState> thread = ReadThread();
       const Result<json> fields =
           ParseJson(thread.ok() ? thread->snapshot.fields_json : "{}", kOwnJsonLimits);
       if (thread.ok() && fields.ok()) client_.state.Set(*fields);
@@ -237,8 +248,7 @@ void AgUiReader::AppendFinished(const api::RunEnd& end) {
 Status AgUiReader::AppendInterrupted(const api::RunEnd& end) {
   std::vector<OpenInterrupt> open;
   if (context_.api().state != nullptr) {
-    const Result<state::ThreadState> thread =
-        context_.state().GetState(context_.caller().scope, client_.thread_id);
+    const Result<state::ThreadState> thread = ReadThread();
     if (thread.ok()) open = InterruptsOf(*thread);
   }
   if (open.empty()) {

@@ -71,6 +71,7 @@ class AgUiReader : public facades::StepReader {
   Status OnMessageVoid(const facades::MessageHead& head, uint32_t attempt) override;
 
   void Begin(const std::string& run_id);
+  Result<state::ThreadState> ReadThread();
   // Appends the state and the messages of the thread as they are stored now.
   Status AppendThread(std::string_view void_message_id);
   void AppendFinished(const api::RunEnd& end);

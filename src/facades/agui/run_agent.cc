@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "api/http/request_memory.h"
 #include "api/resources/message_input.h"
 #include "api/resources/run_request.h"
 #include "base/json.h"
 #include "base/own_json.h"
+#include "bridge/exchange.h"
 #include "facades/agui/agui_messages.h"
 #include "facades/agui/agui_reader.h"
 #include "facades/agui/agui_request.h"
@@ -35,10 +37,11 @@ class RequestAnswer {
 
   std::optional<ErrorInfo> Give() {
     if (context_.api().state == nullptr) return RunWithoutThread();
+    held_before_ = context_.exchange().held_bytes();
     if (auto error = CheckThread(context_.route())) return error;
-    Result<state::ThreadState> thread =
-        context_.state().GetState(request_.run.scope, request_.run.thread_id);
-    if (thread.ok()) return RunOnThread(*thread);
+    Result<state::ThreadState> thread = api::ReadThreadState(
+        context_.exchange(), context_.state(), request_.run.scope, request_.run.thread_id);
+    if (thread.ok()) return RunOnThread(*std::move(thread));
     if (thread.status().code() != StatusCode::kNotFound) return context_.Explain(thread.status());
     return RunOnNewThread();
   }
@@ -106,7 +109,7 @@ class RequestAnswer {
     return Perform(std::move(client));
   }
 
-  std::optional<ErrorInfo> RunOnThread(const state::ThreadState& thread) {
+  std::optional<ErrorInfo> RunOnThread(state::ThreadState thread) {
     AgUiClient client = Client();
     size_t first = FirstNew(Messages(), thread.window);
     const bool is_known = first == Messages().size();
@@ -118,9 +121,10 @@ class RequestAnswer {
     if (known && request_.terms.key && has_tail) {
       client.joins = true;
     } else if (known && (is_known || !request_.resume.empty())) {
+      Release(thread);
       return Join(std::move(client), *known);
     } else if (is_known && request_.resume.empty() && !(has_tail && IsRetried(thread))) {
-      return JoinLatest(std::move(client), thread);
+      return JoinLatest(std::move(client), std::move(thread));
     }
     if (is_known && request_.resume.empty()) first = TailOf(Messages());
     if (auto error = TakeMessages(first, client)) return error;
@@ -133,6 +137,7 @@ class RequestAnswer {
       }
     }
     if (auto error = TellThread(thread, client)) return error;
+    Release(thread);
     return Perform(std::move(client));
   }
 
@@ -141,6 +146,12 @@ class RequestAnswer {
     if (thread.in_flight) return false;
     const auto meta = run::ExecutionMeta::FromJson(thread.snapshot.execution_json);
     return meta.stopped || meta.phase == run::ExecutionMeta::Phase::kError;
+  }
+
+  // Frees the state, which may be large. What follows reads it again where it needs it.
+  void Release(state::ThreadState& thread) {
+    thread = {};
+    context_.exchange().Hold(held_before_);
   }
 
   // Prepares what the client lacks of the thread before the run: the state, and messages that were
@@ -157,7 +168,8 @@ class RequestAnswer {
       return std::ranges::find(client.message_ids, message.id) != client.message_ids.end();
     };
     if (std::ranges::all_of(thread.window, is_known)) return std::nullopt;
-    Result<MessageList> messages = ReadHistory(context_, thread);
+    Result<MessageList> messages =
+        ReadHistory(context_, request_.run.thread_id, thread.window.back().sequence);
     if (!messages.ok()) return context_.Explain(messages.status());
     const bool lacks_some = std::ranges::any_of(messages->ids(), [&](const std::string& id) {
       return std::ranges::find(client.message_ids, id) == client.message_ids.end();
@@ -175,10 +187,11 @@ class RequestAnswer {
     return found.ok() ? std::optional(*std::move(found)) : std::nullopt;
   }
 
-  std::optional<ErrorInfo> JoinLatest(AgUiClient client, const state::ThreadState& thread) {
+  std::optional<ErrorInfo> JoinLatest(AgUiClient client, state::ThreadState thread) {
     std::optional<state::RunRecord> latest;
     if (thread.in_flight) latest = FindRun(thread.in_flight->run_id);
     if (!latest) latest = FindRun(thread.record.last_run_id);
+    Release(thread);
     if (latest) return Join(std::move(client), *latest);
     if (auto error = CheckReading()) return error;
     AgUiReader reader(context_, std::move(client));
@@ -236,6 +249,7 @@ class RequestAnswer {
 
   HandlerContext& context_;
   AgUiRequest request_;
+  uint64_t held_before_ = 0;  // what the request holds without the state
 };
 
 }  // namespace

@@ -34,20 +34,19 @@ bool KeepsOrder(const std::vector<std::string>& listed, const std::vector<std::s
 
 }  // namespace
 
-Result<MessageList> ReadHistory(api::HandlerContext& context, const state::ThreadState& thread) {
+Result<MessageList> ReadHistory(api::HandlerContext& context, const std::string& thread_id,
+                                uint64_t last_sequence) {
   MessageList list;
-  if (thread.window.empty()) return list;
   AG_ASSIGN_OR_RETURN(const api::PageReads::Place place,
                       context.api().page_reads->Enter(context.exchange().cancellation(),
                                                       DeadlineAfter(kReadWaitMax)));
-  const uint64_t last = thread.window.back().sequence;
   state::PageRequest page;
   page.limit = kSnapshotMessagesMax;
-  page.cursor = state::CursorOfMessage(last - std::min(last, kSnapshotMessagesMax - 1));
+  page.cursor =
+      state::CursorOfMessage(last_sequence - std::min(last_sequence, kSnapshotMessagesMax - 1));
   for (size_t pages = 0; pages < kPagesMax && !page.cursor.empty(); ++pages) {
-    AG_ASSIGN_OR_RETURN(
-        state::MessagePage read,
-        context.state().ListMessages(context.caller().scope, thread.record.thread_id, page));
+    AG_ASSIGN_OR_RETURN(state::MessagePage read,
+                        context.state().ListMessages(context.caller().scope, thread_id, page));
     for (const state::StoredMessage& stored : read.messages) {
       Result<Message> message = message::FromJsonText(stored.json);
       if (message.ok()) list.Append(*message);

@@ -1,10 +1,13 @@
 // The messages of a thread, for clients that lack them.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "api/http/context.h"
 #include "base/status.h"
 #include "facades/agui/agui_messages.h"
-#include "state/types.h"
 
 namespace agent_graph::agui {
 
@@ -13,9 +16,10 @@ namespace agent_graph::agui {
 inline constexpr uint64_t kSnapshotMessagesMax = 1000;
 inline constexpr size_t kSnapshotBytesMax = 4 * 1024 * 1024;
 
-// Reads the messages of a thread, also those that have left the working window. Waits while too
-// many requests of this worker read stored data.
-Result<MessageList> ReadHistory(api::HandlerContext& context, const state::ThreadState& thread);
+// Reads the messages of a thread up to the last one of its working window, also those that have
+// left the window. Waits while too many requests of this worker read stored data.
+Result<MessageList> ReadHistory(api::HandlerContext& context, const std::string& thread_id,
+                                uint64_t last_sequence);
 
 // Appends MESSAGES_SNAPSHOT. A client keeps the order of the messages that it has; if that would be
 // wrong, it gets an empty list before. `client_ids` are those that it has.

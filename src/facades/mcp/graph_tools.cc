@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "api/resources/exchange_memory.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/own_json.h"
@@ -86,6 +87,7 @@ class GraphToolCall {
         tool_(tool),
         found_(found),
         key_(CallKey(call.peer, call.message.id_json)),
+        memory_(call.context.exchange()),
         writer_(call.context, call.message.id_json, TakesEvents(call.context.head())) {}
 
   // `inputs`: what the tool has asked in an earlier request, with the answers.
@@ -169,7 +171,7 @@ class GraphToolCall {
     request.config = api::GraphConfig(nullptr, context.caller());
     ToolCallBlock block{kCallId, tool_.name, DumpJson(*tool_.arguments)};
     return context.api().runner->CallTool(request, found_.node, std::move(block), std::move(inputs),
-                                          context.exchange().cancellation());
+                                          context.exchange().cancellation(), memory_);
   }
 
   void AskLater(const Pause& pause, const run::OpenInputs& inputs) {
@@ -195,6 +197,7 @@ class GraphToolCall {
   const ToolCall& tool_;
   const GraphTool& found_;
   const std::string key_;
+  api::ExchangeMemory memory_;
   CallWriter writer_;
 };
 

@@ -35,7 +35,7 @@ Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const WaitOption
   if (session->facts().era == Era::kStateless) {
     AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
   }
-  Result<RpcReply> reply = session->Request(outgoing.method, params, wait);
+  Result<RpcReply> reply = session->Request(outgoing.method, params, outgoing.memory, wait);
   if (reply.ok()) {
     if (reply->error) BlotOut(options_.secrets, reply->error->message);
     return reply;
@@ -146,7 +146,7 @@ Result<bool> StdioClient::Discover(StdioSession& session, const WaitOptions& wai
   for (bool again = false;; again = true) {
     json params = json::object();
     AddRequestMeta(params);
-    AG_ASSIGN_OR_RETURN(const RpcReply reply, session.Request(kDiscover, params, wait));
+    AG_ASSIGN_OR_RETURN(const RpcReply reply, session.Request(kDiscover, params, nullptr, wait));
     if (reply.error && reply.error->code == kUnsupportedRevision) {
       const std::optional<Era> era = ChooseEra(SupportedRevisions(*reply.error));
       if (!era) {
@@ -167,8 +167,9 @@ Result<bool> StdioClient::Discover(StdioSession& session, const WaitOptions& wai
 Status StdioClient::Initialize(StdioSession& session, const WaitOptions& wait) {
   // No elicitation capability: all calls share the program, and its questions do not name their
   // call.
-  AG_ASSIGN_OR_RETURN(const RpcReply reply,
-                      session.Request(kInitialize, InitializeParams(json::object()), wait));
+  AG_ASSIGN_OR_RETURN(
+      const RpcReply reply,
+      session.Request(kInitialize, InitializeParams(json::object()), nullptr, wait));
   if (reply.error) return reply.error->ToStatus();
   AG_ASSIGN_OR_RETURN(const ServerFacts facts, ReadInitializeResult(reply.result));
   session.SetFacts(facts);
@@ -179,7 +180,8 @@ void StdioClient::Subscribe(const SessionPtr& session) {
   for (;;) {
     json params = {{"notifications", {{"toolsListChanged", true}}}};
     AddRequestMeta(params);
-    const Result<RpcReply> ended = session->Request(kListen, params, {ending_, kNoDeadline});
+    const Result<RpcReply> ended =
+        session->Request(kListen, params, nullptr, {ending_, kNoDeadline});
     if (!ended.ok() || ended->error) return;
     if (!runtime::SleepFor(kSubscribeAgain, &ending_).ok()) return;
     options_.on_tools_changed();  // tools may have changed meanwhile

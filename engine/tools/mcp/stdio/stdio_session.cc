@@ -18,6 +18,28 @@ constexpr std::chrono::seconds kExitTimeout{3};
 // maximum time for which the program may read nothing
 constexpr std::chrono::seconds kWriteTimeout{60};
 
+// The members of a message that are neither objects nor lists; discarded if it is no JSON.
+json FlatMembers(std::string_view line) {
+  const auto is_flat = [](int depth, json::parse_event_t event, json&) {
+    return depth == 0 || (event != json::parse_event_t::object_start &&
+                          event != json::parse_event_t::array_start);
+  };
+  return json::parse(line.begin(), line.end(), is_flat, /*allow_exceptions=*/false);
+}
+
+// Waits for the memory of a reply, and parses it.
+Result<RpcReply> Read(std::string& line, ReplyMemory* memory) {
+  ReplySize size(memory);
+  AG_RETURN_IF_ERROR(size.Add(line));
+  Result<json> message = ParseJson(line);
+  if (!message.ok()) {
+    return Status(StatusCode::kUnavailable,
+                  "the server's reply cannot be read: " + message.status().message());
+  }
+  std::string().swap(line);
+  return ReadReply(*std::move(message));
+}
+
 }  // namespace
 
 StdioSession::StdioSession(std::unique_ptr<process::Process> program, Events events)
@@ -37,9 +59,23 @@ void StdioSession::Run() {
   runtime->Spawn([self = shared_from_this()] { self->ReadOutput(); }, /*here=*/true);
 }
 
-Result<RpcReply> StdioSession::Request(const char* method, const json& params,
+// Reports that a reply was taken, also if reading it throws.
+class StdioSession::TakenAtEnd {
+ public:
+  TakenAtEnd(StdioSession& session, size_t line_bytes)
+      : session_(session), line_bytes_(line_bytes) {}
+  TakenAtEnd(const TakenAtEnd&) = delete;
+  TakenAtEnd& operator=(const TakenAtEnd&) = delete;
+  ~TakenAtEnd() { session_.Taken(line_bytes_); }
+
+ private:
+  StdioSession& session_;
+  const size_t line_bytes_;
+};
+
+Result<RpcReply> StdioSession::Request(const char* method, const json& params, ReplyMemory* memory,
                                        const WaitOptions& wait) {
-  runtime::Promise<json> promise;
+  const runtime::Promise<std::string> promise;
   int64_t id = 0;
   {
     MutexLock lock(mutex_);
@@ -48,24 +84,30 @@ Result<RpcReply> StdioSession::Request(const char* method, const json& params,
       return Status(StatusCode::kUnavailable, "too many calls wait for the server");
     }
     id = next_id_++;
-    pending_.emplace(id, promise);
+    pending_.emplace(id, Pending{promise});
   }
-  Status sent = Send(MakeRequest(id, method, params));
-  Result<json> reply =
-      sent.ok() ? promise.Wait(&wait.cancellation, wait.deadline) : Result<json>(std::move(sent));
+  Result<std::string> line = Await(id, promise, Send(MakeRequest(id, method, params)), wait);
+  if (!line.ok()) return line.status();
+  const TakenAtEnd taken(*this, line->size());
+  return Read(*line, memory);
+}
+
+Result<std::string> StdioSession::Await(int64_t id, const runtime::Promise<std::string>& promise,
+                                        Status sent, const WaitOptions& wait) {
+  Result<std::string> line = sent.ok() ? promise.Wait(&wait.cancellation, wait.deadline)
+                                       : Result<std::string>(std::move(sent));
+  size_t line_bytes = 0;
   {
     MutexLock lock(mutex_);
+    line_bytes = pending_.at(id).line_bytes;
     pending_.erase(id);
+    if (line.ok() && line->empty()) return Ended();
   }
-  if (!reply.ok()) {
+  if (!line.ok()) {
+    Taken(line_bytes);
     (void)Notify("notifications/cancelled", {{"requestId", id}, {"reason", "the caller gave up"}});
-    return reply.status();
   }
-  if (reply->is_null()) {
-    MutexLock lock(mutex_);
-    return Ended();
-  }
-  return ReadReply(*std::move(reply));
+  return line;
 }
 
 void StdioSession::SetFacts(ServerFacts facts) {
@@ -156,22 +198,48 @@ void StdioSession::ReadOutput() {
 
 void StdioSession::TakeLine(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  const json members = FlatMembers(line);
+  if (!members.is_object()) return noise_.Line(line);
+  if (members.contains("method")) return TakeMessage(line);
+  const auto id = members.find("id");
+  if (id != members.end() && id->is_number_integer()) PassReply(id->get<int64_t>(), line);
+}
+
+void StdioSession::TakeMessage(std::string_view line) {
   const Result<json> message = ParseJson(line);
   if (!message.ok() || !message->is_object()) return noise_.Line(line);
-  if (const auto method = message->find("method"); method != message->end()) {
-    if (message->contains("id")) {
-      // Without sessions, programs send no requests and get no responses.
-      if (facts().era == Era::kSession) (void)Send(MakeAnswer(*message));
-    } else if (*method == kToolsChanged) {
-      events_.on_tools_changed();
-    }
-    return;
+  if (message->contains("id")) {
+    // Without sessions, programs send no requests and get no responses.
+    if (facts().era == Era::kSession) (void)Send(MakeAnswer(*message));
+  } else if (message->value("method", json()) == kToolsChanged) {
+    events_.on_tools_changed();
   }
-  const auto id = message->find("id");
-  if (id == message->end() || !id->is_number_integer()) return;
-  MutexLock lock(mutex_);
-  const auto waiting = pending_.find(id->get<int64_t>());
-  if (waiting != pending_.end()) waiting->second.Set(*message);
+}
+
+void StdioSession::PassReply(int64_t id, std::string_view line) {
+  {
+    MutexLock lock(mutex_);
+    const auto waiting = pending_.find(id);
+    if (waiting == pending_.end() || waiting->second.line_bytes > 0) return;
+    waiting->second.line_bytes = line.size();
+    untaken_bytes_ += line.size();
+    waiting->second.line.Set(std::string(line));
+  }
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      if (untaken_bytes_ <= kUntakenBytesMax) return;
+    }
+    if (taken_.Wait(&ending_, kNoDeadline) != runtime::WakeReason::kNotified) return;
+  }
+}
+
+void StdioSession::Taken(size_t line_bytes) {
+  {
+    MutexLock lock(mutex_);
+    untaken_bytes_ -= line_bytes;
+  }
+  taken_.Notify();
 }
 
 void StdioSession::End() {
@@ -180,14 +248,14 @@ void StdioSession::End() {
 }
 
 void StdioSession::Close(const std::string& how) {
-  std::vector<runtime::Promise<json>> waiting;
+  std::vector<runtime::Promise<std::string>> waiting;
   {
     MutexLock lock(mutex_);
     closed_ = true;
     how_it_ended_ = how;
-    for (const auto& [id, promise] : pending_) waiting.push_back(promise);
+    for (const auto& [id, pending] : pending_) waiting.push_back(pending.line);
   }
-  for (const runtime::Promise<json>& promise : waiting) promise.Set(json());
+  for (const runtime::Promise<std::string>& promise : waiting) promise.Set({});
   End();
   events_.on_end(shared_from_this(),
                  errors_.last().empty() ? how : how + "; its last words: " + errors_.last());

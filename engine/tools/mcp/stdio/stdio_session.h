@@ -22,6 +22,8 @@ namespace agent_graph::tools::mcp {
 // written but not read by the program yet
 inline constexpr size_t kOutgoingBytesMax = 8 * 1024 * 1024;
 inline constexpr size_t kPendingRequestsMax = 1024;
+// replies that wait for memory; no more output is read then
+inline constexpr size_t kUntakenBytesMax = 16 * 1024 * 1024;
 
 // Thread-safe. Fibers of the engine thread that created it read and write; requests come from any
 // fiber, which is suspended until the reply arrives.
@@ -39,8 +41,10 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
 
   // Starts the fibers. Call on the engine thread of `program`.
   void Run();
-  // Returns kUnavailable if the program has ended or ends during the request.
-  Result<RpcReply> Request(const char* method, const json& params, const WaitOptions& wait);
+  // Returns kUnavailable if the program has ended or ends during the request. A large reply waits
+  // for memory, unless `memory` is null.
+  Result<RpcReply> Request(const char* method, const json& params, ReplyMemory* memory,
+                           const WaitOptions& wait);
   Status Notify(const char* method, const json& params);
   // Stores the program's description from the handshake; called once, before the session is shared.
   void SetFacts(ServerFacts facts);
@@ -53,7 +57,20 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   void ReadOutput();
   void ReadErrors();
   void WriteInput();
+  struct Pending {
+    runtime::Promise<std::string> line;  // empty: the program has ended
+    size_t line_bytes = 0;               // once it is there
+  };
+
+  class TakenAtEnd;
+
   void TakeLine(std::string_view line);
+  void TakeMessage(std::string_view line);
+  // Passes a reply to the request that waits for it. Suspends while requests have not taken much.
+  void PassReply(int64_t id, std::string_view line);
+  void Taken(size_t line_bytes);
+  Result<std::string> Await(int64_t id, const runtime::Promise<std::string>& line, Status sent,
+                            const WaitOptions& wait);
   Status Send(const json& message);
   void Close(const std::string& how);
   Status Ended() const AG_REQUIRES(mutex_);
@@ -67,11 +84,13 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   mutable Mutex mutex_;
   ServerFacts facts_ AG_GUARDED_BY(mutex_);
   int64_t next_id_ AG_GUARDED_BY(mutex_) = 1;
-  std::unordered_map<int64_t, runtime::Promise<json>> pending_ AG_GUARDED_BY(mutex_);
+  std::unordered_map<int64_t, Pending> pending_ AG_GUARDED_BY(mutex_);
+  size_t untaken_bytes_ AG_GUARDED_BY(mutex_) = 0;  // of replies that wait for memory
   std::string outgoing_ AG_GUARDED_BY(mutex_);
   bool closed_ AG_GUARDED_BY(mutex_) = false;
   std::string how_it_ended_ AG_GUARDED_BY(mutex_);
   runtime::Signal has_outgoing_;
+  runtime::Signal taken_;
 };
 
 }  // namespace agent_graph::tools::mcp
