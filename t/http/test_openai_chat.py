@@ -182,6 +182,20 @@ def test_a_demanded_call_is_made_once(with_tools):
     assert [body.get("tool_choice") for body in bodies] == ["required", None]
 
 
+def test_a_demanded_call_is_one_of_the_client(with_tools):
+    """The client cannot know the agent's own tools, which are offered again afterwards."""
+    service = with_tools()
+    first = answer(service.post(PATH, chat("weather", tools=[_WEATHER], tool_choice="required")))
+    (call,) = first["tool_calls"]
+    result = {"role": "tool", "tool_call_id": call["id"], "content": "sunny"}
+    messages = chat("weather", tools=[_WEATHER]) | {"messages": [{"role": "user", "content": "weather"}, first, result]}
+    assert answer(service.post(PATH, messages))["content"] == "done"
+    bodies = [e["body"] for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
+    offered = [{tool["function"]["name"] for tool in body["tools"]} for body in bodies]
+    assert offered == [{"get_weather"}, {"calculator", "get_weather"}]
+    assert [body.get("tool_choice") for body in bodies] == ["required", None]
+
+
 def test_the_client_may_end_the_answer_early(service):
     cut = service.post(PATH, chat("one two three", max_tokens=3)).json()["choices"][0]
     assert (cut["message"]["content"], cut["finish_reason"]) == ("You said: one", "length")

@@ -102,6 +102,13 @@ bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& r
   return can_call && !environment.tool_was_forced->exchange(true);
 }
 
+// The client knows its own tools only: a call that it demands is one of them.
+void KeepClientTools(OfferedTools offered, models::ModelRequest& request) {
+  if (std::erase_if(offered, [](const OfferedTool& tool) { return !tool.has_all_tags; }) == 0)
+    return;
+  if (!offered.empty()) request.tools = Declare(offered);
+}
+
 // This function and ResultOf are not inlined, so that the stack of a run that waits for its model
 // has no room for them.
 [[gnu::noinline]] Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment,
@@ -114,11 +121,13 @@ bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& r
   if (environment.services->load_files) {
     AG_ASSIGN_OR_RETURN(files, environment.services->load_files(environment, request.messages));
   }
+  OfferedTools offered;
   if (!agent.tool_node.empty()) {
-    request.tools = Declare(WithTags(
+    offered = WithTags(
         ToolsOf(environment.graph, agent.tool_node, environment.services->catalog,
                 environment.remote_tools.get(), environment.cancellation, environment.deadline),
-        agent.tools_tags));
+        agent.tools_tags);
+    request.tools = Declare(offered);
   } else if (environment.remote_tools != nullptr && agent.output_field.empty()) {
     for (const tools::CatalogToolPtr& entry : environment.remote_tools->OfNoNode()) {
       const Tool& tool = entry->tool;
@@ -126,6 +135,7 @@ bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& r
     }
   }
   request.forces_tool = ForcesTool(environment, request);
+  if (request.forces_tool) KeepClientTools(std::move(offered), request);
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;
   return request;
