@@ -238,6 +238,24 @@ def test_harmless_parameters_are_ignored(service):
     assert output_text(completed(service.post(PATH, body))) == "You said: hello"
 
 
+def test_a_client_that_sends_the_input_of_the_previous_response_again(with_tools):
+    """Semantic Kernel names the previous response and repeats all that it has sent before."""
+    said = {"role": "user", "content": [{"type": "input_text", "text": "weather"}]}
+    first = completed(with_tools.post(PATH, ask([said], tools=[_WEATHER])))
+    (call,) = first["output"]
+    result = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
+    again = ask([said, result], previous_response_id=first["id"], tools=[_WEATHER])
+    second = completed(with_tools.post(PATH, again))
+    assert output_text(second) == "done"
+    third = ask([said, result, {"role": "user", "content": "plain"}], previous_response_id=second["id"])
+    assert output_text(completed(with_tools.post(PATH, third))) == "fine"
+    told = [message["role"] for message in _sent_to_model(with_tools)["messages"]]
+    assert told == ["user", "assistant", "tool", "assistant", "user"]
+    # The same in a branch of the conversation.
+    assert output_text(completed(with_tools.post(PATH, again))) == "done"
+    assert [message["role"] for message in _sent_to_model(with_tools)["messages"]] == told[:3]
+
+
 # Conversations
 
 

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/own_json.h"
 #include "facades/openai/deleted_responses.h"
+#include "facades/openai/repeated_input.h"
 #include "facades/run/facade_run.h"
 #include "graph/compiled_graph.h"
 #include "message/codec.h"
@@ -154,15 +155,17 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
   list.limit = 1;
   const Result<state::RunPage> latest = context.state().ListRuns(list);
   if (!latest.ok()) return context.Explain(latest.status());
-  if (!latest->runs.empty() && latest->runs.front().run_id == previous.run_id) {
-    run.thread_id = previous.thread_id;
-    return std::nullopt;
-  }
+  const bool is_latest = !latest->runs.empty() && latest->runs.front().run_id == previous.run_id;
+  if (is_latest) run.thread_id = previous.thread_id;
+  const bool may_repeat = MayRepeat(run.messages);
+  if (is_latest && !may_repeat) return std::nullopt;
   const Result<std::string> last = LastMessageOf(context, record);
   if (!last.ok()) return context.Explain(last.status());
   if (last->empty()) return std::nullopt;
   Result<std::vector<Message>> messages = ConversationUntil(context, previous.thread_id, *last);
   if (!messages.ok()) return context.Explain(messages.status());
+  if (may_repeat) DropRepeated(*messages, run.messages);
+  if (is_latest) return std::nullopt;
   for (Message& message : run.messages) messages->push_back(std::move(message));
   run.messages = *std::move(messages);
   return std::nullopt;
