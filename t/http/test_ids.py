@@ -129,6 +129,28 @@ def test_message_ids_that_no_path_can_name_are_refused(start_service):
     assert _data(service.get("/v1/threads"))["threads"] == []
 
 
+def test_an_id_is_that_of_one_message_of_a_request(start_service):
+    """With a second message of that id, a repeated request would store a copy each time."""
+    service = start_service(_ECHO)
+    twice = [user("x", message_id="m"), user("x", message_id="m")]
+    config = {"thread_id": "t"}
+    for method, path, body, place in (
+        ("POST", "/v1/threads/t/messages", {"messages": twice}, ["body", "messages"]),
+        ("POST", _INVOKE, {"messages": twice, "config": config}, ["body", "messages"]),
+        ("POST", "/v1/graph/stream", {"messages": twice, "config": config}, ["body", "messages"]),
+        ("POST", "/v1/graph/runs", {"messages": twice, "config": config}, ["body", "messages"]),
+        ("PUT", "/v1/threads/t/state", {"state": {"context": twice}}, ["body", "state", "context"]),
+    ):
+        reply = service.request(method, path, body)
+        assert reply.status == 422, (path, reply.text)
+        assert reply.json()["error"]["details"][0]["loc"] == [*place, "1", "message_id"]
+    assert service.get("/v1/threads/t").status == 404
+    # Placeholders are no ids.
+    placeholders = [user("x", message_id="0"), user("x", message_id="0")]
+    assert service.post("/v1/threads/t/messages", {"messages": placeholders}).status == 200
+    assert len(_data(service.get("/v1/threads/t/messages"))["messages"]) == 2
+
+
 def test_a_run_id_that_no_path_can_name_is_not_taken(start_service):
     service = start_service(_ECHO)
     for run_id in (".", "..", "a/b", "a b"):

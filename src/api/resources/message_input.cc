@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -87,6 +88,7 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
     return messages;
   }
   messages.reserve(array.size());
+  std::unordered_set<std::string> ids;
   for (size_t i = 0; i < array.size(); ++i) {
     Result<Message> message = message::FromJson(array[i], path.back() + "." + std::to_string(i));
     if (!message.ok()) {
@@ -100,6 +102,13 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
     }
     if (IsBlank(message->id)) message->id.clear();  // as if it had none
     CheckMessageId(message->id, path, i, problems);
+    // One of them would get another id, and a repetition of the request would not be recognised.
+    if (!message->id.empty() && !ids.insert(message->id).second) {
+      std::vector<std::string> location = path;
+      location.insert(location.end(), {std::to_string(i), "message_id"});
+      problems.Add(std::move(location), "is the id of another message of this request",
+                   ProblemType::kValue);
+    }
     if (limits.body_bytes > limits.message_bytes_max) {
       CheckMessageSize(*message, path, i, limits.message_bytes_max, problems);
     }
