@@ -14,7 +14,8 @@ INSTALLED = (environment.ROOT / "build" / "clients").resolve()
 
 def _command(script):
     if script.endswith(".py"):
-        return ["/usr/bin/python3", str(_SCRIPTS / script)], {"PYTHONPATH": str(INSTALLED / "python")}
+        packages = INSTALLED / ("frameworks" if script == "frameworks_client.py" else "python")
+        return ["/usr/bin/python3", str(_SCRIPTS / script)], {"PYTHONPATH": str(packages)}
     # Node looks for packages beside the program, so that it runs a copy beside them.
     copy = INSTALLED / script
     text = (_SCRIPTS / script).read_text()
