@@ -16,6 +16,17 @@ std::optional<std::string> IncomingRequest::Credential() const {
   return FindCredential(head, websocket, bearer_protocols == nullptr ? none : *bearer_protocols);
 }
 
+TokenVerdict JwtAuthenticator::Verify(std::string_view token, json& user) {
+  const double now = UnixSeconds();
+  if (const std::shared_ptr<const json> known = verified_.Find(token, now)) {
+    user = *known;
+    return TokenVerdict::kValid;
+  }
+  const TokenVerdict verdict = verifier_.Verify(token, now, user);
+  if (verdict == TokenVerdict::kValid) verified_.Put(token, user);
+  return verdict;
+}
+
 std::optional<Refusal> JwtAuthenticator::Authenticate(const IncomingRequest& request, json& user,
                                                       bridge::HeaderList& headers) {
   std::optional<std::string> token = request.Credential();
@@ -24,7 +35,7 @@ std::optional<Refusal> JwtAuthenticator::Authenticate(const IncomingRequest& req
     return Refusal{Refusal::Kind::kNoCredential};
   }
   Refusal refusal;
-  switch (verifier_.Verify(*token, UnixSeconds(), user)) {
+  switch (Verify(*token, user)) {
     case TokenVerdict::kValid:
       return std::nullopt;
     case TokenVerdict::kExpired:

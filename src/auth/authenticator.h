@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent_graph/json_fwd.h"
 #include "auth/jwt.h"
 #include "auth/refusal.h"
+#include "auth/verified_tokens.h"
 #include "bridge/request.h"
 #include "runtime/cancellation.h"
 #include "settings/settings.h"
@@ -37,7 +39,7 @@ class Authenticator {
                                               bridge::HeaderList& headers) = 0;
 };
 
-// Authenticates by a JSON Web Token. Does not suspend.
+// Authenticates by a JSON Web Token, which is verified once by a worker. Does not suspend.
 class JwtAuthenticator : public Authenticator {
  public:
   explicit JwtAuthenticator(JwtVerifier verifier) : verifier_(std::move(verifier)) {}
@@ -45,7 +47,10 @@ class JwtAuthenticator : public Authenticator {
                                       bridge::HeaderList& headers) override;
 
  private:
+  TokenVerdict Verify(std::string_view token, json& user);
+
   const JwtVerifier verifier_;
+  VerifiedTokens verified_;
 };
 
 // Takes the user over from nginx, which has authenticated it. Does not suspend.
