@@ -70,9 +70,12 @@ deb:
 	$(MAKE) docs ui
 	JOBS='$(JOBS)' packaging/build-deb.sh
 
-# Builds only what `make run` needs: the module, the programs beside it and the samples.
+# Builds only what `make run` needs: the module, the programs beside it, the samples in JSON, and the
+# sample in C++ that AGENT names, such as graphs/react.so:app.
+agent_module := $(firstword $(subst :, ,$(AGENT)))
+cpp_samples := $(patsubst conf/graphs/%.cc,graphs/%.so,$(wildcard conf/graphs/*.cc))
 serving:
-	$(call build,serving)
+	$(call build,serving $(filter $(agent_module) $(subst .,/,$(agent_module)).so,$(cpp_samples)))
 
 # Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it. The viewers of /docs
 # and Studio are fetched and built where npm is there already; `make docs ui` also installs npm, which

@@ -84,6 +84,7 @@ target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE
                            ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include
                            ${CMAKE_BINARY_DIR}/generated)
 target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
+agent_graph_precompiled(ngx_module)
 
 agent_graph_closure(shared_objects module_libraries src/service)
 set(module_parts ${AGENT_GRAPH_PARTS})

@@ -39,6 +39,7 @@ endfunction()
 
 set(graphs ${CMAKE_BINARY_DIR}/graphs)
 set(sample_outputs)
+set(sample_texts)
 file(GLOB samples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/graphs/*.cc)
 foreach(sample ${samples})
   get_filename_component(name ${sample} NAME_WE)
@@ -51,10 +52,12 @@ foreach(sample ${samples})
   add_custom_command(OUTPUT ${graphs}/${name}
     COMMAND ${CMAKE_COMMAND} -E copy ${sample} ${graphs}/${name}
     DEPENDS ${sample} VERBATIM)
-  list(APPEND sample_outputs ${graphs}/${name})
+  list(APPEND sample_texts ${graphs}/${name})
 endforeach()
 agent_graph_sample(${CMAKE_SOURCE_DIR}/conf/auth/api_keys.cc ${CMAKE_BINARY_DIR}/auth/api_keys.so)
+add_custom_target(sample_texts DEPENDS ${sample_texts})
 add_custom_target(sample_graphs ALL DEPENDS ${CMAKE_BINARY_DIR}/auth/api_keys.so ${sample_outputs})
+add_dependencies(sample_graphs sample_texts)
 
 # The graph of the benchmarks that send requests.
 agent_graph_sample(${CMAKE_SOURCE_DIR}/bench/graph.cc ${CMAKE_BINARY_DIR}/bench/graph.so)

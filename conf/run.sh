@@ -94,7 +94,9 @@ ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_a
 cp conf/graphs/*.json "$prefix/conf/graphs/"
 ln -sfn ../docs "$prefix/docs"
 ln -sfn ../ui "$prefix/ui"
-for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/graphs/"; done
+for graph in build/release/graphs/*.so; do
+  if [ -e "$graph" ]; then ln -sf "$PWD/$graph" "$prefix/conf/graphs/"; fi
+done
 
 globals='daemon off;'
 if [ "$(id -u)" = 0 ]; then globals="$globals user root;"; fi
