@@ -252,6 +252,7 @@ std::string_view UsualMistake(std::string_view text, size_t offset, std::string_
   const std::string_view before = text.substr(0, offset);
   const size_t at = before.find_last_not_of(kBlanks);
   const char last = at == before.npos ? '\0' : before[at];
+  if (because("ill-formed UTF-8")) return "this byte is not UTF-8: save the file as UTF-8";
   if (because("invalid string")) return found == '\n' ? "a text must end on its line" : "";
   if (because("expected end of input")) return "nothing may follow the end";
   if (found == '/' || found == '#') return "JSON has no comments";
@@ -280,7 +281,10 @@ Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
 
 Result<json> ParseConfigurationJson(std::string_view text) {
   if (size_t nul = text.find('\0'); nul != text.npos) {
-    return InvalidArgument(kNotValid).WithDetail(LineAndColumn(text, nul));
+    const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || nul <= 1;
+    return InvalidArgument(std::string(kNotValid) +
+                           (is_utf16 ? ": the file is UTF-16, save it as UTF-8" : ""))
+        .WithDetail(LineAndColumn(text, nul));
   }
   json root;
   Progress progress(text);

@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/json.h"
+#include "base/letter_case.h"
 #include "graph/condition.h"
 #include "graph/definition.h"
 #include "graph/live_declaration.h"
@@ -330,7 +331,10 @@ class DocumentReader {
   }
 
   void CheckNode(ObjectReader& reader, const std::string& path, const std::string& name) const {
-    if (Find(name) == nullptr) reader.Fail(path, "there is no node \"" + name + '"');
+    if (Find(name) != nullptr) return;
+    const bool is_mark = EqualsIgnoringCase(name, "start") || EqualsIgnoringCase(name, "end");
+    reader.Fail(path, "there is no node \"" + name + '"' +
+                          (is_mark ? "; START and END are written in capitals" : ""));
   }
 
   GraphBuilder& builder_;

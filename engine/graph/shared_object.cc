@@ -34,6 +34,10 @@ std::string LinkerProblem(const std::string& path) {
       problem.find("agent_graph") != std::string::npos) {
     problem += " (built against the headers of another version? compile it again)";
   }
+  if (problem.starts_with("cannot dynamically load") ||
+      problem.find("ET_DYN") != std::string::npos) {
+    problem += " (link it with -shared)";
+  }
   return problem;
 }
 

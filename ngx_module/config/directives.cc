@@ -29,6 +29,14 @@ constexpr ngx_msec_t kDefaultSocketCloseTimeout = 5000;
 constexpr std::array kDocsFolders = {"/usr/share/agent-graph/docs",
                                      "/usr/local/share/agent-graph/docs"};
 
+char* RefuseOtherHandler(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) {
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                     "\"agent_graph\" and another directive of location \"%V\", such as "
+                     "\"proxy_pass\", would both answer its requests: remove one of them",
+                     &core->name);
+  return static_cast<char*>(NGX_CONF_ERROR);
+}
+
 // agent_graph NAME | off;
 char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   auto* location = static_cast<LocationConfig*>(conf);
@@ -38,6 +46,7 @@ char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
       ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
   location->enabled = View(arguments[1]) != "off";
   if (!location->enabled) return NGX_CONF_OK;
+  if (core->handler != nullptr) return RefuseOtherHandler(cf, core);
   core->handler = HandleRequest;
 
   auto* main =
@@ -117,7 +126,9 @@ char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
 }
 
 char* CheckFolder(ngx_conf_t* cf, void*, void* value) noexcept {
-  return RefuseVariables(cf, *static_cast<ngx_str_t*>(value));
+  const auto& folder = *static_cast<ngx_str_t*>(value);
+  if (View(folder) == "on") return RefuseValue(cf, folder, "is neither a folder nor \"off\"");
+  return RefuseVariables(cf, folder);
 }
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
@@ -284,7 +295,14 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
   });
 }
 
-char* InitMainConfig(ngx_conf_t*, void* conf) noexcept {
+char* InitMainConfig(ngx_conf_t* cf, void* conf) noexcept {
+  for (const auto& service : *static_cast<MainConfig*>(conf)->services) {
+    if (service->used) continue;
+    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                  "agent_graph_service \"%s\" is served nowhere: write \"agent_graph %s;\" in a "
+                  "location",
+                  service->name.c_str(), service->name.c_str());
+  }
   ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->shutdown_jitter, kDefaultShutdownJitter);
   ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->exit_timeout, kDefaultExitTimeout);
   ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->handover, kDefaultHandover);
@@ -352,6 +370,7 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
     return own_base_path ? PrepareBasePath(cf, location) : NGX_CONF_OK;
   }
   if (location->enabled != 1) return NGX_CONF_OK;
+  if (core->handler != HandleRequest) return RefuseOtherHandler(cf, core);
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
   if (char* failure = CheckUser(cf, *location); failure != NGX_CONF_OK) return failure;
   WarnAboutBodySize(cf, location);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "base/errno_text.h"
 #include "ngx_module/callback.h"
@@ -81,6 +83,7 @@ ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
   auto* core =
       reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cf->cycle->conf_ctx, ngx_core_module));
   return Guarded<ngx_int_t>(cf->log, NGX_ERROR, [&]() -> ngx_int_t {
+    std::map<std::pair<dev_t, ino_t>, std::string> services;
     for (const auto& service : *main->services) {
       struct stat status;
       const std::string& directory = service->state_directory;
@@ -88,6 +91,11 @@ ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
       if (stat(directory.c_str(), &status) == 0) {
         fault = StateFault(directory, status, core);
         if (fault.empty()) fault = EntryFault(directory, core);
+        const auto [other, is_first] =
+            services.try_emplace({status.st_dev, status.st_ino}, service->name);
+        if (fault.empty() && !is_first) {
+          fault = "is that of service \"" + other->second + "\"; give each its own with state=";
+        }
       } else if (errno == ENOENT) {
         // nginx creates it with mode 0700.
         fault = CreationFault(directory);

@@ -178,6 +178,11 @@ Status ReadExport(const Value& value, const std::string& directory, bool documen
     if (module.ends_with(".cc") || module.ends_with(".cpp")) {
       return value.Error(module + " is source code: compile it, and name the .so file");
     }
+    if (module.ends_with(".py")) {
+      return value.Error(module + " is Python, which the service does not execute: " +
+                         (documents_too ? "write the graph in JSON or C++ (docs/sdk.md)"
+                                        : "write it in C++ (docs/sdk.md)"));
+    }
     if (module.find('/') != std::string::npos) {
       return value.Error(
           documents_too

@@ -1,6 +1,7 @@
 #include "settings/environment.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -50,7 +51,10 @@ Status MergeEnvironmentFile(const std::string& path, Environment& environment) {
   if (!file) return InvalidArgument("cannot read " + path + ": " + ErrnoText(errno));
   std::string text(kEnvironmentFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) return InvalidArgument("cannot read " + path);
+  if (file.bad() || (file.fail() && !file.eof())) {
+    const bool is_folder = std::filesystem::is_directory(path);
+    return InvalidArgument("cannot read " + path + (is_folder ? ": it is a folder" : ""));
+  }
   text.resize(static_cast<size_t>(file.gcount()));
   if (text.size() > kEnvironmentFileBytesMax) {
     return InvalidArgument(path + " is larger than " + std::to_string(kEnvironmentFileBytesMax) +

@@ -71,6 +71,23 @@ constexpr Key<ProviderOptions> kModelKeys[] = {
      [](const Value& v, ProviderOptions& m) { return v.ReadObjectText(m.parameters_json); }},
 };
 
+// Names of parameters that belong in `parameters`, and that users write beside it.
+constexpr std::string_view kSampling[] = {
+    "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "stop", "seed",
+};
+
+Status CheckShape(const Value& model) {
+  if (model.IsString()) {
+    return model.Error(
+        "must be an object, such as {\"provider\": \"openai\", \"model\": \"gpt-4o-mini\"}");
+  }
+  for (const std::string& key : model.Keys()) {
+    if (std::ranges::find(kSampling, key) == std::end(kSampling)) continue;
+    return model.Member(key).Error("unknown key; it belongs in parameters: {\"" + key + "\": …}");
+  }
+  return Status::Ok();
+}
+
 Status CheckParameter(const Value& model, const models::IntegerParameter& checked) {
   const std::vector<std::string> keys = model.Keys();
   if (std::ranges::count(keys, "parameters") == 0) return Status::Ok();
@@ -133,6 +150,7 @@ Status ReadModels(const Value& value, Settings& settings) {
     }
     ProviderOptions model;
     model.name = name;
+    AG_RETURN_IF_ERROR(CheckShape(entry));
     AG_RETURN_IF_ERROR(ReadObject(entry, kModelKeys, model));
     AG_RETURN_IF_ERROR(CompleteModel(entry, model));
     settings.models.push_back(std::move(model));

@@ -2,6 +2,7 @@
 what to do."""
 
 import json
+import pathlib
 import re
 import socket
 import struct
@@ -124,6 +125,69 @@ def test_more_in_service_json(make_service, settings, words):
         assert word in line
 
 
+@pytest.mark.parametrize("settings, words", [
+    ({"models": DEMO["models"]}, ["agent: is missing; it names the graph as <module>:<attribute>"]),
+    (DEMO | {"models": {"default": "gpt-4o"}}, ["models.default: must be an object, such as", '"provider": "openai"']),
+    (DEMO | {"models": {"default": {"model": "gpt-4o"}}}, ["models.default: needs a provider: demo, openai"]),
+    (_openai(api_key="k", temperature=0.2), ["models.default.temperature: unknown key; it belongs in parameters"]),
+    (_openai(api_key="<your key>"), ["models.default.api_key: must not contain blanks or control characters"]),
+    (DEMO | {"models": {"default": {"provider": "openai", "api_key": "k"}}}, ['needs the name of a model in "model"']),
+    (DEMO | {"agent": "graphs/support.py:app"}, ["graphs/support.py is Python", "write the graph in JSON or C++"]),
+    (DEMO | {"agent": "${GRAPH}"}, ["agent: environment variable GRAPH is not set"]),
+    (DEMO | {"agent": "${GRAPH"}, ['agent: "${" without "}"']),
+    (DEMO | {"agent": "program.so:app"}, ["program.so: cannot be loaded", "(link it with -shared)"]),
+    (DEMO | {"checkpointer": {"type": "redis"}}, ['checkpointer.type: "redis" is not one of leveldb, memory, none']),
+    (DEMO | {"media": {"storage_type": "s3"}}, ['media.storage_type: "s3" is not one of memory, local, cloud']),
+    (DEMO | {"auth": "apikey"}, ['auth: must be null, "jwt", "nginx" or {"method": "custom"']),
+    (DEMO | {"auth": {"method": "custom", "path": "auth/keys.so:Keys"}}, ["auth.path: ", "auth/keys.so: cannot be opened"]),
+    (DEMO | {"rate_limit": {"requests": 9, "window": 60, "backend": "redis"}}, ["redis backend needs a URL"]),
+    (DEMO | {"redis": "localhost:6379"}, ["redis: must start with redis:// or unix://"]),
+    (DEMO | {"cors": {"origins": ["*"], "credentials": True}}, ['cors: credentials need a list of origins, not "*"']),
+    (DEMO | {"limits": {"json_bytes_max": "10m"}}, ["limits.json_bytes_max: must be an integer from 1024 to"]),
+    (DEMO | {"facades": {"openapi": {}}}, ["facades.openapi: unknown key; did you mean openai?"]),
+    (DEMO | {"env": "graphs"}, ["env: cannot read", "conf/graphs: it is a folder"]),
+    (b"", ["service.json:1:1: not valid JSON: it ends too early"]),
+    (json.dumps(DEMO).encode("utf-16"), ["not valid JSON: the file is UTF-16, save it as UTF-8"]),
+    (b'{"agent": "\xe4"}', ["service.json:1:", "not valid JSON: this byte is not UTF-8: save the file as UTF-8"]),
+])  # fmt: skip
+def test_still_more_in_service_json(make_service, settings, words):
+    service = make_service(DEMO, files={"program.so": pathlib.Path("/bin/true").read_bytes()})
+    (service.directory / "conf" / "service.json").write_bytes(
+        settings if isinstance(settings, bytes) else json.dumps(settings).encode()
+    )
+    line = _line(service.refusal())
+    assert "service.json" in line
+    for word in words:
+        assert word in line
+
+
+_MAIN = {"name": "MAIN", "type": "agent"}
+_IN, _OUT = {"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}
+
+
+@pytest.mark.parametrize("nodes, edges, words", [
+    ([_MAIN], [{"from": "START", "to": "MIAN"}, _OUT], 'app.edges.0.to: there is no node "MIAN"'),
+    ([_MAIN], [{"from": "start", "to": "MAIN"}], 'app.edges.0.from: there is no node "start"; START and END are written in capitals'),
+    ([_MAIN], [_IN, {"from": "MAIN", "to": "end"}], 'app.edges.1.to: there is no node "end"; START and END are written'),
+    ([_MAIN], [_OUT], "app: no edge leaves START"),
+    ([_MAIN, _MAIN], [_IN, _OUT], 'app.nodes.1.name: there is another node "MAIN"'),
+    ([_MAIN | {"type": "agents"}], [_IN, _OUT], "app.nodes.0.type: must be one of agent, tools"),
+    ([{"name": "MAIN"}], [_IN, _OUT], "app.nodes.0.type: is required"),
+    ([_MAIN | {"prompt": "Hi"}], [_IN, _OUT], "app.nodes.0.prompt: unknown key; valid keys: model"),
+    ([_MAIN | {"tool_node": "MAIN"}], [_IN, _OUT], 'app.nodes.0.tool_node: "MAIN" is not a node of type tools'),
+    ({"MAIN": {"type": "agent"}}, [_IN, _OUT], "app.nodes: must be an array"),
+    ([_MAIN], [{"source": "START", "target": "MAIN"}], "app.edges.0.from: is required"),
+    ([_MAIN], [_IN, _OUT, {"from": "MAIN", "to": "MAIN"}], 'two edges leave "MAIN": use one conditional edge'),
+    ([_MAIN], [_IN, {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "END"}]}],
+     "app.edges.1.otherwise: is required"),
+])  # fmt: skip
+def test_in_a_graph(make_service, nodes, edges, words):
+    graph = json.dumps({"app": {"nodes": nodes, "edges": edges}})
+    service = make_service(DEMO | {"agent": "own.json:app"}, files={"own.json": graph})
+    line = _line(service.refusal())
+    assert f"own.json: {words}" in line or f"own.json: app: {words}" in line
+
+
 @pytest.mark.parametrize("content", [
     b"\xef\xbb\xbf" + json.dumps(DEMO).encode(),
     json.dumps(DEMO, indent="\t").replace("\n", "\r\n").encode(),
@@ -151,6 +215,45 @@ def test_files_of_windows_are_accepted(make_service, content):
     ("agent_graph test;", "agent_graph test; agent_graph_user $remote_user;", ['write "auth": "nginx" in', "nginx.conf:"]),
 ])  # fmt: skip
 def test_in_nginx_conf(make_service, before, after, words):
+    _refused_for(make_service, before, after, words)
+
+
+@pytest.mark.parametrize("before, after, words", [
+    ("agent_graph test;", "agent_graph test; proxy_pass http://127.0.0.1:1;",
+     ['"agent_graph" and another directive of location "/", such as "proxy_pass"', "remove one of them"]),
+    ("agent_graph test;", "proxy_pass http://127.0.0.1:1; agent_graph test;",
+     ['"agent_graph" and another directive of location "/", such as "proxy_pass"', "remove one of them"]),
+    ("agent_graph test;", "agent_graph test; agent_graph_ui on;", ['"on" is neither a folder nor "off"']),
+    ("agent_graph test;", "agent_graph test; agent_graph_base_path a;", ['"a" does not begin with "/"']),
+    ("agent_graph test;", "agent_graph test; agent_graph_buffers 64k 256k;", ["the first above the second"]),
+    ("agent_graph test;", "agent_graph test; agent_graph_user admin;", ['"admin" has no variable, so all callers']),
+    ("agent_graph test;", "agent_graph test; agent_graph_on_abort stop;", ['"stop" is not one of cancel, continue']),
+    ("agent_graph test;", "agent_graph test; agent_graph_json_max_size 1gb;", ['"1gb" is not a size such as 64k or 10m']),
+    ("state=state/test", "state=state/test threads=many", ['"threads=many" is not threads=auto or threads= with 1 to']),
+    ("state=state/test", "state=state/test zone=small", ['"zone=small" is not zone=name:size']),
+    ("state=state/test", "state=state/$host", ['contains "$": variables are not possible here']),
+])  # fmt: skip
+def test_more_in_nginx_conf(make_service, before, after, words):
+    _refused_for(make_service, before, after, words)
+
+
+def test_two_names_of_a_state_folder(make_service):
+    service = make_service(DEMO)
+    (service.directory / "state" / "test").mkdir(parents=True, mode=0o700)
+    (service.directory / "state" / "link").symlink_to("test")
+    other = "agent_graph_service other service.json state=state/link; "
+    service.configure(service.configuration.replace(_SERVICE, other + _SERVICE, 1))
+    assert 'is that of service "other"; give each its own with state=' in _line(service.refusal())
+
+
+def test_a_service_that_no_location_serves(make_service):
+    service = make_service(DEMO)
+    service.configure(service.configuration.replace("agent_graph test;", "return 204;", 1))
+    accepted, printed = service.test_configuration()
+    assert accepted and 'agent_graph_service "test" is served nowhere: write "agent_graph test;" in a' in printed
+
+
+def _refused_for(make_service, before, after, words):
     service = make_service(DEMO)
     assert before in service.configuration
     service.configure(service.configuration.replace(before, after, 1))
