@@ -6,6 +6,7 @@ import re
 import pytest
 
 from harness import environment
+from harness.example_checks import accepted_configuration
 from harness.example_runner import ExampleRunner
 from harness.examples import differences, examples_of, json_values, output_differences
 
@@ -82,6 +83,21 @@ def test_shown_json_is_json(document):
         if example.language == "json":
             text = re.sub(r"(?<=[{\[])…(?=[}\]])", "", example.text).replace(": …", ": null")
             assert json_values(text) is not None or json_values("{" + text + "}") is not None, example.line
+
+
+_MARKDOWN = sorted(
+    str(path.relative_to(environment.ROOT))
+    for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "docker/**/*.md", "charts/**/*.md")
+    for path in environment.ROOT.glob(pattern)
+)
+
+
+@pytest.mark.parametrize("document", _MARKDOWN)
+def test_nginx_accepts_what_is_shown(document, directory):
+    """The parts of nginx.conf that no other test of the documents starts."""
+    for example in examples_of(document):
+        if example.language == "nginx" and not (example.kind and document in _ALL):
+            accepted_configuration(directory / f"line-{example.line}", example.text)
 
 
 def test_shown_commands_exist():
