@@ -5,10 +5,12 @@
 # All files of a group (cmake/Folder.cmake) are one unit here. That takes a fraction of the time, and
 # fails if two of them use the same name in an anonymous namespace, because such a group compiles only
 # while the two are in different batches. Nothing is compiled: only the syntax is checked. The macros
-# are in engine/base/thread_annotations.h.
+# are in engine/base/thread_annotations.h. t/tree/guarded_members.py finds annotations that are missing.
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/thread-safety}
+
+/usr/bin/python3 t/tree/guarded_members.py
 
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_UNITY=ON \
   -DAGENT_GRAPH_BATCH_BYTES=100000000 >/dev/null

@@ -133,6 +133,7 @@ struct TestGraph::Implementation {
   std::vector<std::string> nodes_with_servers;
   Mutex mutex;
   std::map<std::string, FakeModel> fake_models AG_GUARDED_BY(mutex);
+
   std::shared_ptr<ToolCallRecord> tool_calls = std::make_shared<ToolCallRecord>();
   std::map<std::string, std::set<std::string>> known_messages;  // ids, by thread
   std::unique_ptr<run::RemoteTools> remote_tools;

@@ -32,6 +32,7 @@ class ServerWatch {
   CondVar changed_;
   bool ended_ AG_GUARDED_BY(mutex_) = false;
   bool gone_ AG_GUARDED_BY(mutex_) = false;
+
   std::thread thread_;
 };
 

@@ -43,6 +43,7 @@ LoadReport RunLoad(const LoadOptions& options, const MakeRequest& make_request) 
     }
   };
   const auto begin = MonotonicClock::now();
+
   std::vector<std::thread> clients;
   for (size_t i = 0; i < options.concurrency; ++i) clients.emplace_back(client, i);
   for (std::thread& thread : clients) thread.join();

@@ -74,9 +74,10 @@ class Exporter {
   bool closing_ AG_GUARDED_BY(mutex_) = false;
   Deadline close_by_ AG_GUARDED_BY(mutex_) = kNoDeadline;
   uint64_t dropped_ AG_GUARDED_BY(mutex_) = 0;  // since the last warning
-  Deadline next_warning_ = {};                  // of the fiber
-  runtime::Signal wake_;                        // there is something to do
-  runtime::Signal ended_;                       // the fiber has done its last
+
+  Deadline next_warning_ = {};  // of the fiber
+  runtime::Signal wake_;        // there is something to do
+  runtime::Signal ended_;       // the fiber has done its last
 };
 
 }  // namespace agent_graph::telemetry

@@ -52,6 +52,7 @@ class RemoteRun {
   LiveRun live_;
   Mutex mutex_;
   bool has_leader_ AG_GUARDED_BY(mutex_) = false;
+
   // Used by the leader only. What is known, for the next question.
   state::WatchRunRequest known_;
   uint64_t counted_ = 0;

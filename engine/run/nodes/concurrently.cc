@@ -17,6 +17,7 @@ struct Work {
   Mutex mutex;
   size_t claimed AG_GUARDED_BY(mutex) = 0;
   size_t finished AG_GUARDED_BY(mutex) = 0;
+
   size_t count = 0;
   std::function<void(size_t)> body;
   runtime::Signal all_finished;

@@ -40,7 +40,8 @@ class UserEmission {
   bool busy_ AG_GUARDED_BY(mutex_) = false;
   std::vector<runtime::Signal*> waiting_ AG_GUARDED_BY(mutex_);
   runtime::Signal idle_;
-  std::set<std::string, std::less<>> named_;  // used by the call in progress
+
+  std::set<std::string, std::less<>> named_;  // used by the call in progress only
 };
 
 }  // namespace agent_graph::run

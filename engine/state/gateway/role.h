@@ -71,6 +71,7 @@ class Role : public StateServer {
   bool ended_ AG_GUARDED_BY(mutex_) = false;
   bool check_now_ AG_GUARDED_BY(mutex_) = false;  // a write has failed: call Tend at once
   size_t clients_ AG_GUARDED_BY(mutex_) = 0;      // as of the last change, of the session
+
   std::thread thread_;
 };
 

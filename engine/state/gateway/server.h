@@ -102,6 +102,7 @@ class Server {
   FileDescriptor listener_;  // socket thread
   Mutex mutex_;
   FileDescriptor next_listener_ AG_GUARDED_BY(mutex_);  // until the socket thread takes it
+
   FileDescriptor epoll_;
   FileDescriptor wake_;
   // reserve descriptor, closed to accept and refuse a client when no descriptors are left

@@ -59,6 +59,7 @@ class MemoryIndex {
     size_t unsaved =
         // changes of the index since its file was written; used only by the thread of KeepIndexes
         0;
+
     // Guarded by MemoryIndex::mutex_.
     std::vector<MemoryKey> changes;
     bool stale = false;  // some changes were not recorded: rebuild

@@ -136,6 +136,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   std::string unsent_ AG_GUARDED_BY(mutex_);
   size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
   bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
+
   std::string buffer_;  // bytes just received; the link's thread only
   BackendCounters counters_;
 };

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+"""guarded_members.py   Fails for a data member that follows a mutex and has no AG_GUARDED_BY. clang checks
+only members that are annotated, so it does not notice a missing annotation.
+
+A mutex and the members that it protects are one block of lines. Members that it does not protect stand
+before the mutex or behind a blank line, have a type that is safe by itself (SAFE), or a comment above
+them that begins with "Not AG_GUARDED_BY" and gives the reason."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("engine", "src", "ngx_module")
+MUTEX = re.compile(r"^(\s*)(?:mutable )?(?:Shared)?Mutex \w+;")
+MEMBER = re.compile(r"^\s*(?:mutable )?[\w:]+(?:<.*>)?[ *&]+(?:const )?\w+_?(?:\[[^\]]*\])?\s*(?:\{.*\}|=.*)?;")
+SAFE = re.compile(
+    r"^\s*(?:mutable )?(?:static |const |constexpr |CondVar |(?:Shared)?Mutex |std::atomic|(?:runtime::)?Signal |.*[&>] const |[\w:<>, ]+& )"
+)
+
+
+def problems_of(path):
+    indent = None  # of the members of the class whose mutex was read last
+    exempt = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := MUTEX.match(line):
+            indent, exempt = match[1], False
+        elif indent is None or not line.strip() or not line.startswith(indent):
+            indent = None
+        elif line.startswith(indent + "//"):
+            exempt = exempt or "Not AG_GUARDED_BY" in line
+        elif not exempt and not line.startswith(indent + " ") and MEMBER.match(line) and not SAFE.match(line):
+            yield f"{path.relative_to(ROOT)}:{number}: {line.strip()} (not guarded: put a blank line before it)"
+        else:
+            exempt = False
+
+
+def main():
+    files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cc", ".h")]
+    problems = [problem for path in files for problem in problems_of(path)]
+    print("\n".join(problems) or "guarded members: all behind a mutex are annotated")
+    return len(problems) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
