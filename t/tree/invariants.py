@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """invariants.py   Fails for an AG_CHECK whose text no EXPECT_DEATH of a unit test expects, so that a
-test fails when the check is removed."""
+test fails when the check is removed. Two checks with the same text fail, too: the test of one would
+stand for both."""
 
 import pathlib
 import re
 import sys
+from collections import Counter
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("engine", "src", "ngx_module")
@@ -39,15 +41,21 @@ def expected_texts():
 
 def main():
     expected = expected_texts()
-    untested = [
-        f"{path.relative_to(ROOT)}: no test expects that \"{text}\" ends the process"
+    checks = [
+        (path.relative_to(ROOT), text)
         for path, content in sources(*FOLDERS)
         if path.name != "check.h"
         for text in texts(CHECK, content)
+    ]
+    counts = Counter(text for _, text in checks)
+    problems = [
+        f"{path}: no test expects that \"{text}\" ends the process"
+        for path, text in checks
         if not any(part in text for part in expected)
     ]
-    print("\n".join(untested) or "invariants: each has a test")
-    return len(untested) > 0
+    problems += [f"{path}: another check has the text \"{text}\"" for path, text in checks if counts[text] > 1]
+    print("\n".join(problems) or "invariants: each has a test")
+    return len(problems) > 0
 
 
 if __name__ == "__main__":

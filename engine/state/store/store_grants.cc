@@ -24,7 +24,7 @@ int64_t ToMonotonicMicros(int64_t unix_micros) {
 }  // namespace
 
 Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run) {
-  AG_CHECK(!leases_.contains(run.thread_id), "a thread has one lease at a time");
+  AG_CHECK(!leases_.contains(run.thread_id), "a thread is reserved while it has no lease");
   AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> row, FindThread(transaction_, run.thread_id));
   if (!row || row->key() != thread) return NotFound("thread not found");
   ThreadEditor editor(transaction_, thread);

@@ -52,7 +52,7 @@ void Store::AdmitWaiters() {
 }
 
 void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id) {
-  AG_CHECK(waiters_ >= lease.waiters.size(), "every waiting run is counted");
+  AG_CHECK(waiters_ >= lease.waiters.size(), "every cancelled run is counted");
   waiters_ -= std::erase_if(lease.waiters, [&](const Waiter& waiter) {
     if (!run_id.empty() && waiter.run.run_id != run_id) return false;
     if (waiter.accepted) {

@@ -40,11 +40,16 @@ TEST_F(LeaseDeathTest, AThreadHasOneLeaseAtATime) {
                "check failed: .*a thread has one lease at a time");
 }
 
+TEST_F(LeaseDeathTest, AThreadIsReservedWhileItHasNoLease) {
+  EXPECT_DEATH((void)store_.Reserve(keys::ThreadKey{"", 1}, RunOn("t", "", "other")),
+               "check failed: .*a thread is reserved while it has no lease");
+}
+
 TEST_F(LeaseDeathTest, EveryWaitingRunIsCounted) {
   store_.leases_.at("t").waiters.push_back(Begin("other"));
   EXPECT_DEATH(store_.EndLease("t"), "every waiting run is counted");
   EXPECT_DEATH(store_.CancelWaiters(store_.leases_.at("t"), Status(StatusCode::kCancelled, ""), ""),
-               "every waiting run is counted");
+               "every cancelled run is counted");
 }
 
 TEST_F(LeaseDeathTest, EveryGrantedRunIsCounted) {
