@@ -76,15 +76,14 @@ MemoryChanges::MemoryChanges(ConnectionOptions options) : connection_(std::move(
 Result<std::vector<MemoryChanges::Position>> MemoryChanges::FindNews(const Scope& scope,
                                                                      ForeignChanges& changes) {
   std::vector<int64_t> buckets;
-  std::vector<int64_t> positions;
-  const auto add = [&](int64_t bucket) {
-    buckets.push_back(bucket);
-    positions.push_back(positions_[static_cast<size_t>(bucket)]);
-  };
   if (scope.kind == Scope::Kind::kOwner) {
-    add(BucketOf(scope.user_id));
+    buckets.push_back(BucketOf(scope.user_id));
   } else {
-    for (size_t i = 0; i < kBuckets; ++i) add(static_cast<int64_t>(i));
+    for (size_t i = 0; i < kBuckets; ++i) buckets.push_back(static_cast<int64_t>(i));
+  }
+  std::vector<int64_t> positions;
+  for (const int64_t bucket : buckets) {
+    positions.push_back(positions_[static_cast<size_t>(bucket)]);
   }
   AG_ASSIGN_OR_RETURN(
       const Rows rows,
