@@ -1,5 +1,5 @@
-// Threads, runs and leases. A row has the key of engine/state/rows/keys.h and the encoded value. The
-// columns beside them are for operators and for queries; the service reads the encoded value.
+// Threads, runs and leases. A row has the key of engine/state/rows/keys.h and the encoded value.
+// The columns beside them are for operators and for queries; the service reads the encoded value.
 #include "state/postgres/schema/steps.h"
 
 namespace agent_graph::state::postgres {
