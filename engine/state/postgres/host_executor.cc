@@ -34,7 +34,8 @@ HostExecutor::~HostExecutor() {
 Status HostExecutor::Start() {
   AG_RETURN_IF_ERROR(StoreExecutor::Start());
   AG_RETURN_IF_ERROR(housekeeping_.Start());
-  return runtime::StartThread(thread_, "state-beat", [this] { Run(); });
+  AG_RETURN_IF_ERROR(runtime::StartThread(follow_thread_, "state-follow", [this] { Follow(); }));
+  return runtime::StartThread(beat_thread_, "state-beat", [this] { KeepAlive(); });
 }
 
 void HostExecutor::Stop() {
@@ -46,8 +47,10 @@ void HostExecutor::Stop() {
   membership_->Interrupt();
   shared_memories_->Interrupt();
   housekeeping_.Stop();
-  if (thread_.joinable()) thread_.join();
+  if (beat_thread_.joinable()) beat_thread_.join();
+  // Ends the reads of the other thread, too.
   StoreExecutor::Stop();
+  if (follow_thread_.joinable()) follow_thread_.join();
 }
 
 void HostExecutor::StopForGood() {
@@ -58,19 +61,19 @@ void HostExecutor::StopForGood() {
       "the other hosts will notice the end of this one by themselves: " + left.ToString());
 }
 
-void HostExecutor::Run() {
-  Deadline next_beat = MonotonicClock::now();
-  for (;;) {
-    if (MonotonicClock::now() >= next_beat) {
-      if (!Beat()) return;
-      next_beat = MonotonicClock::now() + Duration(Membership::kBeatInterval);
-    }
-    ResumeFollowers();
-    const Deadline next = std::min(next_beat, DeadlineAfter(kFollowInterval));
-    MutexLock lock(mutex_);
-    while (!stopping_ && stop_.WaitUntil(mutex_, next)) continue;
-    if (stopping_) return;
-  }
+bool HostExecutor::Pause(Duration time) {
+  const Deadline end = MonotonicClock::now() + time;
+  MutexLock lock(mutex_);
+  while (!stopping_ && stop_.WaitUntil(mutex_, end)) continue;
+  return !stopping_;
+}
+
+void HostExecutor::KeepAlive() {
+  while (Beat() && Pause(Membership::kBeatInterval)) continue;
+}
+
+void HostExecutor::Follow() {
+  while (Pause(kFollowInterval)) ResumeFollowers();
 }
 
 // A failed beat is repeated with the next one: it only delays that others are declared dead.

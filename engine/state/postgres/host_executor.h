@@ -7,6 +7,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "state/postgres/cluster/membership.h"
@@ -17,7 +18,8 @@
 namespace agent_graph::state::postgres {
 
 // A StoreExecutor with a thread that beats: it keeps this host's instance alive, delivers the
-// notices of other hosts, and takes over the runs of dead ones.
+// notices of other hosts, and takes over the runs of dead ones. The thread does nothing else,
+// because an instance whose beats are late is declared dead.
 class HostExecutor : public StoreExecutor {
  public:
   // `membership` has joined. `memories` belong to the database, and to `options`.
@@ -31,22 +33,26 @@ class HostExecutor : public StoreExecutor {
   void StopForGood() override;
 
  private:
-  void Run();
+  // Returns false once the executor stops.
+  bool Pause(Duration time);
+  void KeepAlive();
+  void Follow();
   // Returns false if this host is no instance any more.
   bool Beat();
   // Wakes readers of runs that other hosts have continued or ended.
   void ResumeFollowers();
   bool Take(const Membership::News& news);
 
-  const std::unique_ptr<Membership> membership_;  // its thread, after Start
+  const std::unique_ptr<Membership> membership_;  // beat thread only, after Start
   const std::shared_ptr<SharedMemoryRows> shared_memories_;
   Housekeeping housekeeping_;
-  std::set<std::string> taken_over_;                   // dead instances; its thread only
-  std::unordered_map<std::string, std::string> seen_;  // threads with readers; its thread only
+  std::set<std::string> taken_over_;                   // dead instances; beat thread only
+  std::unordered_map<std::string, std::string> seen_;  // threads with readers; follow thread only
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::thread beat_thread_;
+  std::thread follow_thread_;
 };
 
 }  // namespace agent_graph::state::postgres
