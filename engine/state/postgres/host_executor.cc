@@ -32,10 +32,11 @@ HostExecutor::~HostExecutor() {
 }
 
 Status HostExecutor::Start() {
+  // First, because the start of a store with many leases takes longer than a host may be silent.
+  AG_RETURN_IF_ERROR(runtime::StartThread(beat_thread_, "state-beat", [this] { KeepAlive(); }));
   AG_RETURN_IF_ERROR(StoreExecutor::Start());
   AG_RETURN_IF_ERROR(housekeeping_.Start());
-  AG_RETURN_IF_ERROR(runtime::StartThread(follow_thread_, "state-follow", [this] { Follow(); }));
-  return runtime::StartThread(beat_thread_, "state-beat", [this] { KeepAlive(); });
+  return runtime::StartThread(follow_thread_, "state-follow", [this] { Follow(); });
 }
 
 void HostExecutor::Stop() {
