@@ -46,6 +46,8 @@ class PostgresStorage : public Storage {
 
     postgres::RowDatabaseOptions database_options;
     database_options.connection = Connections();
+    // Executing a large batch on a busy machine takes time between its reads and its writes.
+    database_options.connection.idle_in_transaction_timeout = std::chrono::seconds(5);
     database_options.identity = {membership->id(),
                                  static_cast<uint64_t>(membership->incarnation())};
     auto database = std::make_unique<postgres::RowDatabase>(database_options);

@@ -3,8 +3,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
+#include <utility>
 
 #include "base/process.h"
 #include "runtime/thread.h"
@@ -135,14 +138,14 @@ void StoreExecutor::Write() {
   auto next_sweep = MonotonicClock::now();
   while (!writes_.stopped()) {
     const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : NextTick();
-    std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
+    std::vector<WriteItem> items = NextItems(wake);
     if (is_shared() && !PrepareBatch(items).ok()) return AwaitNextExecutor(items);
     size_t executed = 0;
     bool written = true;
     for (WriteItem& item : items) {
       ExecuteWrite(item);
       ++executed;
-      // A batch of several hosts ends as a whole: its locks end with the commit.
+      // The locks of hosts that share a database end with the commit: NextItems bounds the batch.
       const bool is_large = store_.batch_bytes() > kBatchBytesMax && !is_shared();
       if (is_large && !(written = Commit())) break;
     }
@@ -164,6 +167,20 @@ void StoreExecutor::Write() {
       item.request.connection->Executed(item.request.bytes.size());
     }
   }
+}
+
+std::vector<StoreExecutor::WriteItem> StoreExecutor::NextItems(Deadline wake) {
+  if (!is_shared()) return writes_.Take(kBatchOperationsMax, wake);
+  std::vector<WriteItem> items = std::exchange(deferred_, {});
+  if (items.empty()) items = writes_.Take(kBatchOperationsMax, wake);
+  size_t bytes = 0;
+  const auto large = std::ranges::find_if(items, [&](const WriteItem& item) {
+    bytes += item.request.bytes.size();
+    return bytes > kBatchBytesMax && bytes > item.request.bytes.size();
+  });
+  deferred_.assign(std::make_move_iterator(large), std::make_move_iterator(items.end()));
+  items.erase(large, items.end());
+  return items;
 }
 
 Deadline StoreExecutor::NextTick() const {

@@ -108,6 +108,8 @@ class StoreExecutor : public Executor {
 
   Status AddThread(const std::string& name, std::function<void()> body);
   void Write();
+  // Takes the items of the next batch.
+  std::vector<WriteItem> NextItems(Deadline wake);
   // Locks and reads what the items use, in a database that several hosts write. Items that cannot
   // be executed are answered and removed.
   Status PrepareBatch(std::vector<WriteItem>& items);
@@ -159,6 +161,7 @@ class StoreExecutor : public Executor {
   Followers watchers_;   // WatchRun
   RunWatches watches_;
   WorkQueue<WriteItem> writes_;
+  std::vector<WriteItem> deferred_;  // taken, for the next batch; write thread only
   WorkQueue<ReadItem> reads_;
   WorkQueue<ReadItem> searches_;
   WorkQueue<ReadItem> memory_searches_;
