@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/ids.h"
 #include "settings/load_file.h"
 #include "settings/settings.h"
 #include "state/postgres/rows/row_database.h"
@@ -88,6 +89,7 @@ Result<state::VerifyReport> VerifyDatabase(const std::string& url) {
   AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
   state::postgres::RowDatabaseOptions options;
   options.connection = connection.options();
+  options.identity.instance = NewHexId();  // of a host that writes nothing
   const state::postgres::RowDatabase database(options);
   AG_ASSIGN_OR_RETURN(state::VerifyReport report, state::Verify(database));
   AG_RETURN_IF_ERROR(VerifyFiles(connection, report));

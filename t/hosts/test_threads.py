@@ -97,7 +97,7 @@ def test_another_host_stops_a_run(start_hosts, provider):
     hosts = start_hosts(asking(provider))
     stream = hosts[0].stream("go", config={"thread_id": "t"})
     provider.wait_for_waiting(1)
-    reply = hosts[1].post("/v1/graph/stop", {"thread_id": "t"})
+    reply = hosts[1].post("/v1/graph/stop", {"thread_id": "t", "config": {"cancel": True}})
     assert reply.status == 200, reply.text
     chunks = stream.read_all()
     assert chunks[-1]["data"]["outcome"] == "stopped", chunks[-1]
