@@ -8,18 +8,26 @@
 
 namespace agent_graph {
 
+// Writes two digits, in lower case.
+inline void WriteHex(unsigned char byte, char* out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  out[0] = kDigits[byte >> 4];
+  out[1] = kDigits[byte & 15];
+}
+
 // Appends two digits, in lower case.
 inline void AppendHex(unsigned char byte, std::string& out) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  out.push_back(kDigits[byte >> 4]);
-  out.push_back(kDigits[byte & 15]);
+  char digits[2];
+  WriteHex(byte, digits);
+  out.append(digits, sizeof digits);
 }
 
 // Two lower-case digits per byte.
 inline std::string Hex(const void* bytes, size_t length) {
-  std::string hex;
-  hex.reserve(2 * length);
-  for (size_t i = 0; i < length; ++i) AppendHex(static_cast<const unsigned char*>(bytes)[i], hex);
+  std::string hex(2 * length, '0');
+  for (size_t i = 0; i < length; ++i) {
+    WriteHex(static_cast<const unsigned char*>(bytes)[i], &hex[2 * i]);
+  }
   return hex;
 }
 
