@@ -19,6 +19,8 @@ bool HoldsDotComponent(std::string_view path) {
     const size_t end = path.find('/');
     std::string_view component = path.substr(0, end);
     component = component.substr(0, component.find(';'));
+    // Servers on Windows ignore blanks at the end.
+    component = component.substr(0, component.find_last_not_of(' ') + 1);
     if (component == "." || component == "..") return true;
     if (end == path.npos) return false;
     path.remove_prefix(end + 1);

@@ -60,6 +60,8 @@ TEST(UrlTemplateTest, ArgumentsDoNotLeadToAnotherPath) {
       {"a//../b", dots},
       {"/..", dots},
       {"..;/admin", dots},
+      {".. ", dots},
+      {"a/. /b", dots},
       {"a/..;jsessionid=1/admin", dots},
       {"..\\admin", "must not hold a backslash"},
       {"a\\b", "must not hold a backslash"},
