@@ -271,3 +271,15 @@ def test_the_first_frame_needs_no_script(start_studio, chromium):
     assert "Studio" in chromium.text("nav") and "Loading" in chromium.text("main")
     assert [problem for problem in chromium.problems() if "policy" in problem] == []
     assert chromium.accessibility_problems() == []
+
+
+def test_back_leads_to_the_page_before(start_studio, browser):
+    service = start_studio(_DIALOG)
+    _invoke(service, "Hello")
+    browser.open(service, "graph")
+    browser.wait_for(".node")
+    browser.go("runs")
+    browser.wait_for(".bar-row")
+    assert browser.evaluate("location.hash").startswith("#/runs/t/")
+    browser.evaluate("void history.back()")
+    browser.wait_for(".node")

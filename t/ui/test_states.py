@@ -17,13 +17,19 @@ _DIALOG = DEMO | {
 _PAGES = ["chat", "graph", "threads", "runs", "memories", "files", "evals", "live", "server"]
 _REPORTS = pathlib.Path(__file__).resolve().parent.parent / "http" / "reports"
 _STATUS = "location = /support/status { agent_graph_status format=json; }"
-# Parts of the page that lie beyond its edges, so that nobody can see or use them. The row of pages scrolls.
+# Parts of the page that lie beyond its edges, so that nobody can see or use them. The row of pages scrolls
+# to the one that is shown.
 _CUT_OFF = """[...document.querySelectorAll("main *, dialog *")]
     .filter((one) => one.checkVisibility() && !one.closest(".skip, svg.graph, [aria-hidden]"))
     .filter((one) => {
       const {left, right, width} = one.getBoundingClientRect();
       return width > 0 && (left < -1 || right > document.documentElement.clientWidth + 1);
     })
+    .concat([...document.querySelectorAll(".note")].filter((one) => one.scrollWidth > one.clientWidth))
+    .concat([...document.querySelectorAll("a[aria-current=page]")].filter((one) => {
+      const {left, right} = one.getBoundingClientRect();
+      return left < 0 || right > document.documentElement.clientWidth;
+    }))
     .map((one) => `${one.tagName}.${one.className} ${one.textContent.slice(0, 30)}`)"""
 _LOOKS = [(width, dark) for width in (1280, 320) for dark in (False, True)]
 

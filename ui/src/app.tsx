@@ -1,5 +1,5 @@
 import type {ComponentType} from "preact";
-import {useEffect, useState} from "preact/hooks";
+import {useEffect, useRef, useState} from "preact/hooks";
 import {readGraph} from "./api/graph";
 import {session, signOut} from "./api/session";
 import {href, route} from "./base/route";
@@ -27,10 +27,15 @@ function FirstFrame() {
 
 function Navigation({current}: {current: string}) {
   const {token} = useStore(session);
+  const list = useRef<HTMLUListElement>(null);
+  // On a phone the row of pages scrolls.
+  useEffect(() => {
+    list.current?.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
+  }, [current]);
   return (
     <nav class="pages" aria-label="Pages">
       <p class="brand">Studio</p>
-      <ul>
+      <ul ref={list}>
         {PAGES.map(({id, title, icon}) => (
           <li key={id}>
             <a href={href(id)} aria-current={id === current ? "page" : undefined}>

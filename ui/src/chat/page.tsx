@@ -2,7 +2,7 @@ import {useCallback, useEffect, useMemo, useState} from "preact/hooks";
 import {forkThread} from "../api/fork";
 import type {Block} from "../api/messages";
 import {randomId} from "../base/random";
-import {go} from "../base/route";
+import {complete, go} from "../base/route";
 import {useStore} from "../base/store";
 import type {PageProps} from "../pages";
 import {Button} from "../widgets/button";
@@ -143,7 +143,7 @@ export function Page({ids}: PageProps) {
   const {entries} = useStore(chat.conversation);
   const begun = threadId === fresh && entries.length > 0;
   useEffect(() => {
-    if (begun) go("chat", threadId);
+    if (begun) complete("chat", threadId);
   }, [begun, threadId]);
   const startNew = () => {
     setFresh(randomId());

@@ -3,7 +3,7 @@ import {type RunRecord, runsOf} from "../api/runs";
 import {listThreads} from "../api/threads";
 import {duration, moment} from "../base/format";
 import {shortId} from "../base/random";
-import {go, href} from "../base/route";
+import {complete, go, href} from "../base/route";
 import type {PageProps} from "../pages";
 import {Empty, Panel, useLoad} from "../widgets/states";
 import {StatusTag} from "./status";
@@ -17,7 +17,7 @@ function RunList({threadId, current}: {threadId: string; current: string | undef
   const runs = useLoad((signal) => runsOf(threadId, "", signal), [threadId, current]);
   const first = runs.value?.runs[0]?.run_id;
   useEffect(() => {
-    if (!current && first && runs.value?.runs[0]?.thread_id === threadId) go("runs", threadId, first);
+    if (!current && first && runs.value?.runs[0]?.thread_id === threadId) complete("runs", threadId, first);
   }, [current, first, threadId]);
   return (
     <Panel of={runs}>
