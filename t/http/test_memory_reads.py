@@ -7,6 +7,8 @@ from harness import environment
 from harness.agents import DEMO
 from harness.agui import PATH, parse, run_input
 from harness.messages import user
+from harness.openai_responses import PATH as RESPONSES
+from harness.openai_responses import ask, response_id
 from harness.worker_memory import MIB, at_once, peaks_within, start_watched
 
 pytestmark = pytest.mark.skipif(
@@ -73,6 +75,19 @@ def test_results_of_a_run_on_a_large_thread_take_turns(service):
     _begin_anew(service)
     with peaks_within(service, _BOUND):
         replies = at_once(_READS, lambda _: service.get(result))
+    assert len(_answered(replies)) > 0
+
+
+def test_branches_of_a_large_conversation_take_turns(service):
+    """Responses that follow another one than the latest begin with a copy of the conversation."""
+    for run_id in ("first", "second"):
+        config = {"thread_id": "large", "run_id": run_id}
+        assert service.post("/v1/graph/runs", {"messages": [user("hi")], "config": config}).status == 202
+        assert service.get(f"{_THREAD}/runs/{run_id}/wait").status == 200
+    _begin_anew(service)
+    body = ask("hello", previous_response_id=response_id("large", "first"), store=False)
+    with peaks_within(service, _BOUND):
+        replies = at_once(_READS, lambda _: service.post(RESPONSES, body))
     assert len(_answered(replies)) > 0
 
 

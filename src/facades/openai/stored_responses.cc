@@ -7,6 +7,7 @@
 
 #include "agent_graph/json.h"
 #include "api/http/page_reads.h"
+#include "api/http/request_memory.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/own_json.h"
@@ -162,6 +163,11 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
   const Result<std::string> last = LastMessageOf(context, record);
   if (!last.ok()) return context.Explain(last.status());
   if (last->empty()) return std::nullopt;
+  if (Status room = api::AwaitStateMemory(context.exchange(), context.state(),
+                                          context.caller().scope, previous.thread_id);
+      !room.ok()) {
+    return context.Explain(room);
+  }
   Result<std::vector<Message>> messages = ConversationUntil(context, previous.thread_id, *last);
   if (!messages.ok()) return context.Explain(messages.status());
   if (may_repeat) DropRepeated(*messages, run.messages);
