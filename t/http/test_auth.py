@@ -12,6 +12,7 @@ from harness.messages import texts, tool_results
 from harness.tokens import (
     JWT_ENVIRONMENT, SECRET, TOKEN_BYTES_MAX, bearer, signed, token, token_of,
 )
+from harness.waiting import wait_until
 from harness.websocket import WebSocket, handshake_headers
 
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
@@ -50,6 +51,29 @@ def _assert_refused(reply, status, code, detail=None):
     if detail is not None:
         assert body["detail"] == detail
     return body
+
+
+# A worker remembers the tokens that it has verified
+
+
+def test_a_token_that_was_used_is_refused_when_it_expires(start_guarded):
+    service = start_guarded(workers=1)
+    short = bearer(expires_in=environment.TIME_SCALE * 3)
+    assert service.get("/v1/graph", headers=short).status == 200
+    wait_until(lambda: service.get("/v1/graph", headers=short).status != 200, "the token expires")
+    _assert_refused(service.get("/v1/graph", headers=short), 403, "EXPIRED_TOKEN")
+
+
+def test_a_token_that_was_used_is_refused_after_the_key_was_changed(start_guarded):
+    service = start_guarded(workers=1)
+    headers = bearer()
+    for _ in range(2):
+        assert service.get("/v1/graph", headers=headers).status == 200
+    other = SECRET[::-1]
+    service.write("secrets.env", JWT_ENVIRONMENT.replace(SECRET, other))
+    service.reload()
+    _assert_refused(service.get("/v1/graph", headers=headers), 403, "INVALID_TOKEN")
+    assert service.get("/v1/graph", headers=bearer(secret=other)).status == 200
 
 
 # Start-up
