@@ -28,7 +28,7 @@ _CUT_OFF = """[...document.querySelectorAll("main *, dialog *")]
     .concat([...document.querySelectorAll(".note")].filter((one) => one.scrollWidth > one.clientWidth))
     .concat([...document.querySelectorAll("a[aria-current=page]")].filter((one) => {
       const {left, right} = one.getBoundingClientRect();
-      return left < 0 || right > document.documentElement.clientWidth;
+      return left < -1 || right > document.documentElement.clientWidth + 1;
     }))
     .map((one) => `${one.tagName}.${one.className} ${one.textContent.slice(0, 30)}`)"""
 _LOOKS = [(width, dark) for width in (1280, 320) for dark in (False, True)]

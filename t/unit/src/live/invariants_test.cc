@@ -69,6 +69,12 @@ TEST_F(SessionDeathTest, AnOpenLinkIsThere) {
   EXPECT_DEATH((void)session.link(), "a link that is connecting, ready or departing is open");
 }
 
+class UnboundedMemory final : public run::CallMemory {
+ public:
+  Status AwaitMemory(uint64_t) override { return Status::Ok(); }
+  void HoldCalls(uint64_t) override {}
+};
+
 TEST(SessionDriverDeathTest, ASessionEndsBeforeItsSocket) {
   GraphBuilder builder;
   builder.AddLiveAgent("VOICE", {}).AddEdge(START, "VOICE");
@@ -81,8 +87,10 @@ TEST(SessionDriverDeathTest, ASessionEndsBeforeItsSocket) {
   bridge::Exchange exchange({1, 1}, head, outbox, bridge::CreditLimits{});
   const LiveContext context{.graph = graph.get()};
   const InitFrame init;
+  UnboundedMemory memory;
   SessionDriver driver(exchange, context, init, {},
-                       std::make_shared<Journal>(Journal::Options{.environment = environment}));
+                       std::make_shared<Journal>(Journal::Options{.environment = environment}),
+                       memory);
   EXPECT_DEATH(driver.CloseSocket(), "a session ends before its socket");
 }
 
