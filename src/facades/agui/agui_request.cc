@@ -1,7 +1,6 @@
 #include "facades/agui/agui_request.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -9,14 +8,13 @@
 #include "api/http/body_config.h"
 #include "api/resources/request_shapes.h"
 #include "api/resources/run_request.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "facades/agui/agui_messages.h"
 #include "facades/agui/agui_shapes.h"
+#include "facades/run/client_tools.h"
 #include "facades/run/facade_run.h"
 #include "models/call_options.h"
 #include "run/context/agent_state.h"
-#include "run/nodes/remote_tools.h"
 
 namespace agent_graph::agui {
 namespace {
@@ -26,41 +24,9 @@ using api::HandlerContext;
 using api::Problems;
 using api::ProblemType;
 
-constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
-
 std::string TextMember(const json& object, const char* name) {
   const json* member = FindMember(object, name);
   return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
-}
-
-run::ClientTool ReadTool(const json& value) {
-  run::ClientTool tool;
-  tool.name = TextMember(value, "name");
-  tool.description = TextMember(value, "description");
-  const json* parameters = FindMember(value, "parameters");
-  const bool has_parameters = parameters != nullptr && !parameters->empty();
-  tool.parameters_json = has_parameters ? DumpJson(*parameters) : kNoParameters;
-  return tool;
-}
-
-// A client without tools has none: those that the service declares for other clients are not
-// offered to the model.
-std::vector<run::ClientTool> ReadTools(const HandlerContext& context, Problems& problems) {
-  std::vector<run::ClientTool> tools;
-  const json* list = FindMember(context.body(), "tools");
-  if (list == nullptr) return tools;
-  std::set<std::string> names;
-  for (size_t i = 0; i < list->size(); ++i) {
-    run::ClientTool tool = ReadTool((*list)[i]);
-    auto problem = run::FindClientToolProblem(*context.api().graph, tool);
-    if (!problem && !names.insert(tool.name).second) problem = {"name", "is a duplicate"};
-    if (problem) {
-      problems.Add({"body", "tools", std::to_string(i), problem->field}, problem->text,
-                   ProblemType::kValue);
-    }
-    tools.push_back(std::move(tool));
-  }
-  return tools;
 }
 
 std::vector<ResumeEntry> ReadResume(const json& body) {
@@ -114,7 +80,7 @@ std::shared_ptr<const models::CallOptions> OptionsOf(const HandlerContext& conte
   return std::make_shared<const models::CallOptions>(std::move(options));
 }
 
-// What the graph sees as `config`.
+// Returns the `config` that the graph sees.
 std::shared_ptr<const json> ConfigOf(const HandlerContext& context, const json* config) {
   json seen = *api::GraphConfig(config, context.caller());
   json own = json::object();
@@ -177,7 +143,7 @@ AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
     }
     run.recursion_limit = static_cast<int>(api::IntegerOf(*config, api::kRecursionLimit));
   }
-  run.client_tools = ReadTools(context, problems);
+  run.client_tools = facades::ReadClientTools(context, {}, problems);
   run.initial_state = ReadState(body, problems);
   request.terms = TermsOf(context, config, problems);
   return request;

@@ -1,19 +1,13 @@
 #include "facades/mcp/errors.h"
 
 #include "base/json.h"
+#include "facades/run/error_status.h"
 
 namespace agent_graph::mcp {
 namespace {
 
 using api::ApiError;
 using api::ErrorInfo;
-
-int StatusFor(const ErrorInfo& error) {
-  if (error.status != 0) return error.status;  // of a custom backend, or of nginx
-  if (api::IsAuthenticationError(error.error)) return 401;
-  if (error.error == ApiError::kValidation) return 400;
-  return api::StatusOf(error);
-}
 
 // Refusals before the handler are about the body as a whole.
 int64_t CodeFor(const ErrorInfo& error) {
@@ -23,7 +17,7 @@ int64_t CodeFor(const ErrorInfo& error) {
     return is_json ? kInvalidRequest : kParseError;
   }
   if (error.error == ApiError::kBadRequest) return kInvalidRequest;
-  return StatusFor(error) == 500 ? kInternalError : kServerRefusal;
+  return facades::ErrorStatus(error) == 500 ? kInternalError : kServerRefusal;
 }
 
 }  // namespace
@@ -40,7 +34,7 @@ std::string TextOf(const ErrorInfo& error) {
 }
 
 RpcError RpcErrorOf(const ErrorInfo& error) {
-  RpcError out{CodeFor(error), TextOf(error), StatusFor(error)};
+  RpcError out{CodeFor(error), TextOf(error), facades::ErrorStatus(error)};
   out.data_json = "{\"code\":";
   AppendJsonString(out.data_json, api::CodeOf(error));
   out.data_json += '}';

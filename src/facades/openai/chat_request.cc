@@ -1,7 +1,6 @@
 #include "facades/openai/chat_request.h"
 
 #include <array>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,12 +9,11 @@
 #include "api/http/body_config.h"
 #include "api/resources/message_input.h"
 #include "api/resources/run_request.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "facades/openai/chat_messages.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/model_options.h"
-#include "run/nodes/remote_tools.h"
+#include "facades/run/client_tools.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -25,7 +23,6 @@ using api::HandlerContext;
 using api::Problems;
 using api::ProblemType;
 
-constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
 constexpr std::string_view kThreadHeader = "x-thread-id";
 
 bool IsTrue(const json& object, const char* name) {
@@ -72,38 +69,10 @@ constexpr std::array kRefused = {
     RefusedParameter{"web_search_options", "an agent has its own tools"},
 };
 
-run::ClientTool ReadTool(const json& value) {
-  const json& function = value.at("function");
-  run::ClientTool tool;
-  tool.name = function.at("name").get<std::string>();
-  if (const json* text = FindMember(function, "description")) {
-    tool.description = text->get<std::string>();
-  }
-  const json* parameters = FindMember(function, "parameters");
-  const bool some = parameters != nullptr && !parameters->empty();
-  tool.parameters_json = some ? DumpJson(*parameters) : kNoParameters;
-  return tool;
-}
-
-// Without `tools`, and with tool_choice none, the client has no tools. Those that the service
-// declares for other clients are not offered to the model in either case.
 std::vector<run::ClientTool> ReadTools(const HandlerContext& context, Problems& problems) {
-  std::vector<run::ClientTool> tools;
-  const json* list = FindMember(context.body(), "tools");
   const json* choice = FindMember(context.body(), "tool_choice");
-  if (list == nullptr || (choice != nullptr && *choice == "none")) return tools;
-  std::set<std::string> names;
-  for (size_t i = 0; i < list->size(); ++i) {
-    run::ClientTool tool = ReadTool((*list)[i]);
-    auto problem = run::FindClientToolProblem(*context.api().graph, tool);
-    if (!problem && !names.insert(tool.name).second) problem = {"name", "is a duplicate"};
-    if (problem) {
-      problems.Add({"body", "tools", std::to_string(i), "function", problem->field}, problem->text,
-                   ProblemType::kValue);
-    }
-    tools.push_back(std::move(tool));
-  }
-  return tools;
+  if (choice != nullptr && *choice == "none") return {};
+  return facades::ReadClientTools(context, {.member = "function"}, problems);
 }
 
 std::string ThreadInMetadata(const json& body) {

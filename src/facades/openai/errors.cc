@@ -6,19 +6,13 @@
 
 #include "base/json.h"
 #include "base/letter_case.h"
+#include "facades/run/error_status.h"
 
 namespace agent_graph::openai {
 namespace {
 
 using api::ApiError;
 using api::ErrorInfo;
-
-int StatusFor(const ErrorInfo& error) {
-  if (error.status != 0) return error.status;  // of a custom backend, or of nginx
-  if (api::IsAuthenticationError(error.error)) return 401;
-  if (error.error == ApiError::kValidation) return 400;
-  return api::StatusOf(error);
-}
 
 std::string_view TypeOf(int status) {
   if (status == 401) return "authentication_error";
@@ -65,7 +59,7 @@ std::string ErrorJson(const ErrorInfo& error) {
   std::string out = R"({"error":{"message":)";
   AppendJsonString(out, MessageOf(error, parameter));
   out += R"(,"type":)";
-  AppendJsonString(out, TypeOf(StatusFor(error)));
+  AppendJsonString(out, TypeOf(facades::ErrorStatus(error)));
   out += R"(,"param":)";
   if (parameter.empty()) {
     out += "null";
@@ -95,7 +89,7 @@ bool IsPermanent(const ErrorInfo& error) {
 
 api::Reply RenderError(const ErrorInfo& error, std::string_view) {
   api::Reply reply;
-  reply.status = StatusFor(error);
+  reply.status = facades::ErrorStatus(error);
   reply.headers.emplace_back("Content-Type", "application/json");
   if (const int64_t seconds = api::RetryAfterOf(error); seconds > 0) {
     reply.headers.emplace_back("Retry-After", std::to_string(seconds));

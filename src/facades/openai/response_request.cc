@@ -15,14 +15,13 @@
 #include "facades/openai/errors.h"
 #include "facades/openai/media_parts.h"
 #include "facades/openai/model_options.h"
-#include "run/nodes/remote_tools.h"
+#include "facades/run/client_tools.h"
 
 namespace agent_graph::openai {
 namespace {
 
 using api::HandlerContext;
 
-constexpr char kNoToolParameters[] = R"({"type":"object","properties":{}})";
 constexpr size_t kMetadataMembersMax = 16;
 constexpr size_t kMetadataBytesMax = 16 * 1024;
 
@@ -34,18 +33,6 @@ bool IsSet(const json& body, const char* name) {
 bool IsUnset(const json& body, const char* name) {
   const json* member = api::FindMember(body, name);
   return member != nullptr && member->is_boolean() && !member->get<bool>();
-}
-
-run::ClientTool ReadFlatTool(const json& value) {
-  run::ClientTool tool;
-  tool.name = value.at("name").get<std::string>();
-  if (const json* text = api::FindMember(value, "description")) {
-    tool.description = text->get<std::string>();
-  }
-  const json* parameters = api::FindMember(value, "parameters");
-  const bool some = parameters != nullptr && !parameters->empty();
-  tool.parameters_json = some ? DumpJson(*parameters) : kNoToolParameters;
-  return tool;
 }
 
 // The names that tool_choice allows; nullopt: all.
@@ -64,26 +51,6 @@ std::optional<std::set<std::string>> AllowedNames(const json& body) {
     if (name.is_string()) names.insert(name.get<std::string>());
   }
   return names;
-}
-
-std::vector<run::ClientTool> ReadFlatTools(const HandlerContext& context, api::Problems& problems) {
-  std::vector<run::ClientTool> tools;
-  const json* list = api::FindMember(context.body(), "tools");
-  if (list == nullptr) return tools;
-  const std::optional<std::set<std::string>> allowed = AllowedNames(context.body());
-  std::set<std::string> names;
-  for (size_t i = 0; i < list->size(); ++i) {
-    run::ClientTool tool = ReadFlatTool((*list)[i]);
-    if (allowed && !allowed->contains(tool.name)) continue;
-    auto problem = run::FindClientToolProblem(*context.api().graph, tool);
-    if (!problem && !names.insert(tool.name).second) problem = {"name", "is a duplicate"};
-    if (problem) {
-      problems.Add({"body", "tools", std::to_string(i), problem->field}, problem->text,
-                   api::ProblemType::kValue);
-    }
-    tools.push_back(std::move(tool));
-  }
-  return tools;
 }
 
 // `conversation` is the id of a thread, or an object with it.
@@ -174,7 +141,8 @@ ResponseRequest ReadResponseRequest(const HandlerContext& context,
   ReadThread(context, request, problems);
   CheckCombination(request, problems);
   CheckMetadata(body, problems);
-  run.client_tools = ReadFlatTools(context, problems);
+  run.client_tools =
+      facades::ReadClientTools(context, {.allowed = AllowedNames(context.body())}, problems);
   run.call_options = ReadResponseOptions(body, problems);
   run.messages = ReadInput(body.at("input"), api::MessageLimitsOf(context), find_message, problems);
   if (run.messages.empty() && problems.empty()) {

@@ -1,0 +1,56 @@
+#include "facades/run/client_tools.h"
+
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+#include "run/nodes/remote_tools.h"
+
+namespace agent_graph::facades {
+namespace {
+
+using api::FindMember;
+
+constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
+
+std::string TextMember(const json& object, const char* name) {
+  const json* member = FindMember(object, name);
+  return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+run::ClientTool ReadTool(const json& value) {
+  run::ClientTool tool;
+  tool.name = TextMember(value, "name");
+  tool.description = TextMember(value, "description");
+  const json* parameters = FindMember(value, "parameters");
+  const bool has_parameters = parameters != nullptr && !parameters->empty();
+  tool.parameters_json = has_parameters ? DumpJson(*parameters) : kNoParameters;
+  return tool;
+}
+
+}  // namespace
+
+std::vector<run::ClientTool> ReadClientTools(const api::HandlerContext& context,
+                                             const ClientToolForm& form, api::Problems& problems) {
+  std::vector<run::ClientTool> tools;
+  const json* list = FindMember(context.body(), "tools");
+  if (list == nullptr) return tools;
+  std::set<std::string> names;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const json& element = (*list)[i];
+    run::ClientTool tool = ReadTool(form.member != nullptr ? element.at(form.member) : element);
+    if (form.allowed && !form.allowed->contains(tool.name)) continue;
+    auto problem = run::FindClientToolProblem(*context.api().graph, tool);
+    if (!problem && !names.insert(tool.name).second) problem = {"name", "is a duplicate"};
+    if (problem) {
+      std::vector<std::string> place = {"body", "tools", std::to_string(i)};
+      if (form.member != nullptr) place.emplace_back(form.member);
+      place.push_back(problem->field);
+      problems.Add(std::move(place), problem->text, api::ProblemType::kValue);
+    }
+    tools.push_back(std::move(tool));
+  }
+  return tools;
+}
+
+}  // namespace agent_graph::facades
