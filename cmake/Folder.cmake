@@ -75,6 +75,8 @@ function(agent_graph_object_library target)
   set(bytes_max ${AGENT_GRAPH_BATCH_BYTES})
   if(target MATCHES "^src_")
     math(EXPR bytes_max "${bytes_max} * 3 / 2")
+  elseif(AGENT_GRAPH_PRECOMPILED AND target STREQUAL engine_net)
+    math(EXPR bytes_max "${bytes_max} * 3 / 4")  # Boost.Beast makes its files slow
   endif()
   set(batches)
   set(content)
