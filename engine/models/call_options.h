@@ -1,5 +1,5 @@
-// What one request changes in the calls of its models, on top of the graph's and the operator's
-// parameters.
+// Changes that one request makes to the calls of its models, on top of the parameters of the graph
+// and of the operator.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct CallOptions {
   struct Format {
     enum class Kind : uint8_t { kJsonObject, kJsonSchema };
     Kind kind = Kind::kJsonObject;
-    // Of kJsonSchema.
+    // For kJsonSchema only.
     std::string name;
     std::string schema_json;
     std::optional<bool> strict;

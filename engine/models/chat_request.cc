@@ -144,7 +144,7 @@ json ChatFormat(const CallOptions::Format& format, const json& schema) {
   return {{"type", "json_schema"}, {"json_schema", std::move(described)}};
 }
 
-// Of the options, those that are no parameters of the model.
+// Sets the options that are not parameters of the model: tool choice, output format and the like.
 Status SetChatOptions(const ModelRequest& request, json& body) {
   const CallOptions* options = request.options;
   if (options == nullptr) return Status::Ok();

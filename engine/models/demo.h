@@ -14,8 +14,8 @@
 // prompt_tokens those of the system prompt and of all texts of the conversation, completion_tokens
 // those of the reply. The parameter `delay_ms` (0 to 60,000) is a delay before each word.
 //
-// Of a request's options it honours `max_tokens` (words), `stop`, and a demanded tool call, which
-// it makes without arguments. Instructions only count as words of the prompt.
+// It honours these options of a request: `max_tokens` (words), `stop`, and a demanded tool call,
+// which it makes without arguments. Instructions only count as words of the prompt.
 //
 // With the parameter `dialog` it also understands some ordinary sentences and reports results in
 // sentences; see demo_dialog.h.

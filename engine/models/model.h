@@ -30,7 +30,7 @@ struct ModelRequest {
   std::vector<Message> messages;  // the working window, oldest first
   std::vector<ToolDeclaration> tools;
   std::string parameters_json = "{}";  // temperature, max_tokens, …: passed through
-  // What the client's request changes; may be null. Must outlive the call.
+  // Changes that the client's request makes; may be null. Must outlive the call.
   const CallOptions* options = nullptr;
   bool forces_tool = false;  // `options->tool_choice` holds for this call
   Deadline deadline = kNoDeadline;

@@ -75,11 +75,11 @@ struct RunRequest {
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
   // The tools of this run's client, in place of all remote tools of the service; nullopt: those.
   std::optional<std::vector<ClientTool>> client_tools;
-  // What the route that begins the run keeps in its log, as JSON; empty: nothing.
+  // JSON that the route keeps in the log of its run; empty: none.
   std::string note_json;
   // The pieces of an accepted run's messages are logged as well: readers at any time get the same.
   bool log_pieces = false;
-  // What the request changes in the calls of the models; null: nothing.
+  // Changes that the request makes to the calls of the models; null: none.
   std::shared_ptr<const models::CallOptions> call_options;
   // The run is not stored, as without a checkpointer; it has no thread and is not accepted.
   bool transient = false;

@@ -41,7 +41,7 @@ struct BeginRunRequest {
   // On a busy thread: stop the run in flight, and go before all runs that wait. Needs
   // enqueue_if_busy.
   bool interrupt_if_busy = false;
-  // Of the grant, if it is known: kFenced if the run was granted again since then. 0: any.
+  // Epoch of the grant: kFenced if the run was granted again since then. 0: any is accepted.
   uint64_t granted_epoch = 0;
 };
 template <pack::SameAs<BeginRunRequest> T>

@@ -28,7 +28,7 @@ void ReportStatus(uint64_t loop_delay_micros);
 // Returns memory to the system when a burst of requests is over.
 void ReturnMemoryAfterBurst();
 
-// Lets this worker leave, as if the master had told it to quit, when user functions have taken too
+// Lets this worker leave, as if the master had sent it QUIT, when user functions have taken too
 // many threads for good; the master starts another.
 void RetireIfWornOut();
 

@@ -1,4 +1,4 @@
-// How much memory the requests of a worker take, and who waits for some.
+// Accounts for the memory of a worker's requests, and makes requests wait for memory.
 //
 // Two sums are kept. `buffered` is what new requests are refused by (limits.buffered_bytes_max):
 // bodies of requests at work, messages of WebSockets and replies that have not left nginx.

@@ -27,7 +27,7 @@ _TOOL = {
     "reply_bytes_max": 4 * MIB,
     "timeout_ms": 120_000,
 }
-# What is appended to the tool, and the reply of its service.
+# Text that is appended to the tool, and the reply of its service.
 _REPLIES = {
     "many values are left out": ({"result": "/kept"}, {"kept": 1, "rest": [{"a": ""}] * 45_000}),
     "a long text is left out": ({"result": "/kept"}, {"kept": 1, "rest": "x" * 3_900_000}),

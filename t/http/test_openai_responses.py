@@ -114,7 +114,7 @@ def test_a_run_that_fails_is_an_error_or_a_failed_response(make_service):
     assert service.get(f"{PATH}/{failed['response']['id']}").json()["status"] == "failed"
 
 
-# What a client brings
+# Input of clients
 
 
 def test_parts_and_items_of_all_kinds_are_understood(service):

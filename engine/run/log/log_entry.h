@@ -25,7 +25,7 @@ struct RunStarted {
   std::string graph_hash;
 };
 
-// What the route that began the run keeps with it: JSON that only the route reads. It follows
+// JSON that the route which began the run keeps with it, and that only the route reads. Follows
 // run_started.
 struct RunNote {
   static constexpr char kKind[] = "run_note";

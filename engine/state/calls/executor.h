@@ -53,7 +53,7 @@ struct ClientHello {
   int64_t process = 0;
   uint64_t process_start = 0;  // 0: unknown
   std::vector<HeldRun> held = {};
-  // Of a client of an older build, which names its runs without their threads.
+  // Set by clients of older builds, which name their runs without the threads.
   std::optional<std::vector<std::string>> run_ids = {};
   bool answers_pings = false;  // older clients ignore pings
   bool takes_runs = false;     // executes accepted runs that are granted to it

@@ -25,7 +25,7 @@ class RunWatches {
   explicit RunWatches(uint64_t first_watch) : next_watch_(first_watch) {}
 
   // A client watches the run until then. Returns the watch's number if the client that executes the
-  // run under this lease must be told about it.
+  // run under this lease must be notified.
   std::optional<uint64_t> Join(const Key& run, uint64_t lease_epoch, Deadline until);
   // The number of each watched run.
   std::vector<std::pair<Key, uint64_t>> All() const;
@@ -47,7 +47,7 @@ class RunWatches {
   struct Watch {
     uint64_t number = 0;
     Deadline until;
-    uint64_t told_epoch = 0;  // the lease whose client was told
+    uint64_t told_epoch = 0;  // the lease whose client was notified
     uint64_t lease_epoch = 0;
     bool full = false;  // the message with this id is not kept
     MessagePiece message;

@@ -163,7 +163,7 @@ auto Fields(T& row) {
   return std::tie(row.accept, row.order, row.instance);
 }
 
-// Of the run that the key began, or of the value that was claimed with it.
+// Row of a key: the run that it began, or the value that was claimed with it.
 struct RunKeyRow {
   std::string body_hash;
   std::string thread_id;  // empty: a value

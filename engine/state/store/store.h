@@ -63,7 +63,7 @@ class Store {
   Status Load();
 
   // A client has sent Hello on a connection. Releases its leases of runs that it no longer holds.
-  // Nothing that it sent on earlier connections has an effect from then on.
+  // Requests that it sent on earlier connections have no effect from then on.
   void Connect(const ClientHello& hello, uint64_t connection);
   // The client's connection has closed.
   void Disconnect(const std::string& client, uint64_t connection);

@@ -81,7 +81,7 @@ class RunReader {
   virtual Status OnReset(std::string_view message_id, uint32_t attempt) = 0;
   virtual Status OnError(const RunError& error, const EventPlace& place) = 0;
   virtual Status OnEnd(const RunEnd& end, const EventPlace& place) = 0;
-  // Nothing has happened for a while.
+  // Called when no event has come for a while.
   virtual Status OnIdle() { return Status::Ok(); }
 };
 

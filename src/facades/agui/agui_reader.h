@@ -15,7 +15,7 @@
 
 namespace agent_graph::agui {
 
-// What the client has sent, and what it lacks before the first event of the run.
+// The values that the client has sent, and the messages that it lacks before the first event.
 struct AgUiClient {
   std::string thread_id;
   std::string run_id;

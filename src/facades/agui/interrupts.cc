@@ -103,7 +103,7 @@ json AnswerOf(const ResumeEntry& entry) {
   return {{"action", "accept"}, {"content", payload}};
 }
 
-// What the user says to a graph that pauses.
+// The user's message to a graph that has paused.
 std::string TextOf(const ResumeEntry& entry) {
   if (entry.is_cancelled) return "cancelled";
   if (!entry.payload) return "yes";

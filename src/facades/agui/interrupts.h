@@ -26,8 +26,8 @@ struct OpenInterrupt {
   json shown;                     // the interrupt as clients receive it
 };
 
-// What the thread waits for. Empty if it is not paused, or only waits for the results of the
-// client's tools, which are no interrupts. An id stands for one pause: it is not used again.
+// The answers that the paused thread waits for. Empty if it is not paused, or if it only waits for
+// results of the client's tools, which are not interrupts. An id is used for one pause only.
 std::vector<OpenInterrupt> InterruptsOf(const state::ThreadState& thread);
 
 // An entry of `resume`.

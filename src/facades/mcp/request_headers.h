@@ -1,5 +1,5 @@
-// What the headers of a request must say: where it comes from, and in the stateless era also what
-// its body says. Thread-safe.
+// Checks of the headers of a request: its origin, and in the stateless era also the headers that
+// repeat members of its body. Thread-safe.
 #pragma once
 
 #include <optional>

@@ -52,8 +52,8 @@ std::optional<Place> PlaceOf(std::string_view uri) {
   return place;
 }
 
-// What the caller may do with tools is not what they may do with threads: the guard decides as it
-// does for the routes of threads. `thread_id` empty: about all of them.
+// A permission for tools is not one for threads, so the guard decides as it does for the routes of
+// threads. `thread_id` empty: about all threads.
 std::optional<api::ErrorInfo> FindReader(const Call& call, const std::string& thread_id,
                                          api::Caller& reader) {
   api::HandlerContext& context = call.context;

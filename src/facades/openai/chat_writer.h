@@ -25,8 +25,8 @@ struct ChatEnd {
   std::string interrupt_json = {};  // what it asks the client; empty: nothing
 };
 
-// Used by the fiber of the request. It sends the head with the first piece, so that a run that
-// fails before has an HTTP status of its own.
+// Used by the fiber of the request. Sends the head with the first piece, so that a run that fails
+// before its first piece can still set the HTTP status.
 class ChatWriter {
  public:
   ChatWriter(api::HandlerContext& context, bool stream, bool include_usage);
@@ -36,8 +36,8 @@ class ChatWriter {
   bool begun() const { return !id_.empty(); }
   // Streams or collects the piece. Suspends while the client does not read.
   Status Show(const Piece& piece);
-  // Sends a comment, which clients ignore; nothing before the first piece, and nothing if the
-  // response is one object.
+  // Sends a comment, which clients ignore. Has no effect before the first piece, or if the response
+  // is one JSON object.
   Status SendComment();
 
   // Each of these ends the request.

@@ -13,7 +13,7 @@ namespace {
 // A larger note keeps only the members of a bounded size, so not the tools or the instructions.
 constexpr size_t kNoteBytesMax = 64 * 1024;
 
-// What a response has if its request has nothing.
+// A member of a response that repeats the request, with its value if the request lacks it.
 struct RepeatedMember {
   const char* name;
   const char* fallback_json = "null";

@@ -1,4 +1,4 @@
-// What readers of a run make of its answers.
+// Conversions of the answers of a run that several façades need.
 #pragma once
 
 #include <cstddef>

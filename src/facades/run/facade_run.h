@@ -3,7 +3,7 @@
 //
 // A handler of a façade reads its request into an api::GraphRequest (api::RunRequestOf has the
 // caller's part), chooses the terms, and gives both to PerformRun with a reader that writes the
-// response. StepReader (step_reader.h) is a reader for protocols that want to be told when a
+// response. StepReader (step_reader.h) is a reader for protocols that must know when a
 // message begins and ends. Functions suspend the calling fiber; errors are returned, nothing is
 // answered.
 #pragma once

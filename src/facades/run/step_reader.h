@@ -49,7 +49,7 @@ class StepReader : public api::RunReader {
   // `head` is that of the message with the result.
   virtual Status OnToolResult(const MessageHead& head, const ToolResultBlock& result,
                               const api::EventPlace& place) = 0;
-  // What was shown of the message is void: another attempt produces its own.
+  // The shown pieces of the message are void: another attempt produces its own.
   virtual Status OnMessageVoid(const MessageHead& head, uint32_t attempt) = 0;
 
   // A message of which pieces were shown, in bytes.

@@ -72,7 +72,7 @@ def _check(folder, graphs):
     command("check", path, variables=dict.fromkeys(_VARIABLE.findall(text), "value"))
 
 
-# What the parts of C++ that documents show take for granted.
+# Declarations that the parts of C++ in documents need.
 _PRELUDE = """\
 #include <agent_graph/agent_graph.h>
 #include <agent_graph/json.h>

@@ -38,7 +38,7 @@ struct StreamHandlers {
   std::function<bool(const json& message, const StreamPlace& place)> on_message;
   // An event with a new id has arrived.
   std::function<void(const StreamPlace& place)> on_place = {};
-  // Of the call that the reply is for. Null: a large reply does not wait.
+  // Memory account of the call that the reply is for. Null: a large reply does not wait.
   ReplyMemory* memory = nullptr;
 };
 

@@ -246,7 +246,7 @@ void StreamableClient::Receive(const json& message, const Connection& connection
       {wait.cancellation, std::min(wait.deadline, DeadlineAfter(kStreamAnswerTimeout))});
 }
 
-// On a fiber of its own, because the caller no longer waits.
+// Runs on a fiber of its own, because the caller no longer waits.
 void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id) {
   runtime::Runtime* const runtime = runtime::Runtime::Current();
   if (runtime == nullptr) return;
