@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string_view>
 
 #include "ngx_module/callback.h"
@@ -282,15 +283,15 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
     auto* main = static_cast<MainConfig*>(ngx_pcalloc(cf->pool, sizeof(MainConfig)));
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
     if (main == nullptr || cleanup == nullptr) return nullptr;
-    main->services = new ServiceList;
-    main->viewers = new ViewerFolders;
-    main->studios = new StudioFolders;
-    main->copies = new SealedCopies;
+    cleanup->handler = DeleteMainConfig;  // also if an allocation below fails
+    cleanup->data = main;
+    main->services = std::make_unique<ServiceList>().release();
+    main->viewers = std::make_unique<ViewerFolders>().release();
+    main->studios = std::make_unique<StudioFolders>().release();
+    main->copies = std::make_unique<SealedCopies>().release();
     main->exit_timeout = NGX_CONF_UNSET_MSEC;
     main->shutdown_jitter = NGX_CONF_UNSET_MSEC;
     main->handover = NGX_CONF_UNSET_MSEC;
-    cleanup->handler = DeleteMainConfig;
-    cleanup->data = main;
     return main;
   });
 }

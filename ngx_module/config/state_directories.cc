@@ -61,7 +61,7 @@ std::string EntryFault(const std::string& path, const ngx_core_conf_t* core) {
     std::string fault = OwnedByWorkers(status, core) ? std::string() : kOtherUser;
     if (fault.empty() && S_ISDIR(status.st_mode)) fault = FolderFault(entry, status);
     if (fault.empty()) fault = WriteFault(entry, status, S_IRUSR | S_IWUSR);
-    if (!fault.empty()) return "cannot be used: " + entry + " " + fault;
+    if (!fault.empty()) return std::string("cannot be used: ").append(entry + " ").append(fault);
   }
   return {};
 }

@@ -97,7 +97,7 @@ TEST(ParseConfigurationJson, NamesTheUsualMistakes) {
       {"{a: 1}", ": texts need double quotes"},
       {"{\"a\": True}", ": texts need double quotes"},
       {"{\"a\": \"x\ny\"}", ": a text must end on its line"},
-      {"{\"a\": \"\xff\"}", ""},
+      {"{\"a\": \"\xff\"}", ": this byte is not UTF-8: save the file as UTF-8"},
       {"{\"a\": 01}", ""},
       {"{\"a\": nul}", ""},
       {"{\"a\": {]", ""},
@@ -109,6 +109,9 @@ TEST(ParseConfigurationJson, NamesTheUsualMistakes) {
               "not valid JSON" + std::string(mistake))
         << text;
   }
+  const std::string utf16("\xff\xfe{\0}\0", 6);
+  EXPECT_EQ(ParseConfigurationJson(utf16).status().message(),
+            "not valid JSON: the file is UTF-16, save it as UTF-8");
 }
 
 TEST(FileProblem, OfTheWholeFileHasNoPlace) {

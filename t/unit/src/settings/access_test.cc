@@ -131,6 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("auth": {"method": "custom", "path": "a.so"})",
                   "auth.path: must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a/b.py:C"})",
+                  "auth.path: a/b.py is Python, which the service does not execute: write it in "
+                  "C++ (docs/sdk.md)"},
+        ErrorCase{R"("auth": {"method": "custom", "path": "a/b.js:C"})",
                   "auth.path: the module is a .so file, or a dotted name such as auth.api_keys"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a.so:B", "key": 1})",
                   "auth.key: unknown key; known here are method, path, persist_claims"},
