@@ -31,7 +31,8 @@ std::string HostName() {
 
 class PostgresStorage : public Storage {
  public:
-  explicit PostgresStorage(StateOptions options) : options_(std::move(options)) {}
+  PostgresStorage(StateOptions options, std::shared_ptr<postgres::ConnectionCounters> counters)
+      : options_(std::move(options)), counters_(std::move(counters)) {}
 
   Result<std::unique_ptr<Executor>> Open(OpenOptions open) override {
     postgres::MembershipOptions membership_options;
@@ -48,6 +49,7 @@ class PostgresStorage : public Storage {
     database_options.connection = Connections();
     // Executing a large batch on a busy machine takes time between its reads and its writes.
     database_options.connection.idle_in_transaction_timeout = std::chrono::seconds(5);
+    database_options.connection.counters = counters_;
     database_options.identity = {membership->id(),
                                  static_cast<uint64_t>(membership->incarnation())};
     auto database = std::make_unique<postgres::RowDatabase>(database_options);
@@ -91,12 +93,18 @@ class PostgresStorage : public Storage {
   }
 
   const StateOptions options_;
+  const std::shared_ptr<postgres::ConnectionCounters> counters_;
 };
 
 }  // namespace
 
 std::unique_ptr<Storage> MakePostgresStorage(const StateOptions& options) {
-  return std::make_unique<PostgresStorage>(options);
+  return MakeCountedPostgresStorage(options, std::make_shared<postgres::ConnectionCounters>());
+}
+
+std::unique_ptr<Storage> MakeCountedPostgresStorage(
+    const StateOptions& options, std::shared_ptr<postgres::ConnectionCounters> counters) {
+  return std::make_unique<PostgresStorage>(options, std::move(counters));
 }
 
 }  // namespace agent_graph::state

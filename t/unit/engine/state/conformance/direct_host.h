@@ -304,8 +304,9 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
 // Used by the test's thread.
 class DirectHost {
  public:
-  explicit DirectHost(const StateOptions& options)
-      : timeout_(options.operation_timeout), storage_(MakeStorage(options)) {}
+  explicit DirectHost(const StateOptions& options) : DirectHost(options, MakeStorage(options)) {}
+  DirectHost(const StateOptions& options, std::unique_ptr<Storage> storage)
+      : timeout_(options.operation_timeout), storage_(std::move(storage)) {}
   ~DirectHost() { Close(); }
 
   Status Open() {
