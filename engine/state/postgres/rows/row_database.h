@@ -69,6 +69,7 @@ class RowDatabase : public Database {
     Command command;
     std::function<Status(const Rows& rows)> take;
   };
+  Status PrepareOnce(const BatchUse& use);
   std::vector<Step> StepsOf(const BatchUse& use);
   void AddThreadSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
   void AddRowSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);

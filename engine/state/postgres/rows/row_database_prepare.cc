@@ -12,6 +12,8 @@ namespace {
 using keys::Table;
 
 constexpr size_t kNumbersAtOnce = 64;
+// Of a batch that waits too long for another host's transaction, or deadlocks with it.
+constexpr int kPrepareAttempts = 4;
 
 std::vector<std::string> KeysOf(const std::vector<const ThreadUse*>& threads) {
   std::vector<std::string> keys;
@@ -63,6 +65,21 @@ RowDatabase::Step RowDatabase::FenceStep() const {
 }
 
 Status RowDatabase::Prepare(const BatchUse& use) {
+  const bool begins = !writer_.in_transaction();
+  for (int attempt = 1;; ++attempt) {
+    const Status prepared = PrepareOnce(use);
+    // Nothing has been executed yet if this call began the transaction.
+    const FailureKind failure = writer_.failure().kind;
+    const bool was_in_the_way = failure == FailureKind::kRetry ||
+                                failure == FailureKind::kTimeout ||
+                                failure == FailureKind::kStalePlan;
+    if (prepared.ok() || !begins || !was_in_the_way || attempt == kPrepareAttempts) return prepared;
+    writer_.Rollback();
+    failure_ = Status::Ok();
+  }
+}
+
+Status RowDatabase::PrepareOnce(const BatchUse& use) {
   std::vector<Step> steps;
   if (!writer_.in_transaction()) {
     Forget();

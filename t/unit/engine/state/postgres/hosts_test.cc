@@ -276,5 +276,18 @@ TEST_F(HostsTest, TheThreadOfARunThatDiedWithItsHostIsFree) {
   EXPECT_TRUE(on_b_.FinishRun(FinishOf(second, Begin(on_b_, second))).ok());
 }
 
+TEST_F(HostsTest, ALockOfAnotherTransactionDelaysOnlyTheBatchThatWaitsForIt) {
+  RunTurn(on_a_, "t", "", {UserMessage("m1")});
+  // Holds the thread's row for longer than lock_timeout, until the server ends the transaction.
+  postgres::Connection other({.url = url_});
+  other.Begin();
+  ASSERT_TRUE(other.Execute({"SELECT 1 FROM agent_graph.lease FOR UPDATE"}).ok());
+  RunTurn(on_a_, "t", "", {UserMessage("m2")});
+  EXPECT_EQ(Ids(on_b_.GetState(Scope::All(), "t")->window), (std::vector<std::string>{"m1", "m2"}));
+  // The host's executor was not replaced: its clients are still connected to it.
+  RunTurn(on_a_, "t", "", {UserMessage("m3")});
+  other.Rollback();
+}
+
 }  // namespace
 }  // namespace agent_graph::state
