@@ -1,7 +1,6 @@
 #include "state/store/batch_use.h"
 
 #include <string>
-#include <utility>
 
 #include "state/pack/fields.h"
 #include "state/requests.h"
@@ -11,9 +10,6 @@
 
 namespace agent_graph::state {
 namespace {
-
-// Keys contain up to three such ids. PostgreSQL's indexes take keys of up to 2704 bytes.
-constexpr size_t kSharedIdBytesMax = 512;
 
 template <typename Body>
 bool Decode(pack::Unpacker body, Body& decoded) {
@@ -152,18 +148,8 @@ const std::string& KeyOwner(const BeginRunRequest& begin) {
   return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
 }
 
-Status AddUse(const Request& request, BatchUse& use) {
-  BatchUse added;
-  Add(request.header.operation, request.body(), added);
-  for (const ThreadUse& thread : added.threads) {
-    if (thread.thread_id.size() > kSharedIdBytesMax) {
-      return Status(StatusCode::kInvalidArgument,
-                    "thread_id: must have at most " + std::to_string(kSharedIdBytesMax) + " bytes");
-    }
-  }
-  for (ThreadUse& thread : added.threads) use.threads.push_back(std::move(thread));
-  for (std::string& key : added.keys) use.keys.push_back(std::move(key));
-  return Status::Ok();
+void AddUse(const Request& request, BatchUse& use) {
+  Add(request.header.operation, request.body(), use);
 }
 
 }  // namespace agent_graph::state

@@ -11,8 +11,7 @@
 namespace agent_graph::state {
 
 // Adds what a mutating request uses. A request that cannot be decoded adds nothing.
-// kInvalidArgument: an id is too long for a database with keys of limited size.
-Status AddUse(const Request& request, BatchUse& use);
+void AddUse(const Request& request, BatchUse& use);
 
 // The user whose Idempotency-Keys a request uses.
 const std::string& KeyOwner(const BeginRunRequest& begin);

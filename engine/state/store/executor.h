@@ -110,9 +110,8 @@ class StoreExecutor : public Executor {
   void Write();
   // Takes the items of the next batch.
   std::vector<WriteItem> NextItems(Deadline wake);
-  // Locks and reads what the items use, in a database that several hosts write. Items that cannot
-  // be executed are answered and removed.
-  Status PrepareBatch(std::vector<WriteItem>& items);
+  // Locks and reads what the items use, in a database that several hosts write.
+  Status PrepareBatch(const std::vector<WriteItem>& items);
   Deadline NextTick() const;
   // Called after a Commit that failed. `items` are the latest requests, of which the first
   // `executed` have been executed.

@@ -6,16 +6,11 @@
 
 namespace agent_graph::state {
 
-Status StoreExecutor::PrepareBatch(std::vector<WriteItem>& items) {
+Status StoreExecutor::PrepareBatch(const std::vector<WriteItem>& items) {
   BatchUse use;
-  std::erase_if(items, [&](const WriteItem& item) {
-    if (item.kind != WriteItem::Kind::kRequest) return false;
-    const Status usable = AddUse(item.request, use);
-    if (usable.ok()) return false;
-    item.request.connection->Send(Reply{item.request.header.sequence, usable, {}});
-    item.request.connection->Executed(item.request.bytes.size());
-    return true;
-  });
+  for (const WriteItem& item : items) {
+    if (item.kind == WriteItem::Kind::kRequest) AddUse(item.request, use);
+  }
   store_.AddAwaited(MonotonicClock::now(), use);
   const Status prepared = database_->Prepare(use);
   if (prepared.ok()) {

@@ -13,6 +13,10 @@ namespace {
 
 using keys::Table;
 
+// An index of PostgreSQL takes keys of up to 2704 bytes. Only rows that lead to a thread, from a
+// tool call or from metadata, can have longer ones, with three very long ids: then they lead
+// nowhere.
+constexpr size_t kKeyBytesMax = 2600;
 // The arrays of one command stay below this, in bytes.
 constexpr size_t kCommandBytesMax = 8 * 1024 * 1024;
 
@@ -139,6 +143,7 @@ class Writer {
     for (const auto& [key, value] : batch.Latest()) {
       const RowSource* source = SourceOf(key);
       if (source == nullptr || source->written_to == SqlTable::kNone) continue;
+      if (source->written_to == SqlTable::kLookup && key.size() > kKeyBytesMax) continue;
       Changes& changes = changes_[source->written_to];
       if (*value) {
         changes.puts.emplace_back(key, &**value);
