@@ -32,11 +32,14 @@ HostExecutor::~HostExecutor() {
 }
 
 Status HostExecutor::Start() {
+  if (started_) return Status::Ok();
   // First, because the start of a store with many leases takes longer than a host may be silent.
   AG_RETURN_IF_ERROR(runtime::StartThread(beat_thread_, "state-beat", [this] { KeepAlive(); }));
   AG_RETURN_IF_ERROR(StoreExecutor::Start());
   AG_RETURN_IF_ERROR(housekeeping_.Start());
-  return runtime::StartThread(follow_thread_, "state-follow", [this] { Follow(); });
+  AG_RETURN_IF_ERROR(runtime::StartThread(follow_thread_, "state-follow", [this] { Follow(); }));
+  started_ = true;
+  return Status::Ok();
 }
 
 void HostExecutor::Stop() {

@@ -27,6 +27,7 @@ class HostExecutor : public StoreExecutor {
                std::unique_ptr<Membership> membership, std::shared_ptr<SharedMemoryRows> memories);
   ~HostExecutor() override;
 
+  // Its Storage has called it already; later calls do nothing.
   Status Start() override;
   void Stop() override;
   // Also declares this host's instance dead.
@@ -51,6 +52,7 @@ class HostExecutor : public StoreExecutor {
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
+  bool started_ = false;
   std::thread beat_thread_;
   std::thread follow_thread_;
 };

@@ -34,7 +34,20 @@ class PostgresStorage : public Storage {
   PostgresStorage(StateOptions options, std::shared_ptr<postgres::ConnectionCounters> counters)
       : options_(std::move(options)), counters_(std::move(counters)) {}
 
+  // Also starts the executor: a database that goes away meanwhile is waited for, as here.
   Result<std::unique_ptr<Executor>> Open(OpenOptions open) override {
+    for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
+      Result<std::unique_ptr<Executor>> executor = OpenOnce(open);
+      Status started = executor.ok() ? (*executor)->Start() : executor.status();
+      if (started.ok()) return executor;
+      const bool may_come_back =
+          started.code() == StatusCode::kUnavailable || started.code() == StatusCode::kFenced;
+      if (!may_come_back || !open.wait(backoff)) return started;
+    }
+  }
+
+ private:
+  Result<std::unique_ptr<Executor>> OpenOnce(const OpenOptions& open) {
     postgres::MembershipOptions membership_options;
     membership_options.database = Connections();
     membership_options.identity_file = options_.directory + "/instance";
@@ -56,7 +69,7 @@ class PostgresStorage : public Storage {
 
     StoreExecutorOptions options;
     options.state = options_;
-    options.on_failed = std::move(open.on_failed);
+    options.on_failed = open.on_failed;
     options.epoch = membership->epoch();
     auto memories = std::make_shared<postgres::SharedMemoryRows>(
         std::make_shared<StoredMemoryRows>(*database), Connections());
@@ -65,7 +78,6 @@ class PostgresStorage : public Storage {
         std::move(database), std::move(options), std::move(membership), std::move(memories)));
   }
 
- private:
   postgres::ConnectionOptions Connections() const {
     postgres::ConnectionOptions options;
     options.url = options_.database_url;
