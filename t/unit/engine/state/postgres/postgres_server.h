@@ -35,8 +35,9 @@ struct PostgresServerOptions {
   bool tcp = false;  // also on a free port of 127.0.0.1
 };
 
-// One server. Starting fails the test if PostgreSQL is not installed. The server ends with the thread
-// that has started it, also if the test program is killed; the next one then removes its files.
+// One server. Starting fails the test if PostgreSQL is not installed. The server ends with the
+// thread that has started it, also if the test program is killed; the next one then removes its
+// files.
 class PostgresServer {
  public:
   explicit PostgresServer(PostgresServerOptions options = {}) : options_(options) {
