@@ -225,7 +225,6 @@ def tail_delays(folder, server, rounds=20):
                 provider.wait_for_waiting(1)
                 path = f"/v1/threads/s{number}/runs/r/stream"
                 with RunStream(hosts.services[1].port, path) as reader:
-                    reader.read()
                     provider.open_gate()
                     stream.read_to_end()
                     ended = time.monotonic()

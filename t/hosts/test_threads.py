@@ -4,7 +4,7 @@ import concurrent.futures
 
 from harness.agents import DEMO, asking
 from harness.messages import text_of, user
-from harness.run_stream import RunStream, wait_for_result
+from harness.run_stream import Reader, RunStream, wait_for_result
 from harness.service import invocation
 from harness.waiting import wait_until
 
@@ -132,14 +132,17 @@ def test_a_repeated_request_at_another_host(start_hosts, provider):
 
 
 def test_a_run_is_read_and_awaited_at_another_host(start_hosts, provider):
+    """The other host reads the log in the database, which has whole messages."""
     hosts = start_hosts(asking(provider))
     config = {"thread_id": "t", "run_id": "r"}
     assert hosts[0].post("/v1/graph/runs", invocation("go", config=config)).status == 202
     provider.wait_for_waiting(1)
     with RunStream(hosts[1].port, "/v1/threads/t/runs/r/stream") as stream:
         assert stream.reply.status == 200
-        stream.read()
         provider.open_gate()
         assert stream.read_to_end()
+        reader = Reader()
+        reader.take(stream.events)
+        reader.check(provider.text)
     reply = wait_for_result(hosts[1], "t")
     assert text_of(reply.json()["data"]["messages"][-1]) == provider.text
