@@ -67,7 +67,9 @@ def test_runs_of_a_killed_host_finish_elsewhere(start_hosts, provider, count):
         record = hosts[1].get(f"/v1/threads/t{number}/runs/r").json()["data"]
         assert record["status"] == "done", record
         attempts.add(record["attempt"])
-    assert attempts == {1, 2}, "haproxy has given runs to every host"
+    # Runs of the killed host have further attempts: a worker that died first left its runs to another
+    # one of the same host for a moment.
+    assert min(attempts) == 1 and max(attempts) > 1, attempts
 
 
 def test_a_run_in_the_background_outlives_two_hosts(start_hosts, make_provider):
