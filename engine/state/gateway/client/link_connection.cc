@@ -176,6 +176,10 @@ bool Link::OnWelcome(pack::Unpacker& unpacker) {
   ready_ = true;
   welcomed_ = true;
   outage_ = false;
+  // The Hello may have been sent before RefuseGrants was called.
+  if (options_.on_run_granted && !takes_runs_) {
+    unsent_ += wire::MakeFrame(wire::FrameType::kRefuseGrants);
+  }
   for (auto& [sequence, pending] : pending_) {
     pending.queued = false;
     unsent_ += pending.frame;
