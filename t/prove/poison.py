@@ -95,9 +95,12 @@ class PoisonInstance(Instance):
         return run
 
     async def _executions(self, run, count):
-        """Waits until the run's first function has begun so often."""
+        """Waits until the run's first function has begun so often, or the run has ended."""
         while self._outside.functions[run.run_id, "PLAN"] < count:
-            await asyncio.sleep(0.02)
+            record = (await fetch_surely(self.port, "GET", run.path)).data
+            if record["status"] not in ("queued", "running"):
+                return
+            await asyncio.sleep(0.05)
 
     async def _end_of(self, run):
         status = 202
