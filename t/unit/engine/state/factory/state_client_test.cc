@@ -1,8 +1,13 @@
 // Clients while no state server answers, or one that hangs.
+#include <sys/socket.h>
+
+#include <stdexcept>
 #include <thread>
 
 #include "../fixture.h"
 #include "child_process.h"
+#include "state/directory/state_directory.h"
+#include "state/gateway/wire/protocol.h"
 #include "state/requests.h"
 
 namespace agent_graph::state {
@@ -94,6 +99,53 @@ TEST(Client, RunThatNobodyWaitsForIsReleased) {
   auto server = StartServer(directory.path());
   auto other = StartClient(directory.path());
   EXPECT_TRUE(other->BeginRun(RunOn("t"), nullptr).ok());
+}
+
+// A server that only this test drives: it does not answer before the test wants it to.
+class SlowServer {
+ public:
+  explicit SlowServer(const std::string& path)
+      : listener_(StateDirectory::Create(path).value().Listen(1).value()) {}
+
+  void Accept() {
+    while (!connection_) connection_ = FileDescriptor(accept(listener_.get(), nullptr, nullptr));
+  }
+  void Send(const std::string& frame) const {
+    ASSERT_EQ(send(connection_.get(), frame.data(), frame.size(), 0),
+              static_cast<ssize_t>(frame.size()));
+  }
+  wire::FrameType Receive() {
+    std::string payload;
+    while (!frames_.Next(payload)) {
+      char bytes[4096];
+      const ssize_t got = recv(connection_.get(), bytes, sizeof bytes, 0);
+      if (got <= 0) throw std::runtime_error("the client has closed its connection");
+      frames_.Add({bytes, static_cast<size_t>(got)});
+    }
+    pack::Unpacker unpacker(payload);
+    return wire::ReadFrameType(unpacker);
+  }
+
+ private:
+  FileDescriptor listener_;
+  FileDescriptor connection_;
+  wire::FrameReader frames_;
+};
+
+// Its Hello still said that it takes runs.
+TEST(Client, RefusesGrantsThatItAskedForWhileItConnected) {
+  TemporaryDirectory directory;
+  SlowServer server(directory.path() + "/state");
+  StateOptions options;
+  options.directory = directory.path() + "/state";
+  options.on_run_granted = [](const GrantedRun&) {};
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  server.Accept();
+  EXPECT_EQ(server.Receive(), wire::FrameType::kHello);
+  client.RefuseGrants();
+  server.Send(wire::MakeMessage(Welcome{1}, wire::kProtocolMax));
+  EXPECT_EQ(server.Receive(), wire::FrameType::kRefuseGrants);
 }
 
 // Retries like a client that was asked to try later.
