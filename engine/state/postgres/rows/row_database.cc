@@ -1,6 +1,7 @@
 #include "state/postgres/rows/row_database.h"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,12 @@ namespace {
 
 using keys::Table;
 
+// Readers hold no locks: between two reads of a view, the caller may take its time.
+ConnectionOptions ReaderOptions(ConnectionOptions options) {
+  options.idle_in_transaction_timeout = std::chrono::minutes(1);
+  return options;
+}
+
 }  // namespace
 
 RowDatabase::RowDatabase(const RowDatabaseOptions& options)
@@ -21,7 +28,7 @@ RowDatabase::RowDatabase(const RowDatabaseOptions& options)
       identity_(options.identity),
       writer_(options.connection),
       reads_([this](const std::vector<Command>& commands) { return Send(commands); }),
-      pool_(options.connection, options.readers) {}
+      pool_(ReaderOptions(options.connection), options.readers) {}
 
 Result<std::vector<Rows>> RowDatabase::Send(const std::vector<Command>& commands) const {
   AG_RETURN_IF_ERROR(failure_);
