@@ -230,6 +230,8 @@ def takeover(folder, server):
     """Seconds from kill -9 of a host until another one asks the model again for its run."""
     with contextlib.closing(GatedProvider(words=("a ",) * 10, before_gate=5)) as provider:
         with contextlib.closing(Hosts(folder, server, asking(provider), 2)) as hosts:
+            # A host that has just connected watches the others for ten seconds before it judges them.
+            time.sleep(15)
             stream = begin(hosts.services[0].port, 0)
             provider.wait_for_waiting(1)
             began = time.monotonic()
