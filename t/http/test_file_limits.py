@@ -202,6 +202,7 @@ def test_a_small_body_size_of_nginx_is_warned_of(make_service):
     assert accepted and "below the service's own limit of 26214400 bytes" in printed
 
 
+@pytest.mark.local_files
 def test_an_unusable_directory_fails_the_configuration(make_service):
     service = make_service(_ECHO | {"media": {"storage_path": "/nonexistent/deep/uploads"}})
     assert "media: /nonexistent/deep/uploads cannot be used" in service.refusal()

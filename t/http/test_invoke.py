@@ -219,6 +219,7 @@ def test_without_a_checkpointer(start_service):
         assert reply.json()["detail"] == "checkpointer not configured"
 
 
+@pytest.mark.leveldb("the name of the checkpointer")
 @pytest.mark.parametrize("type_", ["leveldb", "memory", "none"])
 def test_graph_info(start_service, type_):
     service = start_service(behaviour("echo", checkpointer={"type": type_}))

@@ -5,6 +5,8 @@ import os
 import random
 import subprocess
 
+import pytest
+
 from harness.admin import admin
 from harness.agents import behaviour
 from harness.ledger import judge, progress, run_writers, settle
@@ -50,6 +52,7 @@ def test_killed_as_a_whole_and_started_again(start_service):
     judge(service, writers)
 
 
+@pytest.mark.leveldb("its log")
 def test_a_torn_end_of_the_log_is_repaired(start_service):
     """A power failure during a write: the file has its new length, but ends with zeros."""
     service = start_service(_SETTINGS)
@@ -87,6 +90,7 @@ def _limit_files(pid, size):
     )
 
 
+@pytest.mark.leveldb("the disk of its files")
 def test_a_full_disk_is_503_and_passes_when_there_is_room(start_service):
     service = start_service(_SETTINGS)
     service.error_log.allow(r"is not available")
