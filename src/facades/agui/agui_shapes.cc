@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "api/resources/request_shapes.h"
+#include "facades/run/tool_shapes.h"
 
 namespace agent_graph::agui {
 namespace {
@@ -13,21 +14,7 @@ using enum api::FieldType;
 
 constexpr std::array<std::string_view, 7> kRoles = {"user",      "assistant", "tool",    "system",
                                                     "developer", "reasoning", "activity"};
-constexpr std::array<std::string_view, 1> kToolTypes = {"function"};
 constexpr std::array<std::string_view, 2> kResumeStates = {"resolved", "cancelled"};
-
-constexpr std::array kFunctionFields = {
-    Field{.name = "name", .type = kText, .required = true, .not_blank = true},
-    Field{.name = "arguments",
-          .type = kText,
-          .description = "The text of a JSON object; empty: no arguments"},
-};
-constexpr std::array kCallFields = {
-    Field{.name = "id", .type = kText, .required = true, .not_blank = true},
-    Field{.name = "type", .type = kChoice, .choices = kToolTypes},
-    Field{.name = "function", .type = kObject, .required = true, .members = kFunctionFields},
-};
-constexpr Field kCall{.type = kObject, .required = true, .members = kCallFields};
 
 constexpr std::array kMessageFields = {
     Field{.name = "id", .type = kText, .required = true},
@@ -40,7 +27,7 @@ constexpr std::array kMessageFields = {
     Field{.name = "toolCalls",
           .type = kArray,
           .description = "Of the assistant: the calls that `tool` messages answer",
-          .entry = &kCall},
+          .entry = &facades::kCall},
     Field{.name = "toolCallId", .type = kText, .description = "Of a tool message: its call"},
     Field{.name = "error", .type = kText, .description = "Of a tool message: why the call failed"},
     Field{.name = "encryptedValue",
@@ -49,15 +36,7 @@ constexpr std::array kMessageFields = {
 };
 constexpr Field kMessage{.type = kObject, .required = true, .members = kMessageFields};
 
-constexpr std::array kToolFields = {
-    Field{.name = "name",
-          .type = kText,
-          .description = "1 to 64 letters, digits, _ or -",
-          .required = true},
-    Field{.name = "description", .type = kText, .description = "Description for the model"},
-    Field{.name = "parameters", .type = kObject, .description = "JSON Schema of the arguments"},
-};
-constexpr Field kTool{.type = kObject, .required = true, .members = kToolFields};
+constexpr Field kTool{.type = kObject, .required = true, .members = facades::kToolFields};
 
 constexpr std::array kContextFields = {
     Field{.name = "description", .type = kText, .required = true},

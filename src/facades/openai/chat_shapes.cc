@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "facades/run/tool_shapes.h"
+
 namespace agent_graph::openai {
 namespace {
 
@@ -11,21 +13,6 @@ using enum api::FieldType;
 
 constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant",
                                                     "tool"};
-constexpr std::array<std::string_view, 1> kToolTypes = {"function"};
-
-constexpr std::array kCalledFunctionFields = {
-    Field{.name = "name", .type = kText, .required = true, .not_blank = true},
-    Field{.name = "arguments",
-          .type = kText,
-          .description = "The text of a JSON object; empty: no arguments"},
-};
-
-constexpr std::array kCallFields = {
-    Field{.name = "id", .type = kText, .required = true, .not_blank = true},
-    Field{.name = "type", .type = kChoice, .choices = kToolTypes},
-    Field{.name = "function", .type = kObject, .required = true, .members = kCalledFunctionFields},
-};
-constexpr Field kCall{.type = kObject, .required = true, .members = kCallFields};
 
 constexpr std::array kMessageFields = {
     Field{.name = "role", .type = kChoice, .required = true, .choices = kRoles},
@@ -34,22 +21,14 @@ constexpr std::array kMessageFields = {
     Field{.name = "tool_calls",
           .type = kArray,
           .description = "Of the assistant: the calls that `tool` messages answer",
-          .entry = &kCall},
+          .entry = &facades::kCall},
     Field{.name = "tool_call_id", .type = kText, .description = "Of a tool message: its call"},
 };
 constexpr Field kMessage{.type = kObject, .required = true, .members = kMessageFields};
 
-constexpr std::array kFunctionFields = {
-    Field{.name = "name",
-          .type = kText,
-          .description = "1 to 64 letters, digits, _ or -",
-          .required = true},
-    Field{.name = "description", .type = kText, .description = "Description for the model"},
-    Field{.name = "parameters", .type = kObject, .description = "JSON Schema of the arguments"},
-};
 constexpr std::array kToolFields = {
-    Field{.name = "type", .type = kChoice, .required = true, .choices = kToolTypes},
-    Field{.name = "function", .type = kObject, .required = true, .members = kFunctionFields},
+    Field{.name = "type", .type = kChoice, .required = true, .choices = facades::kFunctionOnly},
+    Field{.name = "function", .type = kObject, .required = true, .members = facades::kToolFields},
 };
 constexpr Field kTool{.type = kObject, .required = true, .members = kToolFields};
 

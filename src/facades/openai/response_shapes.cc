@@ -3,24 +3,22 @@
 #include <array>
 #include <string_view>
 
+#include "facades/run/tool_shapes.h"
+
 namespace agent_graph::openai {
 namespace {
 
 using api::Field;
 using enum api::FieldType;
 
-constexpr std::array<std::string_view, 1> kFunctionOnly = {"function"};
 constexpr std::array<std::string_view, 2> kTruncations = {"auto", "disabled"};
 constexpr std::array<std::string_view, 2> kOrders = {"asc", "desc"};
 
 constexpr std::array kResponseToolFields = {
-    Field{.name = "type", .type = kChoice, .required = true, .choices = kFunctionOnly},
-    Field{.name = "name",
-          .type = kText,
-          .description = "1 to 64 letters, digits, _ or -",
-          .required = true},
-    Field{.name = "description", .type = kText, .description = "Description for the model"},
-    Field{.name = "parameters", .type = kObject, .description = "JSON Schema of the arguments"},
+    Field{.name = "type", .type = kChoice, .required = true, .choices = facades::kFunctionOnly},
+    facades::kToolName,
+    facades::kToolDescription,
+    facades::kToolParameters,
 };
 constexpr Field kResponseTool{.type = kObject, .required = true, .members = kResponseToolFields};
 
