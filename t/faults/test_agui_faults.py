@@ -5,19 +5,12 @@ import pytest
 
 from harness.agents import DEMO
 from harness.agui import PATH, events, messages_of, of_type, parse, run_input, types, user, verify
-from harness.gated_provider import GatedProvider
 from harness.http1 import ConnectionClosed
 from harness.stream import is_done
 from harness.waiting import wait_until
 
 _CONTINUE = {"config": {"on_disconnect": "continue"}}
 
-
-@pytest.fixture
-def provider():
-    gated = GatedProvider(words=tuple(f"word{number} " for number in range(20)), before_gate=5)
-    yield gated
-    gated.close()
 
 
 @pytest.fixture

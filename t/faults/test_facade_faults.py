@@ -6,7 +6,6 @@ import pytest
 
 from harness import agui
 from harness.agents import DEMO
-from harness.gated_provider import GatedProvider
 from harness.http1 import ConnectionClosed
 from harness.mcp_client import Session, Stateless, result_of
 from harness.messages import texts
@@ -16,12 +15,6 @@ from harness.openai_responses import PATH as RESPONSES
 from harness.openai_responses import ask, output_text, response_id
 from harness.waiting import wait_until
 
-
-@pytest.fixture
-def provider():
-    gated = GatedProvider(words=tuple(f"word{number} " for number in range(20)), before_gate=5)
-    yield gated
-    gated.close()
 
 
 @pytest.fixture

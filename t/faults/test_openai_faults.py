@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from harness.agents import DEMO
-from harness.gated_provider import GatedProvider
 from harness.http1 import ConnectionClosed
 from harness.messages import texts
 from harness.openai_chat import PATH, answer, chat, content, events
@@ -19,12 +18,6 @@ from harness.waiting import wait_until
 
 _KEY = [("Idempotency-Key", "k")]
 
-
-@pytest.fixture
-def provider():
-    gated = GatedProvider(words=tuple(f"word{number} " for number in range(20)), before_gate=5)
-    yield gated
-    gated.close()
 
 
 @pytest.fixture

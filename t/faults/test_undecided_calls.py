@@ -2,12 +2,10 @@
 `"unknown_effects": "interrupt"` the run pauses, and the client decides."""
 
 import json
-import threading
 
 import pytest
 
 from harness.agui import PATH, answer_to, events, of_type, run_input, text
-from harness.http_service import HttpService
 from harness.messages import texts
 from harness.service import invocation
 from harness.tool_graph import asks, tool_graph
@@ -15,30 +13,6 @@ from harness.waiting import wait_until
 
 _RUN = "/v1/threads/t/runs/lost"
 
-
-class Shop(HttpService):
-    """Takes orders; the first one is held until the test ends."""
-
-    def __init__(self):
-        self.orders = 0
-        self.held = threading.Event()
-        self.release = threading.Event()
-        super().__init__(self._answer)
-
-    def _answer(self, _, path, body):
-        self.orders += 1
-        if self.orders == 1:
-            self.held.set()
-            self.release.wait()
-        return 200, "application/json", json.dumps({"order": self.orders})
-
-
-@pytest.fixture
-def shop():
-    service = Shop()
-    yield service
-    service.release.set()
-    service.close()
 
 
 @pytest.fixture

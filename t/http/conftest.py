@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from harness import environment, postgres, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
+from harness.cut_link import CutLink  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.live_provider import LiveProvider  # noqa: E402
 from harness.mcp_server import McpPeer, McpServer  # noqa: E402
@@ -22,6 +23,7 @@ from harness.nginx import Nginx  # noqa: E402
 from harness.other_program import OtherProgram, has_ipv6  # noqa: E402
 from harness.ports import free_port, release_ports  # noqa: E402
 from harness.service import Service  # noqa: E402
+from harness.shop import Shop  # noqa: E402
 
 
 def pytest_configure():
@@ -217,3 +219,32 @@ def gated_provider():
     provider = GatedProvider()
     yield provider
     provider.close()
+
+
+@pytest.fixture
+def provider():
+    """A provider that sends 20 words, and waits at a gate after five."""
+    gated = GatedProvider(words=tuple(f"word{number} " for number in range(20)), before_gate=5)
+    yield gated
+    gated.close()
+
+
+@pytest.fixture
+def link():
+    """link(service) is a network that can be cut."""
+    links = []
+
+    def open_link(service):
+        links.append(CutLink(service.port))
+        return links[-1]
+
+    yield open_link
+    for one in links:
+        one.close()
+
+
+@pytest.fixture
+def shop():
+    opened = Shop()
+    yield opened
+    opened.close()

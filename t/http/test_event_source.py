@@ -3,7 +3,6 @@
 import pytest
 
 from harness.agents import DEMO
-from harness.cut_link import CutLink
 from harness.event_source import EventSource
 from harness.gated_provider import GatedProvider
 from harness.run_stream import Reader
@@ -18,19 +17,6 @@ def provider():
     yield gated
     gated.close()
 
-
-@pytest.fixture
-def link():
-    """link(service) is a network that can be cut."""
-    links = []
-
-    def open_link(service):
-        links.append(CutLink(service.port))
-        return links[-1]
-
-    yield open_link
-    for one in links:
-        one.close()
 
 
 def test_it_survives_a_cut_network_and_a_killed_worker(start_service, provider, link):

@@ -2,12 +2,10 @@
 network loses."""
 
 import json
-import threading
 
 import pytest
 
 from browser import studio_link
-from harness.http_service import HttpService
 from harness.messages import texts, tool_results
 from harness.service import invocation
 from harness.tool_graph import asks, tool_graph
@@ -94,30 +92,6 @@ def test_two_tools_ask_at_once(start_asking, browser):
     outputs = [result["output"] for result in tool_results(_messages(service))]
     assert outputs == [f'registered {{"name":"{name}","plan":"free"}}' for name in ("Ann", "Bob")]
 
-
-class _Shop(HttpService):
-    """Takes orders; the first one is held until the test ends."""
-
-    def __init__(self):
-        self.orders = 0
-        self.held = threading.Event()
-        self.release = threading.Event()
-        super().__init__(self._answer)
-
-    def _answer(self, _, path, body):
-        self.orders += 1
-        if self.orders == 1:
-            self.held.set()
-            self.release.wait()
-        return 200, "application/json", json.dumps({"order": self.orders})
-
-
-@pytest.fixture
-def shop():
-    service = _Shop()
-    yield service
-    service.release.set()
-    service.close()
 
 
 def test_a_call_whose_effect_is_unknown(start_studio, browser, start_mock_provider, shop):

@@ -3,7 +3,6 @@
 import pytest
 
 from harness.agents import DEMO, asking
-from harness.cut_link import CutLink
 from harness.gated_provider import GatedProvider
 from harness.run_stream import Event, Reader
 from harness.service import invocation
@@ -30,19 +29,6 @@ def provider():
     yield gated
     gated.close()
 
-
-@pytest.fixture
-def link():
-    """link(service) is a network that can be cut."""
-    links = []
-
-    def open_link(service):
-        links.append(CutLink(service.port))
-        return links[-1]
-
-    yield open_link
-    for one in links:
-        one.close()
 
 
 def _open_source(browser, port):
