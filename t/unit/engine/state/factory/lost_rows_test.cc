@@ -48,7 +48,7 @@ class LostRows : public MaintenanceTest {
   }
 
   void Write(leveldb::WriteBatch batch) {
-    Open([&](Database& database) { ASSERT_TRUE(database.Write(batch, true).ok()); });
+    Open([&](LevelDatabase& database) { ASSERT_TRUE(database.Write(batch, true).ok()); });
   }
   void Lose(const std::string& key) {
     leveldb::WriteBatch batch;
@@ -63,8 +63,8 @@ class LostRows : public MaintenanceTest {
   }
   bool Has(const std::string& key) {
     bool has = false;
-    Open([&](Database& database) {
-      const auto row = database.Get(key, nullptr);
+    Open([&](LevelDatabase& database) {
+      const auto row = database.Get(key);
       has = row.ok() && *row;
     });
     return has;

@@ -27,7 +27,7 @@ TEST_F(MaintenanceTest, ARepairGivesNoNumberTwice) {
     ASSERT_TRUE(client.StoreMemory(MemoryOf("tea", "drinks tea")).ok());
   });
   EXPECT_THAT(Problems(), IsEmpty());
-  Open([](Database& database) {
+  Open([](LevelDatabase& database) {
     leveldb::WriteBatch batch;
     batch.Delete(keys::Meta(kNextThreadName));
     batch.Delete(keys::Meta(kNextMemoryName));
@@ -59,7 +59,7 @@ TEST_F(MaintenanceTest, ARepairGivesNoNumberTwice) {
 // An unreadable thread is removed, but the number in its rows stays in use.
 TEST_F(MaintenanceTest, NumbersOfUnreadableThreadsStayTaken) {
   Serve([](Client& client) { RunTurn(client, "one", "alice", {UserMessage("m1", "secret")}); });
-  Open([](Database& database) {
+  Open([](LevelDatabase& database) {
     leveldb::WriteBatch batch;
     batch.Delete(keys::Meta(kNextThreadName));
     batch.Put(keys::Thread("one"), "damaged");
@@ -77,12 +77,12 @@ TEST_F(MaintenanceTest, NumbersOfUnreadableThreadsStayTaken) {
 TEST_F(MaintenanceTest, ABackupThatFailsLeavesNothing) {
   Serve([](Client& client) { RunTurn(client, "one", "alice", {UserMessage("m1")}); });
   const std::string backup = directory_.path() + "/backups/first";
-  Open([&](Database& database) {
+  Open([&](LevelDatabase& database) {
     const std::atomic<bool> stopping{true};
-    EXPECT_EQ(Backup(database, backup, &stopping).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(database.BackUp(backup, &stopping).status().code(), StatusCode::kUnavailable);
     EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/backups"));
-    EXPECT_TRUE(Backup(database, backup).ok());
-    EXPECT_EQ(Backup(database, backup).status().code(), StatusCode::kConflict);
+    EXPECT_TRUE(database.BackUp(backup, nullptr).ok());
+    EXPECT_EQ(database.BackUp(backup, nullptr).status().code(), StatusCode::kConflict);
   });
 }
 

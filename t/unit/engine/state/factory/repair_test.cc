@@ -38,7 +38,7 @@ class RepairOfAWholeDatabase : public MaintenanceTest {
   }
   Rows Scanned() {
     Rows rows;
-    Open([&](Database& database) {
+    Open([&](LevelDatabase& database) {
       EXPECT_TRUE(database
                       .Scan({}, {},
                             [&](std::string_view key, std::string_view value) {
@@ -50,9 +50,9 @@ class RepairOfAWholeDatabase : public MaintenanceTest {
   }
   Rows Gotten(const Rows& keys) {
     Rows rows;
-    Open([&](Database& database) {
+    Open([&](LevelDatabase& database) {
       for (const auto& [key, value] : keys) {
-        const auto row = database.Get(key, nullptr);
+        const auto row = database.Get(key);
         if (row.ok() && *row) rows.emplace(key, **row);
       }
     });
