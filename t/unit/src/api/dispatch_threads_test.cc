@@ -143,19 +143,22 @@ TEST_F(DispatchTest, AddsMessages) {
                    {"role":"user","content":"x","message_id":null,"delta":false,
                     "timestamp":1781611200250,"metadata":{}},
                    {"role":"user","content":"y","message_id":"0"},
-                   {"role":"user","content":"z","message_id":"m"},
                    {"role":"user","content":"z","message_id":"m"}]})")
                   .Data();
   EXPECT_EQ(data["success"], true);
   EXPECT_EQ(append.metadata_json, R"({"k":1})");
-  ASSERT_EQ(append.messages.size(), 4u);
+  ASSERT_EQ(append.messages.size(), 3u);
   std::set<std::string> ids;
   for (const state::StoredMessage& message : append.messages) ids.insert(message.id);
-  EXPECT_EQ(ids.size(), 4u);
+  EXPECT_EQ(ids.size(), 3u);
   json first = json::parse(append.messages[0].json);
   EXPECT_EQ(first["message_id"], append.messages[0].id);
   EXPECT_EQ(first["timestamp"], 1781611200.25);
   ExpectInvalid(Send("POST", "/v1/threads/a/messages", R"({"messages":[]})"), {"body", "messages"});
+  ExpectInvalid(Send("POST", "/v1/threads/a/messages",
+                     R"({"messages":[{"role":"user","content":"x","message_id":"m"},
+                     {"role":"user","content":"y","message_id":"m"}]})"),
+                {"body", "messages", "1", "message_id"});
   ExpectInvalid(Send("POST", "/v1/threads/a/messages",
                      R"({"messages":[{"role":"user","content":"x"}],"metadata":5})"),
                 {"body", "metadata"});
