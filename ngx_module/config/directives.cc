@@ -126,14 +126,19 @@ char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
   return RefuseVariables(cf, path);
 }
 
-char* CheckFolder(ngx_conf_t* cf, void*, void* value) noexcept {
+char* CheckDocs(ngx_conf_t* cf, void*, void* value) noexcept {
   const auto& folder = *static_cast<ngx_str_t*>(value);
   if (View(folder) == "on") return RefuseValue(cf, folder, "is neither a folder nor \"off\"");
   return RefuseVariables(cf, folder);
 }
 
+char* CheckUi(ngx_conf_t* cf, void*, void* value) noexcept {
+  return RefuseVariables(cf, *static_cast<ngx_str_t*>(value));
+}
+
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
-ngx_conf_post_t folder_check = {CheckFolder};
+ngx_conf_post_t docs_check = {CheckDocs};
+ngx_conf_post_t ui_check = {CheckUi};
 
 bool IsPlainPrefix(const ngx_http_core_loc_conf_t* core) {
 #if (NGX_PCRE)
@@ -250,11 +255,10 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, user_claims), nullptr},
     {ngx_string("agent_graph_docs"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs),
-     &folder_check},
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &docs_check},
     {ngx_string("agent_graph_ui"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, ui), &folder_check},
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, ui), &ui_check},
     {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter), nullptr},
     {ngx_string("agent_graph_handover"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,

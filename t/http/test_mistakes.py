@@ -223,7 +223,7 @@ def test_in_nginx_conf(make_service, before, after, words):
      ['"agent_graph" and another directive of location "/", such as "proxy_pass"', "remove one of them"]),
     ("agent_graph test;", "proxy_pass http://127.0.0.1:1; agent_graph test;",
      ['"agent_graph" and another directive of location "/", such as "proxy_pass"', "remove one of them"]),
-    ("agent_graph test;", "agent_graph test; agent_graph_ui on;", ['"on" is neither a folder nor "off"']),
+    ("agent_graph test;", "agent_graph test; agent_graph_docs on;", ['"on" is neither a folder nor "off"']),
     ("agent_graph test;", "agent_graph test; agent_graph_base_path a;", ['"a" does not begin with "/"']),
     ("agent_graph test;", "agent_graph test; agent_graph_buffers 64k 256k;", ["the first above the second"]),
     ("agent_graph test;", "agent_graph test; agent_graph_user admin;", ['"admin" has no variable, so all callers']),

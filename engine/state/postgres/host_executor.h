@@ -52,6 +52,7 @@ class HostExecutor : public StoreExecutor {
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
+
   bool started_ = false;
   std::thread beat_thread_;
   std::thread follow_thread_;

@@ -32,6 +32,7 @@ class Housekeeping {
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
+
   std::thread thread_;
 };
 

@@ -53,7 +53,8 @@ class MemoryChanges {
 
   // Also held while changes are used: a search must not overtake a call that still reports them.
   Mutex mutex_;
-  Connection connection_;  // Interrupt needs no lock
+  // Not AG_GUARDED_BY: Interrupt needs no lock. All other calls hold it.
+  Connection connection_;
   std::array<int64_t, kBuckets> positions_ AG_GUARDED_BY(mutex_);
 };
 
