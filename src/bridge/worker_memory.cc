@@ -81,7 +81,7 @@ bool WorkerMemory::HasInputRoom() const {
 
 bool WorkerMemory::MayGoFirst(const Wanted& wanted) const {
   if (waiters_.empty() || IsSmall(wanted.bytes)) return true;
-  return wanted.own_bytes > 0 && waiters_.front().wanted.own_bytes == 0;
+  return wanted.own_bytes > waiters_.front().wanted.own_bytes;
 }
 
 void WorkerMemory::Take(const Wanted& wanted) {
@@ -112,11 +112,8 @@ Status WorkerMemory::Await(const Wanted& wanted, const runtime::Cancellation& ca
       Take(wanted);
       return Status::Ok();
     }
-    auto place = waiters_.end();
-    if (wanted.own_bytes > 0) {
-      place = std::ranges::find_if(waiters_,
-                                   [](const Waiter& other) { return other.wanted.own_bytes == 0; });
-    }
+    const auto place = std::ranges::find_if(
+        waiters_, [&](const Waiter& other) { return other.wanted.own_bytes < wanted.own_bytes; });
     waiter = waiters_.emplace(place, wanted);
     ++waiting_;
   }

@@ -53,9 +53,10 @@ class WorkerMemory {
   // First come, first served, but small amounts do not wait behind large ones and may go a quarter
   // beyond the bound. kDeadlineExceeded, kCancelled: nothing was counted.
   //
-  // A request that already holds `own_bytes` goes before those that hold nothing. So that such
+  // A request that already holds `own_bytes` goes before those that hold less. So that such
   // requests cannot all wait for each other, it needs no room beside what others hold that wait,
-  // too, as long as those at work hold less than half of the bound.
+  // too, as long as those at work hold less than half of the bound. It is the one that holds most,
+  // because it may ask again: if each got its turn, all would grow beyond the bound together.
   Status AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation, Deadline deadline,
                    uint64_t own_bytes = 0);
   // The same for the text of a body that is about to be read into memory. Waits until it fits into

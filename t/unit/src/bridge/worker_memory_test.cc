@@ -142,6 +142,26 @@ TEST(WorkerMemory, RequestsThatHoldSomethingAndWaitForMoreDoNotBlockEachOther) {
   EXPECT_EQ(memory.held(), 3 * kOwn);
 }
 
+TEST(WorkerMemory, RequestsThatGrowEndOneAfterTheOther) {
+  WorkerMemory memory(kMax);
+  constexpr uint64_t kLess = kMax / 16;
+  constexpr uint64_t kMore = kMax / 8;
+  memory.CountBuffered(kMax);  // there is no room beside what others hold
+  memory.CountHeld(kHalf + kLess + kMore);
+  Request smaller(memory, kLess, kNoDeadline, kLess);
+  AwaitWaiting(memory, 1);
+  Request larger(memory, kMore, kNoDeadline, kMore);
+  AwaitWaiting(memory, 2);
+  // Enough for one of them, but not for both.
+  memory.CountHeld(-static_cast<int64_t>(kHalf / 2));
+  AwaitWaiting(memory, 1);
+  EXPECT_EQ(memory.held(), kHalf / 2 + kLess + 2 * kMore);
+  memory.CountHeld(-2 * static_cast<int64_t>(kMore));
+  EXPECT_TRUE(larger.Wait().ok());
+  EXPECT_TRUE(smaller.Wait().ok());
+  EXPECT_EQ(memory.held(), kHalf / 2 + 2 * kLess);
+}
+
 TEST(WorkerMemory, BodiesThatAreParsedMakeRoom) {
   WorkerMemory memory(kMax);
   memory.CountHeld(1);
