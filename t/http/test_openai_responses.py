@@ -406,6 +406,7 @@ def test_a_response_survives_a_restart(make_service):
     response = completed(service.post(PATH, ask("Ahoy")))
     streamed = service.post(PATH, ask("Ahoy", background=True, stream=True)).text
     service.quit()
+    service.wait_until_gone()
     service.start()
     assert output_text(completed(service.get(f"{PATH}/{response['id']}"))) == "You said: Ahoy"
     response_id = events_in(streamed)[0][1]["response"]["id"]
