@@ -1,6 +1,8 @@
 // WorkerService: writes its values to the status row.
 #include "ngx_module/worker/worker_service.h"
 
+#include <algorithm>
+
 namespace agent_graph::nginx {
 namespace {
 
@@ -14,8 +16,11 @@ void WorkerService::ReturnMemoryAfterBurst() {
   if (service_ == nullptr || ngx_exiting) return;
   bridge::WorkerMemory& memory = service_->outbox().memory();
   const uint64_t now = memory.in_memory();
-  // Twice: what is not counted any more is freed a moment later.
-  if (memory.TakePeak() >= now + kBurstBytesMin) memory_returns_due_ = 2;
+  memory_peak_ = std::max(memory_peak_, memory.TakePeak());
+  if (memory_peak_ >= now + kBurstBytesMin) {
+    memory_peak_ = now;
+    memory_returns_due_ = 2;  // what is not counted any more is freed a moment later
+  }
   if (memory_returns_due_ == 0) return;
   if (ngx_current_msec - memory_returned_ < kMemoryReturnInterval) return;
   memory_returned_ = ngx_current_msec;

@@ -124,6 +124,7 @@ class WorkerService final : public PortReceiver {
   DurationReporter tool_calls_{config_, DurationKind::kToolCall};
   DurationReporter state_operations_{config_, DurationKind::kStateOperation};
   LeavingRuns leaving_runs_;
+  uint64_t memory_peak_ = 0;  // since the end of the last burst
   int memory_returns_due_ = 0;
   ngx_msec_t memory_returned_ = 0;                // when that was done last
   size_t websockets_ = 0;                         // open or about to be

@@ -11,7 +11,7 @@ from .waiting import wait_until
 
 MIB = 1024 * 1024
 # A worker that has nothing to do has fewer.
-IDLE_BYTES = 32 * MIB
+IDLE_BYTES = 24 * MIB
 # Some runs go on without their request.
 _RUNS_SECONDS = 120
 # Memory beside what is counted: see docs/operations.md.
