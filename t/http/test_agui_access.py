@@ -6,6 +6,7 @@ from harness import http1
 from harness.agents import DEMO
 from harness.agui import PATH, error, events, messages_of, run_input, text, types, user
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
 
 # Users
 
@@ -121,4 +122,7 @@ def test_browsers_of_other_origins(start_service):
 def test_requests_are_counted_by_their_route(start_service):
     service = start_service(DEMO, server="location = /metrics { agent_graph_status format=prometheus; }")
     assert types(events(service.post(PATH, run_input("hello"))))[-1] == "RUN_FINISHED"
-    assert 'route="agui"' in http1.fetch(service.port, "GET", "/metrics").text
+    # nginx counts a request when it has ended, which may be after the client has its reply.
+    wait_until(
+        lambda: 'route="agui"' in http1.fetch(service.port, "GET", "/metrics").text, "the request is counted"
+    )

@@ -20,6 +20,7 @@ from harness.mcp_client import (
     request,
     result_of,
 )
+from harness.waiting import wait_until
 
 _INFO = "io.modelcontextprotocol/serverInfo"
 
@@ -316,4 +317,7 @@ def test_errors_of_nginx_have_the_form_of_the_protocol(start_service):
 def test_requests_are_counted_under_their_own_name(start_service):
     service = start_service(DEMO, server="location = /metrics { agent_graph_status format=prometheus; }")
     Stateless(service).answer("hello", "support")
-    assert 'route="mcp"' in http1.fetch(service.port, "GET", "/metrics").text
+    # nginx counts a request when it has ended, which may be after the client has its reply.
+    wait_until(
+        lambda: 'route="mcp"' in http1.fetch(service.port, "GET", "/metrics").text, "the request is counted"
+    )
