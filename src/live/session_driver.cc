@@ -21,7 +21,10 @@ namespace {
 
 constexpr std::chrono::seconds kToolsEndMax{5};
 constexpr std::chrono::seconds kToolsListMax{10};
-constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;  // bytes that may wait for the state service
+// Bytes that may wait for the state service. A client's frames that have waited for the provider
+// come at once, so more may wait for a while.
+constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;
+constexpr std::chrono::seconds kMoreUnwrittenMax{10};
 // Frames handled before other fibers get a turn: a client may send as fast as its frames are taken.
 constexpr int kFramesInARow = 64;
 constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON texts are parsed on the io pool
@@ -72,7 +75,7 @@ std::string SessionDriver::Run() {
     Write();
     UpdateCounters();
     if (session_.phase() == Session::Phase::kClosed) break;
-    const Deadline wake = std::min(session_.wake_at(), links_.wake_at());
+    const Deadline wake = std::min({session_.wake_at(), links_.wake_at(), unwritten_until_});
     // A wait with a deadline in the past would not let other fibers run.
     const bool more = !took_all || wake <= MonotonicClock::now();
     if (more && !cancellation_.cancelled()) {
@@ -158,6 +161,18 @@ void SessionDriver::TakeResults() {
   }
 }
 
+bool SessionDriver::IsStoredTooSlowly(Deadline now) {
+  const size_t unwritten = journal_->unwritten_bytes();
+  if (unwritten <= kUnwrittenMax) {
+    unwritten_until_ = kNoDeadline;
+    return false;
+  }
+  if (unwritten_until_ == kNoDeadline) unwritten_until_ = now + kMoreUnwrittenMax;
+  if (now < unwritten_until_ && unwritten <= kUnwrittenMax + UpstreamBytesMax()) return false;
+  unwritten_until_ = kNoDeadline;
+  return true;
+}
+
 void SessionDriver::CheckEnd() {
   const Deadline now = MonotonicClock::now();
   // A reply to a write may report a stop before the signal of that stop arrives.
@@ -168,7 +183,7 @@ void SessionDriver::CheckEnd() {
     session_.Fail("thread_lost", "the thread was deleted or is in use by another run",
                   websocket::close_code::kInternal);
   }
-  if (journal_->unwritten_bytes() > kUnwrittenMax) {
+  if (IsStoredTooSlowly(now)) {
     session_.Fail("storage_unavailable", "the conversation cannot be stored",
                   websocket::close_code::kInternal);
   }

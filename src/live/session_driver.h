@@ -80,6 +80,8 @@ class SessionDriver final : public SessionPorts {
   bool HasRoom() const;
   void TakeEvents();
   void TakeResults();
+  // True if the state service is too far behind.
+  bool IsStoredTooSlowly(Deadline now);
   void CheckEnd();
   void CheckCancellation();
   void FailStopped();
@@ -96,8 +98,9 @@ class SessionDriver final : public SessionPorts {
   const std::shared_ptr<ToolCalls> tools_;
   Downstream downstream_;
   Links links_;
-  bool stopped_ = false;         // POST /v1/graph/stop ended the session
-  bool client_stalled_ = false;  // the queue of events is full
+  bool stopped_ = false;                    // POST /v1/graph/stop ended the session
+  Deadline unwritten_until_ = kNoDeadline;  // too much waits for the state service; see CheckEnd
+  bool client_stalled_ = false;             // the queue of events is full
   Closing closing_;
   Deadline arrived_{};  // arrival time of the event being handled
   SessionCounters counted_;
