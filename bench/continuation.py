@@ -131,7 +131,7 @@ class Client:
             "thread_id": self._thread, "run_id": "r", "on_disconnect": "continue"}})
 
     async def begin(self):
-        """In the background; nobody reads."""
+        """Begins the run in the background, without a reader."""
         async with asyncio.timeout(30):
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
             self._send(writer, "POST /v1/graph/runs", self._body())

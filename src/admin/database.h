@@ -13,10 +13,11 @@ namespace agent_graph::admin {
 // True if `target` names a database: it is a URL, or a file, which is then a service.json.
 bool NamesDatabase(const std::string& target);
 
-// The URL that `target` is, or that its checkpointer has. kInvalidArgument: it has another one.
+// Returns `target` if it is a URL, else the URL of its checkpointer. kInvalidArgument: the
+// checkpointer is no PostgreSQL.
 Result<std::string> DatabaseUrlOf(const std::string& target);
 
-// Of a connection whose statements may take as long as they need.
+// Options for a connection whose statements have no time limit.
 state::postgres::ConnectionOptions MaintenanceOptions(const std::string& url);
 
 // Brings the tables to the version of this build and calls `done` after each step with its number

@@ -1,4 +1,4 @@
-"""What users of agent frameworks do: the OpenAI Agents SDK and Pydantic AI, whose models are the service and
+"""Programs of users of agent frameworks: the OpenAI Agents SDK and Pydantic AI, whose models are the service and
 whose tools are functions of the user, and both as clients of the Model Context Protocol.
 Usage: frameworks_client.py SCENARIO BASE_URL KEY; prints the result as JSON."""
 

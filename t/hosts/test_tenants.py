@@ -79,7 +79,7 @@ def test_ids_of_another_user_on_every_route(start_hosts):
             reply = host.request(method, target, body, headers=bearer("bob"))
             assert _SECRET not in reply.body.decode(errors="replace"), (method, target, reply.text)
             if "{" in path:
-                # An id of alice gets the same answer as an id that nobody has.
+                # An id of alice gets the same answer as an id that does not exist.
                 other = re.sub(r"\{(\w+)\}", "0" * 32, path)
                 unknown = host.request(method, other, body, headers=bearer("bob"))
                 assert reply.status in (unknown.status, 403, 404, 422), (method, target, reply.text)

@@ -58,7 +58,7 @@ def _by_mcp(service):
 
 
 def _attempts(service, thread, run):
-    """What Bob tries, as (what, reply)."""
+    """Returns the attempts of Bob, as (name, reply)."""
     native = f"/v1/threads/{thread}"
     for path in (native, f"{native}/messages", f"{native}/state", f"{native}/runs", f"{native}/runs/{run}",
                  f"{native}/runs/{run}/stream", f"{native}/runs/{run}/wait", f"/v1/observability/{thread}"):

@@ -153,7 +153,7 @@ def _check_stream(book, run, turn):
 
 
 def _story(seen, back):
-    """What a person needs to find out why: the pairs of cursors, the connections, all events."""
+    """Describes a violation: the pairs of cursors, the connections, all events."""
     if not back:
         return ""
     pairs = [f"from {_position(before)} to {_position(after)}" for before, after in back]

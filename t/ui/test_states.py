@@ -17,8 +17,8 @@ _DIALOG = DEMO | {
 _PAGES = ["chat", "graph", "threads", "runs", "memories", "files", "evals", "live", "server"]
 _REPORTS = pathlib.Path(__file__).resolve().parent.parent / "http" / "reports"
 _STATUS = "location = /support/status { agent_graph_status format=json; }"
-# Parts of the page that lie beyond its edges, so that nobody can see or use them. The row of pages scrolls
-# to the one that is shown.
+# Finds parts of the page that lie beyond its edges, where they can be neither seen nor used. The row of pages
+# is left out: it scrolls to the one that is shown.
 _CUT_OFF = """[...document.querySelectorAll("main *, dialog *")]
     .filter((one) => one.checkVisibility() && !one.closest(".skip, svg.graph, [aria-hidden]"))
     .filter((one) => {

@@ -187,7 +187,7 @@ Status Role::Lead() {
     lock.Lock();
   }
   const auto farewell = stepping_down_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
-  // Nobody uses the state any more, and no candidate has asked for the role.
+  // True if no client uses the state any more and no candidate has asked for the role.
   const bool ends = finishing_ && !stepping_down_ && clients_ == 0;
   serving_ = false;
   lock.Unlock();

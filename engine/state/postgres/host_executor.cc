@@ -12,7 +12,7 @@
 namespace agent_graph::state::postgres {
 namespace {
 
-// How often readers learn what other hosts have appended.
+// Interval at which readers are given what other hosts have appended.
 constexpr std::chrono::milliseconds kFollowInterval{250};
 // Threads whose readers do. Those of further threads wait for the deadline of their requests.
 constexpr size_t kFollowedMax = 10'000;

@@ -15,7 +15,7 @@ namespace {
 constexpr char kJob[] = "housekeeping";
 // A host that was away for longer builds its search indexes again.
 constexpr std::chrono::hours kMemoryChangesKept{1};
-// Leases and waiting runs of a dead instance that nobody has taken over yet.
+// True for an instance whose leases or waiting runs no other host has taken over yet.
 constexpr char kInstanceIsUsed[] =
     "EXISTS (SELECT 1 FROM agent_graph.lease WHERE lease.instance = instance.id) OR "
     "EXISTS (SELECT 1 FROM agent_graph.run_request WHERE run_request.instance = instance.id)";

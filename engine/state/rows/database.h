@@ -79,7 +79,7 @@ class RowBatch {
       const = 0;
 };
 
-// What a batch of requests reads and changes, for a database that several hosts write.
+// A thread that a batch of requests reads or changes.
 struct ThreadUse {
   std::string thread_id;
   bool may_create = false;  // the thread
@@ -87,13 +87,15 @@ struct ThreadUse {
   std::vector<std::string> message_ids = {};
   std::vector<std::string> run_ids = {};
 };
+// The rows that a batch of requests reads and changes, so that a database that several hosts write
+// can lock and read them in advance.
 struct BatchUse {
   std::vector<ThreadUse> threads = {};
   // Keys of rows that belong to no thread. Only one host at a time uses each of them.
   std::vector<std::string> keys = {};
 };
 
-// What hosts that share a database tell each other. Sent with the commit of a batch.
+// A message to other hosts that share the database. Sent with the commit of a batch.
 struct HostNotice {
   enum class Kind : uint8_t {
     kCancelRun = 1,      // cancel the run that a client of the host holds

@@ -1,5 +1,5 @@
-// What requests read and change, so that a database that several hosts write can lock and read it
-// in one round trip.
+// Lists the rows that requests read and change, so that a database that several hosts write can
+// lock and read them in one round trip.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace agent_graph::state {
 namespace {
 
-// How often a host looks whether a run of another host, for which it waits, has ended.
+// Interval at which a host checks if a run of another host, for which it waits, has ended.
 constexpr std::chrono::milliseconds kAwaitInterval{200};
 constexpr size_t kAwaitedAtOnce = 256;
 // Runs of a dead instance that are taken over in one batch.

@@ -1,4 +1,4 @@
-// What the store gives to the executor with a commit.
+// Replies, messages and log lines that the executor sends after a commit of the store.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct StoreReply {
   ReplyAddress to;
   Status status;
   ReplyRow reply;
-  // only reports that the run is queued; the reply follows when the thread is free
+  // True: only reports that the run is queued. The reply follows when the thread is free.
   bool queued = false;
 };
 

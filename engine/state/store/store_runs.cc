@@ -157,7 +157,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
                                                        created));
   uint64_t log_begin = CountersRow().next_log_index;
   if (created) {
-    // What the end of the run looks for.
+    // The end of the run reads these rows; a new thread has none of them.
     transaction_.NoteAbsent(keys::Counters(thread.key()));
     transaction_.NoteAbsent(keys::Window(thread.key()));
     transaction_.NoteAbsent(keys::Pause(thread.key()));

@@ -22,7 +22,7 @@
 
 namespace agent_graph::state::postgres {
 
-// Of all connections that share it. The counters only grow. Thread-safe.
+// Counters of all connections that share this object. They only grow. Thread-safe.
 struct ConnectionCounters {
   std::atomic<uint64_t> round_trips{0};
   std::atomic<uint64_t> commands{0};
@@ -61,7 +61,7 @@ struct CloseSession {
 //
 // Errors: kUnavailable (no connection, no answer in time, lock or statement timeout, no space),
 // kConflict (constraint), kInvalidArgument (a value that cannot be stored), kCancelled (Interrupt),
-// kInternal (a statement that the server does not accept). failure() tells more.
+// kInternal (a statement that the server does not accept). failure() has the details.
 class Connection {
  public:
   explicit Connection(ConnectionOptions options);
@@ -101,7 +101,7 @@ class Connection {
   // has its own. For schema changes.
   Status RunScript(const std::string& script);
 
-  // Of the last call.
+  // The failure of the last call.
   const Failure& failure() const { return failure_; }
   // Increases with each session. Locks and settings of a session end with it.
   uint64_t sessions() const { return sessions_; }

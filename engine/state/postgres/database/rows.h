@@ -22,7 +22,7 @@ class Row {
   uint64_t Number(int column) const { return static_cast<uint64_t>(Bigint(column)); }
   int32_t Integer(int column) const;
   bool Bool(int column) const;
-  // Of null: empty.
+  // A null value is returned as an empty text.
   std::string_view Text(int column) const;
   std::string_view Bytes(int column) const { return Text(column); }
   std::string Uuid(int column) const;  // 32 hex digits

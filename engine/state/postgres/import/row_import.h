@@ -33,7 +33,7 @@ class RowImport {
   // `source` names the database that is read.
   RowImport(Connection& connection, std::string source);
 
-  // kConflict: the database has threads or memories of somebody else.
+  // kConflict: the database has threads or memories that this import did not write.
   Status Begin();
   // True if an earlier import of the same source has been completed; then there is nothing to add.
   bool is_complete() const { return complete_; }

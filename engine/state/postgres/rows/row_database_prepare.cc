@@ -12,7 +12,8 @@ namespace {
 using keys::Table;
 
 constexpr size_t kNumbersAtOnce = 64;
-// Of a batch that waits too long for another host's transaction, or deadlocks with it.
+// Attempts to begin a batch that waits too long for another host's transaction, or deadlocks with
+// it.
 constexpr int kPrepareAttempts = 4;
 
 std::vector<std::string> KeysOf(const std::vector<const ThreadUse*>& threads) {
@@ -68,7 +69,7 @@ Status RowDatabase::Prepare(const BatchUse& use) {
   const bool begins = !writer_.in_transaction();
   for (int attempt = 1;; ++attempt) {
     const Status prepared = PrepareOnce(use);
-    // Nothing has been executed yet if this call began the transaction.
+    // Only a call that began the transaction may repeat it: the store has decided nothing yet.
     const FailureKind failure = writer_.failure().kind;
     const bool was_in_the_way = failure == FailureKind::kRetry ||
                                 failure == FailureKind::kTimeout ||

@@ -14,7 +14,7 @@ using keys::Table;
 constexpr size_t kPageMin = 32;
 constexpr size_t kPageMax = 512;
 constexpr size_t kListedMax = 1024;
-// Of rows that may be large.
+// Page limit for kinds of rows that may be large.
 constexpr size_t kLargePageMax = 64;
 
 bool MayBeLarge(const RowSource& source) {

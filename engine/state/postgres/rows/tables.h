@@ -33,7 +33,7 @@ enum class SqlTable : uint8_t {
   kNone,  // written with another row
 };
 
-// How the rows of one kind of key are read.
+// The table and columns from which the rows of one kind of key are read.
 struct RowSource {
   keys::Table kind;
   SqlTable written_to;
