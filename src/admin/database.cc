@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "settings/load_file.h"
 #include "settings/settings.h"
+#include "state/postgres/database/url.h"
 #include "state/postgres/rows/row_database.h"
 #include "state/postgres/schema/migration.h"
 #include "state/verify/verify.h"
@@ -19,13 +20,9 @@ using state::postgres::ConnectionOptions;
 using state::postgres::Rows;
 using state::postgres::Value;
 
-constexpr size_t kFilesAtOnce = 1000;
+constexpr uint64_t kFilesAtOnce = 1000;
 
-bool IsUrl(const std::string& target) {
-  return target.starts_with("postgresql://") || target.starts_with("postgres://");
-}
-
-// Compares the rows of files with their chunks, a thousand files at a time.
+// Compares the rows of files with their chunks, kFilesAtOnce files at a time.
 Status VerifyFiles(Connection& connection, state::VerifyReport& report) {
   std::string last;
   for (;;) {
@@ -34,10 +31,10 @@ Status VerifyFiles(Connection& connection, state::VerifyReport& report) {
         connection.Execute(
             {"SELECT f.file_id, f.size, count(c.n), coalesce(sum(length(c.body)), 0)::bigint, "
              "coalesce(max(c.n) + 1, 0)::bigint FROM (SELECT * FROM agent_graph.file "
-             "WHERE complete AND file_id > $1 ORDER BY file_id LIMIT 1000) AS f "
+             "WHERE complete AND file_id > $1 ORDER BY file_id LIMIT $2) AS f "
              "LEFT JOIN agent_graph.file_chunk AS c USING (file_id) "
              "GROUP BY f.file_id, f.size ORDER BY f.file_id",
-             {Value::Text(last)}}));
+             {Value::Text(last), Value::Number(kFilesAtOnce)}}));
     for (size_t i = 0; i < rows.size(); ++i) {
       last = rows[i].Text(0);
       report.rows += 1 + rows[i].Number(2);
@@ -65,11 +62,12 @@ ConnectionOptions MaintenanceOptions(const std::string& url) {
 
 bool NamesDatabase(const std::string& target) {
   std::error_code error;
-  return IsUrl(target) || std::filesystem::is_regular_file(target, error);
+  return state::postgres::IsConnectionUrl(target) ||
+         std::filesystem::is_regular_file(target, error);
 }
 
 Result<std::string> DatabaseUrlOf(const std::string& target) {
-  if (IsUrl(target)) return target;
+  if (state::postgres::IsConnectionUrl(target)) return target;
   AG_ASSIGN_OR_RETURN(const settings::Settings settings, settings::LoadFile(target));
   if (settings.checkpointer.type == settings::CheckpointerSettings::Type::kPostgres) {
     return settings.checkpointer.url;

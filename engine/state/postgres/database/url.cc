@@ -20,10 +20,6 @@ std::string WithoutQuoted(std::string_view text) {
   return shown;
 }
 
-bool HasScheme(std::string_view url) {
-  return url.starts_with("postgresql://") || url.starts_with("postgres://");
-}
-
 }  // namespace
 
 std::string_view ConnectionUrl::Find(std::string_view name) const {
@@ -49,8 +45,12 @@ std::string ConnectionUrl::Redact(std::string text) const {
   return text;
 }
 
+bool IsConnectionUrl(std::string_view text) {
+  return text.starts_with("postgresql://") || text.starts_with("postgres://");
+}
+
 Result<ConnectionUrl> ParseConnectionUrl(const std::string& url) {
-  if (!HasScheme(url)) return InvalidArgument("must begin with postgresql://");
+  if (!IsConnectionUrl(url)) return InvalidArgument("must begin with postgresql://");
   if (url.find('\0') != std::string::npos) return InvalidArgument("must not contain a null byte");
   AG_ASSIGN_OR_RETURN(const Libpq* const libpq, LoadLibpq());
   char* error = nullptr;

@@ -23,6 +23,9 @@ struct ConnectionUrl {
   std::string Redact(std::string text) const;
 };
 
+// True if the text begins as such a URL.
+bool IsConnectionUrl(std::string_view text);
+
 // kInvalidArgument: the text is no such URL; the message has no part of it that may be secret.
 // kNotConfigured: libpq is missing.
 Result<ConnectionUrl> ParseConnectionUrl(const std::string& url);

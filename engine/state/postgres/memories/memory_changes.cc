@@ -4,14 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "state/postgres/database/stable_hash.h"
+
 namespace agent_graph::state::postgres {
 namespace {
 
-// Stored in the database, so it never changes (FNV-1a).
+// Stored in the database, so it never changes.
 int64_t BucketOf(std::string_view owner) {
-  uint64_t hash = 14695981039346656037u;
-  for (const char byte : owner) hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211u;
-  return static_cast<int64_t>(hash % MemoryChanges::kBuckets);
+  return static_cast<int64_t>(StableHash(owner) % MemoryChanges::kBuckets);
 }
 
 // In the order of their numbers, so that two transactions do not wait for each other.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "state/pack/fields.h"
+#include "state/postgres/database/stable_hash.h"
 #include "state/postgres/rows/row_database.h"
 #include "state/rows/keys.h"
 
@@ -25,9 +26,7 @@ std::vector<std::string> KeysOf(const std::vector<const ThreadUse*>& threads) {
 
 // The number of advisory locks of rows that belong to no thread.
 int64_t LockOf(std::string_view key) {
-  uint64_t hash = 14695981039346656037ull;  // FNV-1a
-  for (const char byte : key) hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211ull;
-  return static_cast<int64_t>(hash);
+  return static_cast<int64_t>(StableHash(key));
 }
 
 const char* SequenceOf(Counter counter) {
