@@ -6,7 +6,7 @@
 #include "auth/jwt.h"
 #include "base/json.h"
 #include "base/letter_case.h"
-#include "websocket/utf8.h"
+#include "base/utf8.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -60,7 +60,7 @@ std::optional<Refusal> NginxAuthenticator::Authenticate(const IncomingRequest& r
     }
     claims = *std::move(parsed);
   }
-  if (!websocket::IsUtf8(head.user)) return Invalid("unauthorized: the user is not UTF-8");
+  if (!IsUtf8(head.user)) return Invalid("unauthorized: the user is not UTF-8");
   claims["user_id"] = head.user;
   if (UserIdOf(claims).empty()) {
     return Invalid("unauthorized: the user is blank or longer than 1024 bytes");

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "websocket/mask.h"
 #include "websocket/protocol.h"
-#include "websocket/utf8.h"
 
 namespace agent_graph::websocket {
 

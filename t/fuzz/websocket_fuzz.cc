@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "websocket/endpoint.h"
-#include "websocket/utf8.h"
 
 namespace {
 

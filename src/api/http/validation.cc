@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace agent_graph::api {
 namespace {
@@ -45,23 +46,13 @@ ErrorInfo Problems::Error() && {
   return error;
 }
 
-bool IsValidUtf8(std::string_view text) {
-  // Lets the JSON library check the text: it refuses wrong lengths, overlong forms and surrogates.
-  bool ascii =
-      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (ascii) return true;
-  std::string literal = "\"";
-  for (char c : text) literal.push_back(static_cast<unsigned char>(c) >= 0x80 ? c : 'x');
-  return json::accept(literal + "\"");
-}
-
 std::optional<std::string> LabelProblem(std::string_view label) {
   if (IsBlank(label)) return "must not be empty";
   if (label.size() > kIdBytesMax) {
     return "must have at most " + std::to_string(kIdBytesMax) + " bytes";
   }
   if (label.find('\0') != std::string_view::npos) return "must not contain a NUL character";
-  if (!IsValidUtf8(label)) return "must be UTF-8";
+  if (!IsUtf8(label)) return "must be UTF-8";
   return std::nullopt;
 }
 

@@ -31,8 +31,6 @@ class Problems {
   std::vector<ErrorDetail> details_;
 };
 
-bool IsValidUtf8(std::string_view text);
-
 // Why an id cannot be used, or nothing. Ids of threads and messages stand in paths (here decoded),
 // so that none is accepted that a path could not name again.
 std::optional<std::string> ThreadIdProblem(std::string_view thread_id);

@@ -5,6 +5,7 @@
 #include "api/resources/run_shapes.h"
 #include "base/json.h"
 #include "base/percent_encoding.h"
+#include "base/utf8.h"
 
 namespace agent_graph::api {
 namespace {
@@ -63,7 +64,7 @@ std::string RunStreamPath(const HandlerContext& context, const std::string& thre
 
 Result<state::RunRecord> FindRun(HandlerContext& context) {
   const std::string& run_id = context.head().path_parameters.at(1);
-  if (run_id.size() > kIdBytesMax || !IsValidUtf8(run_id)) return NotFound("run not found");
+  if (run_id.size() > kIdBytesMax || !IsUtf8(run_id)) return NotFound("run not found");
   return context.state().GetRun(
       {context.caller().scope, context.head().path_parameters.at(0), run_id});
 }

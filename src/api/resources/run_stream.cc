@@ -3,6 +3,7 @@
 #include "api/resources/handlers.h"
 #include "api/resources/run_shapes.h"
 #include "api/resources/run_streaming.h"
+#include "base/utf8.h"
 
 namespace agent_graph::api {
 namespace {
@@ -44,7 +45,7 @@ void StreamStoredRun(HandlerContext& context) {
   stream.run.run_id = context.head().path_parameters.at(1);
   stream.granularity = static_cast<Granularity>(ReadChoice(query, kResponseGranularity, problems));
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (stream.run.run_id.size() > kIdBytesMax || !IsValidUtf8(stream.run.run_id)) {
+  if (stream.run.run_id.size() > kIdBytesMax || !IsUtf8(stream.run.run_id)) {
     return context.Fail(NotFound("run not found"));
   }
   if (auto error = ReadCursor(context, query, stream.after)) return context.Fail(*error);

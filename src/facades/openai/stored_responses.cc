@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/own_json.h"
+#include "base/utf8.h"
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/repeated_input.h"
 #include "facades/run/facade_run.h"
@@ -88,7 +89,7 @@ std::optional<api::ErrorInfo> FindResponse(HandlerContext& context, const Respon
                                            state::RunRecord& run) {
   const bool may_exist = context.api().state != nullptr && !name.thread_id.empty() &&
                          !api::ThreadIdProblem(name.thread_id) &&
-                         name.run_id.size() <= api::kIdBytesMax && api::IsValidUtf8(name.run_id);
+                         name.run_id.size() <= api::kIdBytesMax && IsUtf8(name.run_id);
   if (!may_exist) return NoSuchResponse();
   if (auto error = context.CheckThread(context.route(), name.thread_id)) {
     // The caller may use responses, as the guard has checked before: just not those of this thread.

@@ -1,6 +1,7 @@
 #include "state/postgres/database/value.h"
 
 #include "base/hex.h"
+#include "base/utf8.h"
 
 namespace agent_graph::state::postgres {
 namespace {
@@ -44,33 +45,10 @@ std::string ArrayOf(std::span<const std::string> values, uint32_t element) {
   return bytes;
 }
 
-// Length of the UTF-8 character at the beginning of `text`; 0: it is not one.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first == 0 ? 0 : 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and numbers above U+10FFFF.
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;
-  if (first == 0xed && byte(1) > 0x9f) return 0;
-  if (first == 0xf0 && byte(1) < 0x90) return 0;
-  if (first == 0xf4 && byte(1) > 0x8f) return 0;
-  return length;
-}
-
 }  // namespace
 
 bool CanBeText(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = CharacterLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
+  return text.find('\0') == std::string_view::npos && IsUtf8(text);
 }
 
 Value Value::Bigint(int64_t value) {

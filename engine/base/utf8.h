@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace agent_graph::websocket {
+namespace agent_graph {
 
 // Keeps the state between pieces. Not thread-safe.
 class Utf8Validator {
@@ -27,4 +27,4 @@ class Utf8Validator {
 // Checks a complete text.
 bool IsUtf8(std::string_view text);
 
-}  // namespace agent_graph::websocket
+}  // namespace agent_graph

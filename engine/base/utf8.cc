@@ -1,8 +1,8 @@
-#include "websocket/utf8.h"
+#include "base/utf8.h"
 
 #include <cstring>
 
-namespace agent_graph::websocket {
+namespace agent_graph {
 namespace {
 
 constexpr uint64_t kNotAscii = 0x8080808080808080;
@@ -62,4 +62,4 @@ bool IsUtf8(std::string_view text) {
   return validator.Feed(text) && validator.complete();
 }
 
-}  // namespace agent_graph::websocket
+}  // namespace agent_graph
