@@ -15,16 +15,15 @@
 
 #include "../requests.h"
 #include "base/process.h"
-#include "state/leveldb/database/database.h"
 #include "state/requests.h"
-#include "state/store/store.h"
 #include "state/thread/run_read.h"
+#include "store_in_memory.h"
 
 namespace agent_graph::state {
 namespace {
 
 // Workers with processes of their own, which crash.
-class CrashTest : public testing::Test {
+class CrashTest : public StoreInMemory {
  protected:
   struct Worker {
     std::string client;
@@ -33,13 +32,6 @@ class CrashTest : public testing::Test {
     std::vector<GrantedRun> runs;
   };
 
-  void SetUp() override {
-    Result<std::unique_ptr<LevelDatabase>> database = LevelDatabase::OpenMemory();
-    ASSERT_TRUE(database.ok());
-    database_ = *std::move(database);
-    store_ = std::make_unique<Store>(*database_, StateOptions{.sync = SyncLevel::kNone});
-    ASSERT_TRUE(store_->Load().ok());
-  }
   void TearDown() override {
     for (auto& [connection, worker] : workers_) End(worker);
   }
@@ -134,8 +126,6 @@ class CrashTest : public testing::Test {
   uint64_t connection_ = 0;
   uint64_t sequence_ = 0;
   std::map<uint64_t, Worker> workers_;  // by connection
-  std::unique_ptr<LevelDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(CrashTest, TwoCrashesAloneAfterTheFirstEndARun) {

@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "../requests.h"
-#include "state/leveldb/database/database.h"
 #include "state/requests.h"
 #include "state/rules/lost_run.h"
-#include "state/store/store.h"
 #include "state/thread/run_read.h"
+#include "store_in_memory.h"
 
 namespace agent_graph::state {
 namespace {
@@ -27,15 +26,8 @@ using testing::SizeIs;
 constexpr char kWorker[] = "worker";
 constexpr int kManyAttempts = 250;
 
-class LostAttemptsTest : public testing::Test {
+class LostAttemptsTest : public StoreInMemory {
  protected:
-  void SetUp() override {
-    Result<std::unique_ptr<LevelDatabase>> database = LevelDatabase::OpenMemory();
-    ASSERT_TRUE(database.ok());
-    database_ = *std::move(database);
-    store_ = std::make_unique<Store>(*database_, StateOptions{.sync = SyncLevel::kNone});
-    ASSERT_TRUE(store_->Load().ok());
-  }
   // The worker sends Hello on its next connection.
   void Connect(std::vector<HeldRun> held = {}) {
     store_->Connect({.client = kWorker,
@@ -101,8 +93,6 @@ class LostAttemptsTest : public testing::Test {
 
   uint64_t connection_ = 0;
   uint64_t sequence_ = 0;
-  std::unique_ptr<LevelDatabase> database_;
-  std::unique_ptr<Store> store_;
   std::optional<GrantedRun> granted_;  // the latest
 };
 

@@ -8,10 +8,9 @@
 #include <variant>
 
 #include "../requests.h"
-#include "state/leveldb/database/database.h"
 #include "state/requests.h"
-#include "state/store/store.h"
 #include "state/thread/thread_read.h"
+#include "store_in_memory.h"
 
 namespace agent_graph::state {
 namespace {
@@ -25,18 +24,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // The store with a clock of the test's.
-class SilentClientTest : public testing::Test {
+class SilentClientTest : public StoreInMemory {
  protected:
-  void SetUp() override {
-    Result<std::unique_ptr<LevelDatabase>> database = LevelDatabase::OpenMemory();
-    ASSERT_TRUE(database.ok());
-    database_ = *std::move(database);
-    Open();
-  }
-  void Open() {
-    store_ = std::make_unique<Store>(*database_, StateOptions{.sync = SyncLevel::kNone});
-    ASSERT_TRUE(store_->Load().ok());
-  }
   void Connect(const std::string& client, uint64_t connection, bool answers_pings = true,
                std::vector<std::string> runs = {"first", "second"}) {
     ClientHello hello;
@@ -101,8 +90,6 @@ class SilentClientTest : public testing::Test {
 
   Deadline now_ = MonotonicClock::now();
   uint64_t sequence_ = 0;
-  std::unique_ptr<LevelDatabase> database_;
-  std::unique_ptr<Store> store_;
   std::vector<StoreReply> replies_;
   std::vector<Store::Notice> notices_;
   std::vector<Store::Report> reports_;
@@ -188,7 +175,7 @@ TEST_F(SilentClientTest, OneWithoutAConnectionKeepsItsLeaseToo) {
 TEST_F(SilentClientTest, ANewServerKnowsTheDeadline) {
   Connect("held", 1);
   Begin("held", "t", "first", minutes(3));
-  Open();
+  Load();
   Pass(170);
   EXPECT_EQ(Holder("t"), "first");
   Pass(20);

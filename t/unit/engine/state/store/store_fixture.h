@@ -4,28 +4,27 @@
 #include <gtest/gtest.h>
 
 #include "../requests.h"
-#include "state/leveldb/database/database.h"
 #include "state/requests.h"
 #include "state/store/memory_rows.h"
-#include "state/store/store.h"
 #include "state/thread/thread_read.h"
+#include "store_in_memory.h"
 
 namespace agent_graph::state {
 
 inline constexpr char kPaused[] = R"({"status":"interrupted_before","resume_node":"TOOLS"})";
 
-class StoreTest : public testing::Test {
+class StoreTest : public StoreInMemory {
  protected:
   void SetUp() override {
-    Result<std::unique_ptr<LevelDatabase>> database = LevelDatabase::OpenMemory();
-    ASSERT_TRUE(database.ok());
-    database_ = *std::move(database);
-    Open();
+    StoreInMemory::SetUp();
+    Connect();
   }
   // Opens the store like a state server that takes over.
   void Open() {
-    store_ = std::make_unique<Store>(*database_, options_);
-    ASSERT_TRUE(store_->Load().ok());
+    Load();
+    Connect();
+  }
+  void Connect() {
     ClientHello hello;
     hello.client = "client";
     hello.process = getpid();
@@ -101,9 +100,6 @@ class StoreTest : public testing::Test {
   }
 
   int64_t now_micros_ = 1'000'000;  // time of applied operations: long ago
-  StateOptions options_ = {.sync = SyncLevel::kNone};
-  std::unique_ptr<LevelDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 }  // namespace agent_graph::state
