@@ -6,11 +6,15 @@
 
 namespace agent_graph {
 
+Sha256Digest Sha256(std::string_view bytes) {
+  Sha256Digest digest;
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
+  return digest;
+}
+
 std::string Sha256Hex(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr);
-  return Hex(digest, length);
+  const Sha256Digest digest = Sha256(bytes);
+  return Hex(digest.data(), digest.size());
 }
 
 }  // namespace agent_graph

@@ -58,19 +58,12 @@ Result<std::vector<float>> ReadVector(const json& values) {
 }  // namespace
 
 const std::vector<float>* VectorCache::Find(const std::string& text) {
-  auto place = places_.find(text);
-  if (place == places_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, place->second);
-  return &place->second->second;
+  return vectors_.Find(text);
 }
 
 void VectorCache::Add(const std::string& text, const std::vector<float>& vector) {
-  if (text.size() > kTextBytesMax || places_.contains(text)) return;
-  entries_.emplace_front(text, vector);
-  places_.emplace(entries_.front().first, entries_.begin());
-  if (entries_.size() <= kEntriesMax) return;
-  places_.erase(entries_.back().first);
-  entries_.pop_back();
+  if (text.size() > kTextBytesMax || vectors_.Peek(text) != nullptr) return;
+  vectors_.Put(text, vector);
 }
 
 HttpEmbedder::HttpEmbedder(EmbeddingOptions options, std::shared_ptr<const net::HttpClient> client)

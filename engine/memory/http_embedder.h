@@ -5,17 +5,15 @@
 #pragma once
 
 #include <deque>
-#include <list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/recent_map.h"
 #include "memory/embedder.h"
 #include "net/http_client.h"
 #include "runtime/signal.h"
@@ -32,9 +30,7 @@ class VectorCache {
   void Add(const std::string& text, const std::vector<float>& vector);
 
  private:
-  using Entry = std::pair<std::string, std::vector<float>>;
-  std::list<Entry> entries_;  // most recently used first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> places_;
+  RecentMap<std::string, std::vector<float>> vectors_{kEntriesMax};  // by text
 };
 
 // Thread-safe. Each caller waits for its own vector; a caller that gives up does not disturb the

@@ -8,39 +8,23 @@ namespace agent_graph::auth {
 
 std::optional<std::string> OwnerCache::Find(const std::string& thread_id) {
   MutexLock lock(mutex_);
-  auto place = places_.find(thread_id);
-  if (place == places_.end()) return std::nullopt;
-  entries_.splice(entries_.begin(), entries_, place->second);
-  return place->second->owner;
+  const std::string* const owner = owners_.Find(thread_id);
+  return owner != nullptr ? std::optional(*owner) : std::nullopt;
 }
 
 void OwnerCache::Put(const std::string& thread_id, const std::string& owner) {
   MutexLock lock(mutex_);
-  auto place = places_.find(thread_id);
-  if (place != places_.end()) {
-    place->second->owner = owner;
-    entries_.splice(entries_.begin(), entries_, place->second);
-    return;
-  }
-  entries_.push_front({thread_id, owner});
-  places_.emplace(entries_.front().thread_id, entries_.begin());
-  if (entries_.size() <= owners_max_) return;
-  places_.erase(entries_.back().thread_id);
-  entries_.pop_back();
+  owners_.Put(thread_id, owner);
 }
 
 void OwnerCache::Evict(const std::string& thread_id) {
   MutexLock lock(mutex_);
-  auto place = places_.find(thread_id);
-  if (place == places_.end()) return;
-  Entries::iterator entry = place->second;
-  places_.erase(place);
-  entries_.erase(entry);
+  owners_.Erase(thread_id);
 }
 
 size_t OwnerCache::size() const {
   MutexLock lock(mutex_);
-  return entries_.size();
+  return owners_.size();
 }
 
 SharedOwnerCache::SharedOwnerCache(net::RedisEndpoint endpoint, std::string prefix,

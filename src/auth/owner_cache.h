@@ -7,14 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "base/mutex.h"
+#include "base/recent_map.h"
 #include "net/redis_link.h"
 
 namespace agent_graph::auth {
@@ -24,7 +23,7 @@ inline constexpr size_t kOwnersMax = 10'000;
 // An LRU cache of at most `owners_max` threads. Thread-safe; never blocks on the network.
 class OwnerCache {
  public:
-  explicit OwnerCache(size_t owners_max = kOwnersMax) : owners_max_(owners_max) {}
+  explicit OwnerCache(size_t owners_max = kOwnersMax) : owners_(owners_max) {}
 
   std::optional<std::string> Find(const std::string& thread_id);
   void Put(const std::string& thread_id, const std::string& owner);
@@ -32,17 +31,8 @@ class OwnerCache {
   size_t size() const;
 
  private:
-  struct Entry {
-    std::string thread_id;
-    std::string owner;
-  };
-  using Entries = std::list<Entry>;  // most recently used first
-
-  const size_t owners_max_;
   mutable Mutex mutex_;
-  Entries entries_ AG_GUARDED_BY(mutex_);
-  // Keys point into entries_.
-  std::unordered_map<std::string_view, Entries::iterator> places_ AG_GUARDED_BY(mutex_);
+  RecentMap<std::string, std::string> owners_ AG_GUARDED_BY(mutex_);  // by thread id
 };
 
 // The shared cache: `<prefix>:<thread_id>` → owner, without expiry. Errors count as misses.

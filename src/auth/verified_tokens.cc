@@ -1,7 +1,5 @@
 #include "auth/verified_tokens.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -19,27 +17,18 @@ double NumberOf(const json& claims, const char* name, double missing) {
 
 }  // namespace
 
-VerifiedTokens::Digest VerifiedTokens::DigestOf(std::string_view token) {
-  Digest digest;
-  EVP_Digest(token.data(), token.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  return digest;
-}
-
 std::shared_ptr<const json> VerifiedTokens::Find(std::string_view token, double now) {
   if (token.size() > kVerifiedTokenBytesMax) return nullptr;
-  const Digest digest = DigestOf(token);
+  const Sha256Digest digest = Sha256(token);
   MutexLock lock(mutex_);
-  const auto place = places_.find(digest);
-  if (place == places_.end()) return nullptr;
-  const auto entry = place->second;
+  const Token* const known = tokens_.Find(digest);
+  if (known == nullptr) return nullptr;
   // The clock may have been set back.
-  if (entry->expires <= now || now < entry->valid_from) {
-    places_.erase(place);
-    entries_.erase(entry);
+  if (known->expires <= now || now < known->valid_from) {
+    tokens_.Erase(digest);
     return nullptr;
   }
-  entries_.splice(entries_.begin(), entries_, entry);
-  return entry->claims;
+  return known->claims;
 }
 
 void VerifiedTokens::Put(std::string_view token, const json& claims) {
@@ -47,20 +36,15 @@ void VerifiedTokens::Put(std::string_view token, const json& claims) {
   constexpr double kAlways = -std::numeric_limits<double>::infinity();
   const double begins =
       std::max(NumberOf(claims, "nbf", kAlways), NumberOf(claims, "iat", kAlways));
-  Entry entry{DigestOf(token), begins - kClockLeewaySeconds, NumberOf(claims, "exp", kAlways),
-              std::make_shared<const json>(claims)};
+  Token verified{begins - kClockLeewaySeconds, NumberOf(claims, "exp", kAlways),
+                 std::make_shared<const json>(claims)};
   MutexLock lock(mutex_);
-  if (places_.contains(entry.digest)) return;
-  entries_.push_front(std::move(entry));
-  places_.emplace(entries_.front().digest, entries_.begin());
-  if (entries_.size() <= tokens_max_) return;
-  places_.erase(entries_.back().digest);
-  entries_.pop_back();
+  tokens_.Put(Sha256(token), std::move(verified));
 }
 
 size_t VerifiedTokens::size() const {
   MutexLock lock(mutex_);
-  return entries_.size();
+  return tokens_.size();
 }
 
 }  // namespace agent_graph::auth

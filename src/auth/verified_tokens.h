@@ -1,17 +1,16 @@
 // Tokens that this worker has verified: most requests come with a token that was verified before.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <list>
 #include <memory>
 #include <string_view>
-#include <unordered_map>
 
 #include "agent_graph/json_fwd.h"
 #include "base/mutex.h"
+#include "base/recent_map.h"
+#include "base/sha256.h"
 
 namespace agent_graph::auth {
 
@@ -25,7 +24,7 @@ inline constexpr size_t kVerifiedTokenBytesMax = 2048;
 // Thread-safe.
 class VerifiedTokens {
  public:
-  explicit VerifiedTokens(size_t tokens_max = kVerifiedTokensMax) : tokens_max_(tokens_max) {}
+  explicit VerifiedTokens(size_t tokens_max = kVerifiedTokensMax) : tokens_(tokens_max) {}
 
   // Returns the claims of a token that is valid at `now` (seconds since 1970); null if that is not
   // known.
@@ -35,28 +34,21 @@ class VerifiedTokens {
   size_t size() const;
 
  private:
-  using Digest = std::array<unsigned char, 32>;
   struct DigestHash {
-    size_t operator()(const Digest& digest) const {
+    size_t operator()(const Sha256Digest& digest) const {
       size_t hash = 0;
       std::memcpy(&hash, digest.data(), sizeof(hash));
       return hash;
     }
   };
-  struct Entry {
-    Digest digest;
+  struct Token {
     double valid_from;
     double expires;
     std::shared_ptr<const json> claims;
   };
-  using Entries = std::list<Entry>;  // most recently used first
 
-  static Digest DigestOf(std::string_view token);
-
-  const size_t tokens_max_;
   mutable Mutex mutex_;
-  Entries entries_ AG_GUARDED_BY(mutex_);
-  std::unordered_map<Digest, Entries::iterator, DigestHash> places_ AG_GUARDED_BY(mutex_);
+  RecentMap<Sha256Digest, Token, DigestHash> tokens_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::auth

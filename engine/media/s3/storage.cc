@@ -14,7 +14,6 @@ namespace {
 constexpr std::chrono::minutes kTransferMax{10};
 constexpr std::chrono::seconds kIdleMax{30};
 constexpr size_t kErrorBytesMax = 2048;
-constexpr size_t kKnownMax = 4096;
 constexpr int kTriesMax = 3;               // sends of one request
 constexpr size_t kPieceBytes = 64 * 1024;  // upload piece
 
@@ -202,10 +201,9 @@ Result<std::string> S3Storage::ReadText(const FileRecord& record) {
 std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
   const int64_t now = UnixNow();
   MutexLock lock(mutex_);
-  auto known = known_.find(record.file_id);
-  if (known != known_.end() && known->second.url &&
-      known->second.url->expires - now > options_.url_refresh_seconds) {
-    return known->second.url;
+  Known* const known = known_.Peek(record.file_id);
+  if (known != nullptr && known->url && known->url->expires - now > options_.url_refresh_seconds) {
+    return known->url;
   }
   DirectUrl url;
   Request request = MakeRequest("GET", record.file_id);
@@ -215,26 +213,19 @@ std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
   url.url = base_url_ + EncodePath(request.path) + "?" +
             PresignedQuery(request, options_.credentials, options_.region, now,
                            options_.url_lifetime_seconds);
-  if (known != known_.end()) known->second.url = url;
+  if (known != nullptr) known->url = url;
   return url;
 }
 
 std::optional<FileRecord> S3Storage::Recall(const std::string& file_id) {
   MutexLock lock(mutex_);
-  auto known = known_.find(file_id);
-  if (known == known_.end()) return std::nullopt;
-  ages_.splice(ages_.begin(), ages_, known->second.age);
-  return known->second.record;
+  const Known* const known = known_.Find(file_id);
+  return known != nullptr ? std::optional(known->record) : std::nullopt;
 }
 
 void S3Storage::Remember(const FileRecord& record) {
   MutexLock lock(mutex_);
-  if (known_.contains(record.file_id)) return;
-  ages_.push_front(record.file_id);
-  known_.emplace(record.file_id, Known{record, {}, ages_.begin()});
-  if (known_.size() <= kKnownMax) return;
-  known_.erase(ages_.back());
-  ages_.pop_back();
+  if (known_.Peek(record.file_id) == nullptr) known_.Put(record.file_id, Known{record, {}});
 }
 
 }  // namespace agent_graph::media::s3

@@ -3,12 +3,11 @@
 // A file is the object <prefix>/<id>, its record is <id>.json and its text <id>.txt.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "base/mutex.h"
+#include "base/recent_map.h"
 #include "media/s3/signature.h"
 #include "media/s3/storage_options.h"
 #include "media/storage.h"
@@ -36,10 +35,10 @@ class S3Storage : public Storage {
   std::optional<DirectUrl> UrlOf(const FileRecord& record) override;
 
  private:
+  static constexpr size_t kKnownMax = 4096;
   struct Known {
     FileRecord record;
     std::optional<DirectUrl> url;
-    std::list<std::string>::iterator age;
   };
 
   Request MakeRequest(std::string method, const std::string& name) const;
@@ -64,8 +63,7 @@ class S3Storage : public Storage {
 
   // Records never change, so each is read once while it is remembered.
   Mutex mutex_;
-  std::unordered_map<std::string, Known> known_ AG_GUARDED_BY(mutex_);
-  std::list<std::string> ages_ AG_GUARDED_BY(mutex_);  // the latest first
+  RecentMap<std::string, Known> known_ AG_GUARDED_BY(mutex_){kKnownMax};
 };
 
 }  // namespace agent_graph::media::s3
