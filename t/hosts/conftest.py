@@ -14,7 +14,6 @@ _fixtures = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_fixtures)
 globals().update({n: v for n, v in vars(_fixtures).items() if not n.startswith("__")})
 
-from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.haproxy import Haproxy  # noqa: E402
 
 
@@ -54,23 +53,3 @@ def start_hosts(database, make_service, directory):
     yield start
     for balancer in running:
         balancer.close()
-
-
-@pytest.fixture
-def make_provider():
-    """make_provider() starts a model whose answers stop halfway until the test opens the gate."""
-    made = []
-
-    def make():
-        words = tuple(f"word{number} " for number in range(20))
-        made.append(GatedProvider(words=words, before_gate=5))
-        return made[-1]
-
-    yield make
-    for provider in made:
-        provider.close()
-
-
-@pytest.fixture
-def provider(make_provider):
-    return make_provider()

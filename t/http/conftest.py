@@ -222,11 +222,23 @@ def gated_provider():
 
 
 @pytest.fixture
-def provider():
-    """A provider that sends 20 words, and waits at a gate after five."""
-    gated = GatedProvider(words=tuple(f"word{number} " for number in range(20)), before_gate=5)
-    yield gated
-    gated.close()
+def make_provider():
+    """make_provider() starts a provider that sends 20 words, and waits at a gate after five."""
+    made = []
+
+    def make():
+        words = tuple(f"word{number} " for number in range(20))
+        made.append(GatedProvider(words=words, before_gate=5))
+        return made[-1]
+
+    yield make
+    for provider in made:
+        provider.close()
+
+
+@pytest.fixture
+def provider(make_provider):
+    return make_provider()
 
 
 @pytest.fixture
