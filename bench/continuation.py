@@ -40,6 +40,7 @@ class PacedProvider:
         self._port = port
         self._server = None
         self.count, self.seconds = STREAM_WORDS, STREAM_SECONDS
+        self.calls = 0  # that have begun
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, backlog=4096)
@@ -60,6 +61,7 @@ class PacedProvider:
             writer.close()
 
     async def _answer(self, writer):
+        self.calls += 1
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                      b"Transfer-Encoding: chunked\r\n\r\n")
         for word in words(self.count):
@@ -237,11 +239,11 @@ async def kill(nginx, provider):
 
 
 async def reload(nginx, provider):
-    provider.count, provider.seconds = RUN_WORDS, RUN_SECONDS
+    provider.count, provider.seconds, provider.calls = RUN_WORDS, RUN_SECONDS, 0
     clients = [Client(nginx.port, f"reload{number}") for number in range(RUNS)]
     for client in clients:
         await client.begin()
-    await asyncio.sleep(2)  # the runs are in their model's call
+    await wait_until(lambda: provider.calls >= RUNS)  # all runs are in their model's call
     before = set(nginx.workers())
     nginx.process.send_signal(signal.SIGHUP)
     await wait_until(lambda: len(set(nginx.workers()) - before) >= len(before))
