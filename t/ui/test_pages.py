@@ -5,7 +5,6 @@ import pathlib
 import pytest
 
 from harness.agents import DEMO, asking
-from harness.gated_provider import GatedProvider
 from harness.waiting import wait_until
 
 _DIALOG = DEMO | {
@@ -20,13 +19,6 @@ _PAGES = ["chat", "graph", "threads", "runs", "memories", "files", "evals", "liv
 def _invoke(service, text, thread="t", **fields):
     reply = service.invoke(text, config={"thread_id": thread}, **fields)
     assert reply.status == 200, reply.text
-
-
-@pytest.fixture
-def provider():
-    gated = GatedProvider()
-    yield gated
-    gated.close()
 
 
 @pytest.mark.parametrize("width, dark", [(1280, False), (1280, True), (360, False)])
@@ -66,16 +58,16 @@ def test_the_graph_shows_its_nodes_and_tools(start_studio, browser):
     assert "Comes from\nMAIN, DECIDE" in browser.text(".side")
 
 
-def test_the_running_node_is_lit(start_studio, browser, provider):
-    service = start_studio(asking(provider))
+def test_the_running_node_is_lit(start_studio, browser, gated_provider):
+    service = start_studio(asking(gated_provider))
     body = {"messages": [{"role": "user", "content": "go"}], "config": {"thread_id": "t"}}
     assert service.post("/v1/graph/runs", body).status == 202
-    provider.wait_for_waiting(1)
+    gated_provider.wait_for_waiting(1)
     browser.open(service, "graph")
     browser.wait_for(".node.lit")
     assert browser.evaluate("document.querySelector('.node.lit').textContent") == "MAIN"
     browser.screenshot("graph-running")
-    provider.open_gate()
+    gated_provider.open_gate()
     browser.wait("!document.querySelector('.node.lit')")
 
 
@@ -152,12 +144,12 @@ def test_threads_are_searched_forked_and_deleted(start_studio, browser):
     assert service.get("/v1/threads/rain").status == 404
 
 
-def test_a_person_finds_why_an_answer_was_slow(start_studio, browser, provider):
-    service = start_studio(asking(provider))
+def test_a_person_finds_why_an_answer_was_slow(start_studio, browser, gated_provider):
+    service = start_studio(asking(gated_provider))
     browser.open(service)
     browser.say("go")
     browser.wait_for_text("one", ".message.assistant")
-    provider.open_gate()
+    gated_provider.open_gate()
     browser.wait_for_end()
     browser.click(".talk .summary a")
     browser.wait_for_text("slowest", ".bar-row.node")
@@ -170,25 +162,25 @@ def test_a_person_finds_why_an_answer_was_slow(start_studio, browser, provider):
     browser.wait_for_text("assistant: text", ".event")
 
 
-def test_a_run_in_progress_is_shown_live(start_studio, browser, provider):
-    service = start_studio(asking(provider))
+def test_a_run_in_progress_is_shown_live(start_studio, browser, gated_provider):
+    service = start_studio(asking(gated_provider))
     body = {"messages": [{"role": "user", "content": "go"}], "config": {"thread_id": "t", "run_id": "r"}}
     service.post("/v1/graph/runs", body)
-    provider.wait_for_waiting(1)
+    gated_provider.wait_for_waiting(1)
     browser.open(service, "runs/t/r")
     browser.wait_for(".bar-row.open")
-    provider.open_gate()
+    gated_provider.open_gate()
     browser.wait("!document.querySelector('.bar-row.open')")
     browser.wait_for_text("done", ".facts-line")
 
 
-def test_attempts_are_visible(start_studio, browser, provider):
-    service = start_studio(asking(provider), workers=1)
+def test_attempts_are_visible(start_studio, browser, gated_provider):
+    service = start_studio(asking(gated_provider), workers=1)
     body = {"messages": [{"role": "user", "content": "go"}], "config": {"thread_id": "t", "run_id": "r"}}
     service.post("/v1/graph/runs", body)
-    provider.wait_for_waiting(1)
+    gated_provider.wait_for_waiting(1)
     service.kill_worker()
-    provider.open_gate()
+    gated_provider.open_gate()
     wait_until(lambda: service.get("/v1/threads/t/runs/r").json()["data"]["status"] == "done", "it ends")
     browser.open(service, "runs/t/r")
     browser.wait_for_text("attempt 2", ".facts-line")

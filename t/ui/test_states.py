@@ -6,7 +6,6 @@ import pathlib
 import pytest
 
 from harness.agents import DEMO, asking
-from harness.gated_provider import GatedProvider
 
 _DIALOG = DEMO | {
     "models": {"default": {"provider": "demo", "parameters": {"dialog": True}}},
@@ -142,22 +141,18 @@ def test_chat(start_studio, looker, directory):
     looker.check("chat-question")
 
 
-def test_a_run_in_progress(start_studio, looker):
-    provider = GatedProvider()
-    try:
-        service = start_studio(asking(provider))
-        looker.open(service)
-        looker.browser.say("go")
-        looker.browser.wait_for_text("one", ".message.assistant")
-        looker.check("running-chat")
-        for page in ("graph", "runs"):
-            looker.browser.go(page)
-            looker.browser.wait_for(".node.lit, .bar-row.open")
-            looker.check(f"running-{page}")
-        provider.open_gate()
-        looker.browser.go("chat")
-    finally:
-        provider.close()
+def test_a_run_in_progress(start_studio, looker, gated_provider):
+    service = start_studio(asking(gated_provider))
+    looker.open(service)
+    looker.browser.say("go")
+    looker.browser.wait_for_text("one", ".message.assistant")
+    looker.check("running-chat")
+    for page in ("graph", "runs"):
+        looker.browser.go(page)
+        looker.browser.wait_for(".node.lit, .bar-row.open")
+        looker.check(f"running-{page}")
+    gated_provider.open_gate()
+    looker.browser.go("chat")
 
 
 def test_a_tool_of_the_client(start_studio, looker):
