@@ -11,6 +11,7 @@
 namespace {
 
 using namespace agent_graph::websocket;  // NOLINT: the namespace under test
+using agent_graph::IsUtf8;
 
 constexpr ParserLimits kLimits[] = {
     {.frame_bytes_max = 300, .message_bytes_max = 700},
