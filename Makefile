@@ -87,7 +87,7 @@ run: serving
 
 test: build
 	cmake/install-packages.sh test
-	ninja -C $(BUILD) -j $(JOBS) unit_tests
+	ninja -C $(BUILD) -j $(JOBS) unit_tests benchmarks
 	cmake/install-mock-provider.sh
 	cmake/install-clients.sh
 	cmake/install-docs-viewers.sh

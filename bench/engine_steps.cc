@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "agent_graph/graph.h"
 #include "agent_graph/json.h"
@@ -86,7 +87,7 @@ class Engine {
     request.thread_id = thread_id;
     request.messages = {Message::User("what is the weather like in Paris?")};
     NullSink sink;
-    Result<run::RunOutcome> outcome = runner_->Execute(request, runtime::Cancellation(), sink);
+    Result<run::RunOutcome> outcome = runner_->Execute(std::move(request), runtime::Cancellation(), sink);
     Check(outcome.ok() ? outcome->error : outcome.status());
   }
 

@@ -34,7 +34,7 @@ packages_of() {
                   libleveldb1d libpcre2-8-0 libpq5 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pip python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
-               python3-websockets python3-jsonschema json-schema-test-suite chromium espeak-ng sox strace pkg-config \
+               python3-websockets python3-jsonschema libbenchmark-dev json-schema-test-suite chromium espeak-ng sox strace pkg-config \
                postgresql haproxy \
                $(promtool_without_server) ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
