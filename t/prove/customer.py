@@ -78,6 +78,7 @@ class Run:
         self.pace = pace
         self.seen = Seen()
         self.resumed = None  # the run that continued this one after its pause
+        self.poisoned = False  # it ended in the middle, and its thread lacks steps
         self.turn = 1  # of its thread
 
     @property
@@ -126,6 +127,8 @@ class Customer:
             run = Run(self._instance, number, kind, f"c{self._number}t{thread}", pace)
             run.turn = turns
             sound = await self._watch(run, self._live(run))
+            if run.poisoned:
+                thread, turns = thread + 1, 0
 
     async def _watch(self, run, life):
         self._book.begun(run)

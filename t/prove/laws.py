@@ -65,6 +65,7 @@ async def check(book, run, last):
         record = (await fetch_surely(port, "GET", one.path)).data
         if record["reason"] == "poisoned":
             _check_poison(book, one)
+            run.poisoned = True
             return
         wanted = "interrupted" if one is not last else "done"
         book.expect(_ENDS, record["status"] == wanted,
