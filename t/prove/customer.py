@@ -9,7 +9,7 @@ from wire import Broken, Exchange, fetch_surely
 import laws
 
 KINDS = ("tools", "numbered", "text", "ask", "remote")
-_STANDSTILL_SECONDS = 240  # without an event of the run
+_STANDSTILL_SECONDS = 240  # without an event or another attempt of the run
 _GUILTY_SHARE = 0.01  # of runs that end their workers
 
 
@@ -140,13 +140,14 @@ class Customer:
         the faults each run must end."""
         self._book.begun(run)
         living = asyncio.ensure_future(life)
-        seen = -1
+        before = None
         try:
             while not (await asyncio.wait({living}, timeout=_STANDSTILL_SECONDS))[0]:
-                if run.events == seen:
+                now = await self._progress(run)
+                if now == before:
                     self._book.violate("3 every accepted run ends", f"{run.path} ({run.kind}) did not")
                     return False
-                seen = run.events
+                before = now
             await living
             return True
         except AssertionError as failure:
@@ -154,6 +155,12 @@ class Customer:
             return False
         finally:
             living.cancel()
+
+    async def _progress(self, run):
+        """What changes as long as the run is not stuck. A node may show nothing of its attempts."""
+        latest = run.resumed or run
+        record = (await fetch_surely(self._instance.port, "GET", latest.path)).data
+        return run.events, latest.run_id, record["attempt"]
 
     async def _live_guilty(self, run):
         """Its function ends its worker each time; readers get the end of the run."""
