@@ -11,7 +11,7 @@ from harness.run_stream import Reader, RunStream, wait_for_result
 from harness.service import invocation
 from harness.waiting import wait_until
 
-_RUNS = 24
+_CLIENTS = 32  # that begin, and then read, at once
 
 
 def _begin(port, number):
@@ -49,21 +49,21 @@ def _read_on(balancer, number, stream):
     return reader
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_runs_of_a_killed_host_finish_elsewhere(start_hosts, provider, count):
+@pytest.mark.parametrize("count, runs", [(2, 24), (3, 300)])
+def test_runs_of_a_killed_host_finish_elsewhere(start_hosts, provider, count, runs):
     hosts = start_hosts(asking(provider), count=count)
-    with concurrent.futures.ThreadPoolExecutor(_RUNS) as pool:
-        streams = list(pool.map(lambda number: _begin(hosts.balancer.port, number), range(_RUNS)))
-        provider.wait_for_waiting(_RUNS)
+    with concurrent.futures.ThreadPoolExecutor(_CLIENTS) as pool:
+        streams = list(pool.map(lambda number: _begin(hosts.balancer.port, number), range(runs)))
+        provider.wait_for_waiting(runs)
         hosts.kill(0)
         provider.open_gate()
         readers = list(
-            pool.map(lambda number: _read_on(hosts.balancer, number, streams[number]), range(_RUNS))
+            pool.map(lambda number: _read_on(hosts.balancer, number, streams[number]), range(runs))
         )
     for reader in readers:
         reader.check(provider.text)
     attempts = set()
-    for number in range(_RUNS):
+    for number in range(runs):
         record = hosts[1].get(f"/v1/threads/t{number}/runs/r").json()["data"]
         assert record["status"] == "done", record
         attempts.add(record["attempt"])
