@@ -1,18 +1,23 @@
 """Users who know each other's ids of threads, messages, runs, files and memories, and try them over
 every route of every host: nothing of others is read, changed or inferred."""
 
+import collections
+import json
 import re
 import urllib.parse
+import uuid
 
 import pytest
 
 from harness.agents import behaviour
 from harness.crowd import ROLES, Crowd
 from harness.messages import user
+from harness.openai_responses import response_id
 from harness.openapi import Generator, OpenApi
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import uploaded
+from harness.websocket import WebSocket, handshake_headers
 
 _SECRET = "canary-of-alice"
 _SETTINGS = behaviour("echo") | {
@@ -20,6 +25,13 @@ _SETTINGS = behaviour("echo") | {
     "authorization": "ownership",
 }
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
+_BODIES = 4  # for each route and host
+# Names of fields whose values are ids of these kinds.
+_NAMES = {"threadId": "thread_id", "conversation": "thread_id", "runId": "run_id", "parentRunId": "run_id",
+          "previous_response_id": "response_id"}
+# Reports of evaluations, which belong to no user.
+_WITHOUT_USERS = {"/v1/evals/runs/{run_id}"}
+_OF_ITS_REQUEST = re.compile(r'"(request_id|timestamp|created_at|id)": ?("[^"]*"|\d+)')
 
 
 def _ids_of_alice(host):
@@ -37,7 +49,14 @@ def _ids_of_alice(host):
     memory = post("/v1/store/memories", {"content": _SECRET})["memory_id"]
     file = uploaded(host, _SECRET.encode(), headers=headers)["file_id"]
     return {"thread_id": "alices", "run_id": "alices-run", "message_id": "alices-message",
-            "memory_id": memory, "file_id": file}
+            "memory_id": memory, "file_id": file, "response_id": response_id("alices", "alices-run")}
+
+
+def _unknown(ids):
+    """Ids of the same forms that nothing has."""
+    return {name: response_id("nobodys", "nobodys-run") if name == "response_id"
+            else str(uuid.uuid4()) if name in ("memory_id", "file_id")
+            else value.replace("alices", "nobodys") for name, value in ids.items()}
 
 
 def _things_of_alice(host, ids):
@@ -53,38 +72,76 @@ def _things_of_alice(host, ids):
 
 
 def _with_ids(value, ids):
+    """The value with these ids wherever a field of this API or of a façade names one."""
     if isinstance(value, dict):
-        return {name: ids.get(name) or _with_ids(member, ids) for name, member in value.items()}
+        found = {name: ids.get(_NAMES.get(name, name)) or _with_ids(member, ids)
+                 for name, member in value.items()}
+        if "metadata" in found:  # here a client of another protocol names a thread
+            found["metadata"] = {"thread_id": ids["thread_id"]}
+        return found
     if isinstance(value, list):
         return [_with_ids(member, ids) for member in value]
     return value
 
 
+def _answer(reply, ids):
+    """The part of a reply that could tell something about an id."""
+    text = reply.body.decode(errors="replace")
+    for name, value in ids.items():
+        text = text.replace(value, name)
+    return reply.status, _OF_ITS_REQUEST.sub("", text)
+
+
 def test_ids_of_another_user_on_every_route(start_hosts):
     hosts = start_hosts(_SETTINGS, files=_FILES)
     ids = _ids_of_alice(hosts[0])
+    unknown = _unknown(ids)
     before = _things_of_alice(hosts[1], ids)
     openapi = OpenApi(hosts[0].get("/openapi.json").json())
     generator = Generator(openapi, seed=1)
-    tried = 0
+    tried = collections.Counter()
+
+    def ask(host, method, path, body, known):
+        target = re.sub(r"\{(\w+)\}", lambda name: urllib.parse.quote(known.get(name[1], "x"), safe=""), path)
+        body = body and _with_ids(body, known)
+        reply = host.request(method, target, body, headers=bearer("bob"))
+        assert _SECRET not in reply.body.decode(errors="replace"), (method, target, reply.text)
+        return reply
+
     for method, path, operation in openapi.operations():
         if "x-permission" not in operation or "x-websocket" in operation:
             continue
-        target = re.sub(
-            r"\{(\w+)\}", lambda name: urllib.parse.quote(ids.get(name[1], "unknown")), path
-        )
         schema = openapi.body_schema(operation)
         for host in hosts:
-            body = schema and _with_ids(generator.value(schema), ids)
-            reply = host.request(method, target, body, headers=bearer("bob"))
-            assert _SECRET not in reply.body.decode(errors="replace"), (method, target, reply.text)
-            if "{" in path:
-                # An id of alice gets the same answer as an id that does not exist.
-                other = re.sub(r"\{(\w+)\}", "0" * 32, path)
-                unknown = host.request(method, other, body, headers=bearer("bob"))
-                assert reply.status in (unknown.status, 403, 404, 422), (method, target, reply.text)
-            tried += 1
-    assert tried > 60
+            for _ in range(_BODIES if schema else 1):
+                body = schema and generator.value(schema)
+                reply = ask(host, method, path, body, ids)
+                if "{" in path:
+                    other = ask(host, method, path, body, unknown)
+                    # A thread of another user is refused, and one that does not exist is not found. Any
+                    # other id of alice gets the very answer of an id that does not exist.
+                    if not (reply.status == 403 and "{thread_id}" in path):
+                        assert _answer(reply, ids) == _answer(other, unknown), (method, path, body)
+                    tried[path] += reply.status in (403, 404)
+    assert {path for _, path, _ in openapi.operations() if re.search("_id}", path)} <= (
+        {path for path, count in tried.items() if count} | _WITHOUT_USERS
+    )
+    for host in hosts:
+        assert _things_of_alice(host, ids) == before
+
+
+def test_ids_of_another_user_on_sockets(start_hosts):
+    hosts = start_hosts(_SETTINGS, files=_FILES)
+    ids = _ids_of_alice(hosts[0])
+    before = _things_of_alice(hosts[0], ids)
+    config = {"thread_id": ids["thread_id"], "run_id": ids["run_id"]}
+    for host in hosts:
+        with WebSocket(host.port) as socket:
+            socket.upgrade_with("/v1/graph/ws", handshake_headers() + bearer("bob"), b"")
+            socket.send_json(invocation("hello", config=config))
+            refused = socket.read_run()
+        assert _SECRET not in json.dumps(refused)
+        assert refused[0]["data"]["reason"] == "Not authorized to stream graph", refused
     for host in hosts:
         assert _things_of_alice(host, ids) == before
 
