@@ -25,13 +25,24 @@ def pytest_addoption(parser):
         default="local",
         help="where such services keep uploaded files; pg: in that database",
     )
+    group.addoption(
+        "--hosts",
+        type=int,
+        default=1,
+        help="how many hosts serve in place of each such service, behind a haproxy that sends each "
+        "connection to the next one",
+    )
 
 
 def pytest_configure(config):
     environment.CHECKPOINTER = config.getoption("--checkpointer")
     environment.FILES = config.getoption("--files")
-    if environment.FILES == "pg" and environment.CHECKPOINTER != "postgres":
-        raise pytest.UsageError("--files=pg needs --checkpointer=postgres")
+    environment.HOSTS = config.getoption("--hosts")
+    if environment.CHECKPOINTER != "postgres":
+        if environment.FILES == "pg":
+            raise pytest.UsageError("--files=pg needs --checkpointer=postgres")
+        if environment.HOSTS > 1:
+            raise pytest.UsageError("--hosts needs --checkpointer=postgres")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -42,6 +53,9 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=f"about LevelDB: {marker.args[0]}"))
         if environment.FILES != "local" and item.get_closest_marker("local_files"):
             item.add_marker(pytest.mark.skip(reason="about files in a folder"))
+        if environment.HOSTS > 1:
+            for marker in item.iter_markers("one_host"):
+                item.add_marker(pytest.mark.skip(reason=f"about one host: {marker.args[0]}"))
 
 
 @pytest.fixture(scope="session", autouse=True)

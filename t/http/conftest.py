@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness import environment, postgres, processes  # noqa: E402
+from harness import environment, host_group, postgres, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
 from harness.cut_link import CutLink  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
@@ -22,7 +22,6 @@ from harness.model_mock import mock_models, serve_sample_agent  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
 from harness.other_program import OtherProgram, has_ipv6  # noqa: E402
 from harness.ports import free_port, release_ports  # noqa: E402
-from harness.service import Service  # noqa: E402
 from harness.shop import Shop  # noqa: E402
 
 
@@ -113,7 +112,8 @@ def make_service(directory, instances):
     """make_service(settings, files={name: content}) prepares a service without starting it."""
 
     def make(settings, *, files=None, **configuration):
-        service = Service(directory / f"nginx{len(instances)}", settings, **configuration)
+        folder = directory / f"nginx{len(instances)}"
+        service = host_group.make(folder, settings, environment.HOSTS, **configuration)
         service.link_graphs()
         for name, content in (files or {}).items():
             service.write(name, content)

@@ -118,6 +118,7 @@ def test_a_reader_follows_a_run_in_any_worker(gated, gated_provider):
         reader.check(gated_provider.text)
 
 
+@pytest.mark.one_host("other hosts get whole messages")
 def test_readers_in_every_worker_get_pieces(gated, gated_provider):
     """The model has said a part, and waits: each reader has that part, in whichever worker it is."""
     _start(gated)
@@ -135,6 +136,7 @@ def test_readers_in_every_worker_get_pieces(gated, gated_provider):
         reader.check(gated_provider.text)
 
 
+@pytest.mark.one_host("other hosts get whole messages")
 def test_readers_in_every_worker_get_pieces_of_a_run_with_a_client(gated, gated_provider):
     """The run belongs to the connection that began it; others follow it all the same."""
     body = invocation("hi", config={"thread_id": "t", "run_id": "r1"})
@@ -223,6 +225,7 @@ def test_head_is_answered_without_a_body(start_service):
     assert reply.status == 200 and reply.body == b""
 
 
+@pytest.mark.one_host("readers of one worker are counted")
 def test_readers_of_a_worker_are_bounded(start_service, gated_provider):
     models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
     service = start_service(DEMO | {"models": models, "limits": {"runs_max": 4}}, workers=1)

@@ -13,9 +13,10 @@ GRAPH_DOCUMENTS = ROOT / "conf" / "graphs"
 NGINX_BINARY = os.environ.get("NGINX_BINARY", "/usr/sbin/nginx")
 NODE_MODULES = (ROOT / "build" / "node").resolve() / "node_modules"
 
-# The options --checkpointer and --files of pytest; see conftest.py.
+# The options --checkpointer, --files and --hosts of pytest; see conftest.py.
 CHECKPOINTER = "leveldb"
 FILES = "local"
+HOSTS = 1
 
 # Empty, address or thread.
 SANITIZER = os.environ.get("AGENT_GRAPH_SANITIZER", "")

@@ -41,7 +41,7 @@ def programs():
     return found[-1].parent
 
 
-def _as_account(*command):
+def as_account(*command):
     """The command line that runs a program as PostgreSQL's user, and ends it with its parent."""
     if os.getuid() != 0:
         return ["setpriv", "--pdeathsig", "QUIT", *map(str, command)]
@@ -73,12 +73,13 @@ class Database:
 
 
 class PostgresServer:
-    """`durable`: with fsync, for tests that kill the server. `options` are further settings."""
+    """`durable`: with fsync, for tests that kill the server. `port`: that of an earlier one. `options` are
+    further settings."""
 
-    def __init__(self, *, durable=False, **options):
+    def __init__(self, *, durable=False, port=None, **options):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="agent-graph-server-"))
         self.data = self.folder / "data"
-        self.port = free_port()
+        self.port = port or free_port()
         self._databases = 0
         self._template = None
         self._process = None
@@ -107,7 +108,7 @@ class PostgresServer:
         # Workers of nginx run as another user and may need the socket.
         self.folder.chmod(0o755)
         subprocess.run(
-            _as_account(
+            as_account(
                 programs() / "initdb", "--pgdata", self.data, "--locale=C.UTF-8", "--encoding=UTF8",
                 "--username", USER, "--pwfile", password, "--auth-host=scram-sha-256",
                 "--auth-local=trust", "--no-sync",
@@ -124,7 +125,7 @@ class PostgresServer:
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(
                 ["/bin/sh", "-c", _SUPERVISOR, "supervisor",
-                 *_as_account(programs() / "postgres", "-D", self.data, *settings)],
+                 *as_account(programs() / "postgres", "-D", self.data, *settings)],
                 env=self._environment | {"FOLDER": str(self.folder)},
                 cwd="/",
                 stdin=subprocess.PIPE,

@@ -48,6 +48,7 @@ class Service(Requests, Nginx):
     configuration)."""
 
     _database = None  # see with_options
+    _drops_database = True
 
     def __init__(self, directory, settings, *, http2=False, prefix="/", **configuration):
         self.port = free_port()
@@ -76,9 +77,23 @@ class Service(Requests, Nginx):
             self._database = postgres.shared.server.create()
         return self._database.url
 
+    @staticmethod
+    def has_database_by_options(settings):
+        """True if an option of pytest puts the state of this service into PostgreSQL."""
+        used = []
+        if not isinstance(settings, (str, bytes)):
+            with_options(settings, lambda: used.append(True) or "")
+        return bool(used)
+
+    def use_database_of(self, other):
+        """Shares the database of another service, which drops it."""
+        other._database_url()
+        self._database = other._database
+        self._drops_database = False
+
     def close(self):
         problems = super().close()
-        if self._database is not None:
+        if self._database is not None and self._drops_database:
             self._database.drop()
         return problems
 
