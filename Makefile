@@ -10,6 +10,8 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 KILLS ?= 1500
 INSTANCES ?= 3
+FAULTS ?=
+ROUNDS ?= 1
 SCHEDULES ?= 1000000
 SEED ?= 1
 MUTATED ?= src_api engine_run
@@ -17,11 +19,11 @@ COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs ui module install deb run test check prove mutants bench bench-scale conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale mutants bench bench-scale conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
-	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check
+	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check scale
 
 # $(call build,TARGETS)   TARGETS empty: everything except tests, benchmarks and fuzzers.
 define build
@@ -85,18 +87,36 @@ run: serving
 	@cmake/build-ui.sh --optional
 	@PORT='$(PORT)' exec conf/run.sh
 
-test: build
+# $(call test_programs): what the tests talk to.
+define test_programs
 	cmake/install-packages.sh test
-	ninja -C $(BUILD) -j $(JOBS) unit_tests benchmarks
 	cmake/install-mock-provider.sh
 	cmake/install-clients.sh
 	cmake/install-docs-viewers.sh
 	cmake/build-ui.sh
 	cmake/install-npm-programs.sh t/ui build/ui-tests
 	cmake/install-npm-programs.sh t/conformance build/conformance
+endef
+
+# The HTTP tests run on one host with LevelDB. These also run on three hosts with PostgreSQL, behind
+# haproxy; `make test-scale` does that with all of them.
+scale := --checkpointer=postgres --files=pg
+scale_sample := $(addprefix t/http/test_,threads.py shared_thread.py run_stream.py facade_owners.py)
+
+test: build
+	$(call test_programs)
+	ninja -C $(BUILD) -j $(JOBS) unit_tests benchmarks
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 	$(PYTEST) t/http t/faults t/hosts t/ui
+	$(PYTEST) $(scale_sample) $(scale) --hosts=3
 	@echo 'make test: all unit and http tests passed'
+
+# The HTTP tests with PostgreSQL behind them: on one host, and on three.
+test-scale: build
+	$(call test_programs)
+	ninja -C $(BUILD) -j $(JOBS) test_graphs
+	$(PYTEST) t/http t/faults $(scale)
+	$(PYTEST) t/http $(scale) --hosts=3
 
 # Every check of the project; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).
 check:
@@ -109,6 +129,12 @@ prove: build
 	ninja -C $(BUILD) -j $(JOBS) prove_simulation t/graphs/proving.so
 	$(BUILD)/prove_simulation --schedules '$(SCHEDULES)' --seed '$(SEED)' --jobs '$(JOBS)'
 	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)' --instances '$(INSTANCES)'
+
+# Strikes three hosts, their network and their PostgreSQL with FAULTS (default: all; see
+# t/prove_scale/faults.py), ROUNDS times each, and checks what docs/scale-out.md promises. Needs root.
+prove-scale: build
+	cmake/install-packages.sh test scale
+	/usr/bin/python3 t/prove_scale/prove_scale.py $(FAULTS) --rounds '$(ROUNDS)'
 
 # Changes COUNT places of each group in MUTATED, chosen by SEED, and lists the changes that no unit test
 # notices (t/mutation/).

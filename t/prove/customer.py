@@ -4,7 +4,7 @@ laws."""
 import asyncio
 import json
 
-from wire import Broken, Exchange, fetch_surely
+from wire import AGAIN, Broken, Exchange, fetch_surely
 
 import laws
 
@@ -233,7 +233,7 @@ class Customer:
                 async with Exchange(self._instance.port) as exchange:
                     await exchange.send("POST", "/v1/graph/stream?framing=sse", body, headers)
                     reply = await exchange.head()
-                    if reply.status == 503:
+                    if reply.status in AGAIN:
                         continue
                     assert reply.status == 200, f"{reply.status} for a stream"
                     run.seen.connected("POST")
@@ -259,7 +259,7 @@ class Customer:
                 async with Exchange(self._instance.port) as exchange:
                     await exchange.send("GET", run.path + "/stream", headers=headers)
                     reply = await exchange.head()
-                    if reply.status == 503:
+                    if reply.status in AGAIN:
                         await asyncio.sleep(0.05)
                         continue
                     if reply.status == 204:

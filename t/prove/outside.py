@@ -30,12 +30,12 @@ def waves(kind):
     return [[("charge", "a"), ("look", "b"), ("look", "c")], [("charge", "d")]]
 
 
-def _listen():
+def _listen(address):
     while True:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", free_port()))
+            listener.bind((address, free_port()))
             listener.listen(_BACKLOG)
             return listener
         except OSError:
@@ -46,9 +46,9 @@ class Outside:
     """`strike(instance, point, port)` is awaited at each point; `port` is the one from which the
     call came."""
 
-    def __init__(self, strike):
+    def __init__(self, strike, address="127.0.0.1"):
         # Listens from now on, so that no other program takes the port.
-        self._socket = _listen()
+        self._socket = _listen(address)
         self.port = self._socket.getsockname()[1]
         self._strike = strike
         self._server = None

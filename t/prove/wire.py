@@ -4,6 +4,11 @@ import asyncio
 import json
 
 
+# Answers to a request that may be sent again: the service is busy with its own recovery, or a balancer
+# in front of it has lost the connection to its host.
+AGAIN = (502, 503)
+
+
 class Broken(Exception):
     """The connection broke before the reply was complete."""
 
@@ -88,8 +93,7 @@ async def fetch(port, method, target, body=None, headers=()):
 
 
 async def fetch_surely(port, method, target, body=None, headers=(), accept=(200,)):
-    """Repeats the request until a worker answers with one of these statuses. 503 is an answer of a
-    service that is busy with its own recovery."""
+    """Repeats the request until a worker answers with one of these statuses."""
     while True:
         try:
             reply = await fetch(port, method, target, body, headers)
@@ -98,6 +102,6 @@ async def fetch_surely(port, method, target, body=None, headers=(), accept=(200,
             continue
         if reply.status in accept:
             return reply
-        if reply.status != 503:
+        if reply.status not in AGAIN:
             raise AssertionError(f"{method} {target}: {reply.status} {reply.body.decode()[:300]}")
         await asyncio.sleep(0.05)
