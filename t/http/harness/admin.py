@@ -1,5 +1,6 @@
 """Runs agent-graph-admin on the state of a service."""
 
+import os
 import subprocess
 
 from . import environment
@@ -7,12 +8,13 @@ from . import environment
 PROGRAM = environment.BUILD / "agent-graph-admin"
 
 
-def admin(*arguments, code=0):
+def admin(*arguments, code=0, extra_environment=None):
     """Runs the program; returns its output. It must exit with `code`."""
     done = subprocess.run(
         [PROGRAM, *map(str, arguments)],
         capture_output=True,
         text=True,
+        env=os.environ | (extra_environment or {}),
         timeout=environment.PATIENCE,
         check=False,
     )
