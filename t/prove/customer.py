@@ -128,7 +128,7 @@ class Customer:
             turns += 1
             kind = self._chance.choice(KINDS)
             # Some runs are slow enough that a reload has to hand them over.
-            pace = 0.35 if self._chance.random() < 0.04 else self._chance.choice((0.001, 0.004))
+            pace = 0.35 if self._chance.random() < 0.04 else self._chance.choice(self._instance.paces)
             run = Run(self._instance, number, kind, f"c{self._number}t{thread}", pace)
             run.turn = turns
             sound = await self._watch(run, self._live(run))

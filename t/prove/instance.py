@@ -46,6 +46,8 @@ class Process:
 
 
 class Instance:
+    paces = (0.001, 0.004)  # seconds between two words of a model
+
     def __init__(self, directory, name, outside, chance, gap, compiled=False):
         self.name = name
         self._outside = outside

@@ -41,7 +41,7 @@ def _options():
     names = [fault.__name__ for fault in faults.FAULTS]
     parser.add_argument("faults", nargs="*", choices=[[], *names], default=[])
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--customers", type=int, default=8)
+    parser.add_argument("--customers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     return parser.parse_args()
 
