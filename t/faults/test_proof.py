@@ -3,8 +3,11 @@
 import os
 import subprocess
 
+import pytest
+
 from harness import environment
 
+pytestmark = pytest.mark.leveldb("the proof of one host; make prove-scale is that of several")
 _KILLS = "40"
 _SEED = "17"
 

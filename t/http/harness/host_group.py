@@ -169,6 +169,13 @@ class HostGroup(Requests):
 
 def make(directory, settings, count, **configuration):
     """One service, or `count` hosts if its state is in the database that the options of pytest name."""
-    if count > 1 and Service.has_database_by_options(settings):
-        return HostGroup(directory, settings, count, **configuration)
-    return Service(directory, settings, **configuration)
+    if count == 1 or not Service.has_database_by_options(settings):
+        return Service(directory, settings, **configuration)
+    if _storage_of(settings) in ("local", "memory"):
+        pytest.skip("about one host: files of its own")
+    return HostGroup(directory, settings, count, **configuration)
+
+
+def _storage_of(settings):
+    media = settings.get("media")
+    return media.get("storage_type") if isinstance(media, dict) else media
