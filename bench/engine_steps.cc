@@ -87,7 +87,8 @@ class Engine {
     request.thread_id = thread_id;
     request.messages = {Message::User("what is the weather like in Paris?")};
     NullSink sink;
-    Result<run::RunOutcome> outcome = runner_->Execute(std::move(request), runtime::Cancellation(), sink);
+    Result<run::RunOutcome> outcome =
+        runner_->Execute(std::move(request), runtime::Cancellation(), sink);
     Check(outcome.ok() ? outcome->error : outcome.status());
   }
 
