@@ -21,6 +21,7 @@ _DIALOG = DEMO | {
 _FIXTURES = [
     *asks("register", ("register", {})),
     *asks("twice", ("register", {}), ("look_up", {})),
+    *asks("visit", ("visit", {})),
 ]
 _FORM = ".question form"
 
@@ -29,9 +30,10 @@ _FORM = ".question form"
 def start_asking(start_studio, start_mock_provider, start_mcp_peer):
     """start_asking() starts a service whose tools ask the user."""
 
-    def start():
+    def start(**peer):
         model = {"provider": "openai", "model": "m", "base_url": start_mock_provider(_FIXTURES).base_url}
-        graph = tool_graph(mcp_servers=[{"name": "peer", "url": start_mcp_peer(eras=["stateless"]).url}])
+        peer = start_mcp_peer(eras=["stateless"], **peer)
+        graph = tool_graph(mcp_servers=[{"name": "peer", "url": peer.url}])
         settings = {"agent": "tools.json:app", "models": {"default": model}}
         return start_studio(settings, files={"tools.json": json.dumps(graph)})
 
@@ -76,6 +78,45 @@ def test_a_person_does_not_answer_a_form(start_asking, browser, number, action):
     browser.click(f".question > .fields > .actions .button:nth-child({number})")
     browser.wait_for_text("done", ".message.assistant .markdown")
     assert tool_results(_messages(service))[-1]["output"] == action
+
+
+# A browser would show it in another way.
+_PAGE = "https://user@bank.example.test:8443/a/../sign?next=%2F&x=<b>#'\""
+
+
+@pytest.mark.parametrize(
+    "button, action", [("I have done it", "accept"), ("Decline", "decline"), ("Cancel the call", "cancel")]
+)
+def test_a_tool_asks_for_a_visit(start_asking, browser, button, action):
+    service = start_asking(page=_PAGE)
+    browser.open(service)
+    browser.say("visit")
+    browser.wait_for(".question .url a")
+    assert "visit of peer asks: Sign in, please." in browser.text(".question")
+    assert browser.text(".question .url") == _PAGE
+    link = "document.querySelector('.question .url a')"
+    assert browser.evaluate(f"{link}.getAttribute('href')") == _PAGE
+    # The page learns nothing of Studio, and cannot control it.
+    assert browser.evaluate(f"[{link}.target, {link}.rel]") == ["_blank", "noopener noreferrer nofollow"]
+    assert browser.accessibility_problems() == []
+    browser.screenshot("chat-visit")
+    browser.evaluate(
+        f"[...document.querySelectorAll('.question button')].find((each) => each.innerText === '{button}').click()"
+    )
+    browser.wait_for_text("done", ".message.assistant .markdown")
+    browser.wait_for_end()
+    assert tool_results(_messages(service))[-1]["output"] == f"the page: {action}"
+    assert browser.count(".question") == 0
+
+
+def test_an_address_that_is_no_page_reaches_nobody(start_asking, browser):
+    service = start_asking(page="javascript:alert(1)")
+    browser.open(service)
+    browser.say("visit")
+    browser.wait_for_text("done", ".message.assistant .markdown")
+    browser.wait_for_end()
+    assert tool_results(_messages(service))[-1]["is_error"]
+    assert "alert" not in browser.text(".talk")
 
 
 def test_two_tools_ask_at_once(start_asking, browser):

@@ -2,8 +2,8 @@
 //   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true, "issuer": "http://…"}'
 // `events`: streams of sessions have event ids and can be resumed. `issuer`: it wants tokens of that
 // authorization server, which it asks about each of them (RFC 7662). `asksBeside`: in a session it
-// asks the user on the session's own stream. `values`: it has a tool that lists so many. It prints
-// its port. `stdio`: it speaks over standard input and output instead.
+// asks the user on the session's own stream. `values`: it has a tool that lists so many. `page`: it has
+// a tool that asks the user to visit that address. It prints its port. `stdio`: it speaks over standard input and output instead.
 'use strict';
 
 const { randomUUID } = require('node:crypto');
@@ -40,6 +40,14 @@ async function register(era, ctx) {
     inputRequests: { who: sdk.inputRequired.elicit(question) },
     requestState: 'state of the server',
   });
+}
+
+// Asks the user to visit a page.
+async function visit(ctx) {
+  const answer = ctx.mcpReq.inputResponses?.page;
+  if (answer) return text(`the page: ${answer.action}`);
+  const question = { message: 'Sign in, please.', url: options.page };
+  return sdk.inputRequired({ inputRequests: { page: sdk.inputRequired.elicitUrl(question) } });
 }
 
 let grown = false;
@@ -87,6 +95,7 @@ function buildServer({ era }) {
     { description: 'Asks, and changes nothing.', annotations: { readOnlyHint: true } },
     ctx => register(era, ctx)
   );
+  if (options.page) server.registerTool('visit', { description: 'Asks for a visit.' }, visit);
   server.registerTool('ponder', { description: 'Asks, and never ends.' }, async ctx => {
     const answer = await register(era, ctx);
     if (!answer.content) return answer; // the question

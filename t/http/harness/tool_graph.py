@@ -6,7 +6,11 @@ from .messages import texts, tool_results
 
 
 def tool_graph(**tools_node):
-    """The graph `app`: an agent MAIN and its node TOOLS with these keys."""
+    """The graph `app`: an agent MAIN and its node TOOLS with these keys. MCP servers have the longest
+    time that a graph may give them, because on a busy machine they are slow."""
+    if "mcp_servers" in tools_node:
+        servers = [{"discovery_timeout_ms": 60_000} | server for server in tools_node["mcp_servers"]]
+        tools_node = tools_node | {"mcp_servers": servers}
     return {
         "app": {
             "nodes": [

@@ -64,6 +64,19 @@ function RemoteCalls({calls, chat}: {calls: CallBlock[]; chat: Chat}) {
   );
 }
 
+// A page that the person visits to answer, such as a sign-in. Its whole address is shown, so that the person
+// sees where the link leads. Only web pages become links: the address comes from a tool's server.
+function Page({url}: {url: string}) {
+  if (!/^https?:\/\//i.test(url)) return <p class="url">{url}</p>;
+  return (
+    <p class="url">
+      <a href={url} target="_blank" rel="noopener noreferrer nofollow">
+        {url}
+      </a>
+    </p>
+  );
+}
+
 function ElicitationForm({question, chat}: {question: Elicitation; chat: Chat}) {
   const answer = (action: string, content?: Record<string, unknown>) =>
     void chat.answer([{id: question.id, output: content ? {action, content} : {action}}]);
@@ -73,7 +86,7 @@ function ElicitationForm({question, chat}: {question: Elicitation; chat: Chat}) 
       <p>
         <b>{question.tool}</b> of {question.server} asks: {question.message}
       </p>
-      {question.mode === "url" && <p class="url">{question.url}</p>}
+      {question.mode === "url" && <Page url={question.url ?? ""} />}
       {question.mode === "form" ? (
         <SchemaForm schema={schema} action="Answer" onSubmit={(values) => answer("accept", values)} />
       ) : (
