@@ -83,8 +83,11 @@ class RowBatch {
 struct ThreadUse {
   std::string thread_id;
   bool may_create = false;  // the thread
+  bool needs_free = false;  // begins a run, if no other run holds the thread
   bool reads_snapshot = false;
+  bool reads_state = false;  // what a run begins with: the snapshot and the latest messages
   std::vector<std::string> message_ids = {};
+  std::vector<std::string> new_message_ids = {};  // probably of no message yet
   std::vector<std::string> run_ids = {};
 };
 // The rows that a batch of requests reads and changes, so that a database that several hosts write
@@ -102,6 +105,7 @@ struct HostNotice {
     kThreadDeleted = 2,  // drop what is cached of the thread
     kStopWaiting = 3,    // a run that waits for the thread is to stop; no run_id: all of them
     kRemoteTools = 4,    // read the remote tools again
+    kHandOver = 5,       // the thread belongs to a run that waits, or has waited, at the host
   };
   Kind kind = Kind::kCancelRun;
   std::string instance;  // empty: all other hosts
@@ -134,10 +138,18 @@ class Database : public RowReads {
   // reads it in advance. Get and Scan belong to the batch, so only the thread that writes calls
   // them.
   virtual Status Prepare(const BatchUse&) { return Status::Ok(); }
+  // Begins a batch without a round trip, if this host knows what it uses from its last batches. The
+  // batch ends with a check that no other host has changed the threads since. If one has, WriteRows
+  // or EndBatch returns kConflict and the batch has had no effect: prepare and execute it again.
+  virtual bool Assume(const BatchUse&) { return false; }
+  // Returns what the last batch has read and written of a thread; null: it is not known.
+  virtual std::unique_ptr<DatabaseView> TakeThreadView(const std::string&) { return nullptr; }
   // Ends a batch that has nothing to write.
   virtual Status EndBatch() { return Status::Ok(); }
   // Sends a notice with the next WriteRows.
   virtual void Notify(HostNotice) {}
+  // True if a host lives; it cannot be declared dead until the batch has ended.
+  virtual Result<bool> HoldInstance(const std::string&) { return true; }
   // Threads whose leases an instance holds, up to `limit`.
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();
@@ -180,6 +192,7 @@ class Database : public RowReads {
 class DatabaseSnapshot {
  public:
   explicit DatabaseSnapshot(const Database& database) : view_(database.TakeView()) {}
+  explicit DatabaseSnapshot(std::unique_ptr<const DatabaseView> view) : view_(std::move(view)) {}
 
   Result<std::optional<std::string>> Get(const std::string& key) const { return view_->Get(key); }
   Result<std::vector<std::optional<std::string>>> GetAll(

@@ -94,6 +94,28 @@ auto Fields(T& row) {
   return std::tie(row.items);
 }
 
+// A run that waits for a thread at one of the hosts that share the database.
+struct QueuedRun {
+  std::string run_id;
+  std::string instance;  // of the host
+};
+template <pack::SameAs<QueuedRun> T>
+auto Fields(T& row) {
+  return std::tie(row.run_id, row.instance);
+}
+
+// The hosts that share the database, as a thread knows them; empty if there is only one.
+struct LeaseHosts {
+  std::string instance;  // whose state server holds the lease, see Database::instance
+  // The order in which the waiting runs of all hosts get the thread. LeaseRow::queued_runs has
+  // their ids.
+  std::vector<QueuedRun> queue;
+};
+template <pack::SameAs<LeaseHosts> T>
+auto Fields(T& row) {
+  return std::tie(row.instance, row.queue);
+}
+
 // A run in flight: everything that a new state server needs to continue enforcing the lease.
 struct LeaseRow {
   std::string thread_id;
@@ -119,8 +141,7 @@ struct LeaseRow {
   int64_t started_micros = 0;
   uint64_t log_begin = 0;     // index that the first entry of the run has in the thread's log
   bool in_user_code = false;  // see AppendRunRequest
-  // The host whose state server holds the lease, see Database::instance; empty: there is only one.
-  std::string instance = {};
+  LeaseHosts hosts = {};
 };
 template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {
@@ -128,7 +149,7 @@ auto Fields(T& row) {
                   row.created_thread, row.stop_requested, row.current_node, row.step,
                   row.last_append, row.cancel_requested, row.state_changed, row.queued_runs,
                   row.entries_logged, row.deadline_micros, row.started_micros, row.log_begin,
-                  row.in_user_code, row.instance);
+                  row.in_user_code, row.hosts);
 }
 
 // The record of a run. Runs of clients get one at their end, accepted runs when they are accepted.

@@ -25,12 +25,15 @@ std::vector<std::string> IdsOf(const std::vector<StoredMessage>& messages) {
 void AddBegin(const pack::Unpacker& body, BatchUse& use) {
   BeginRunRequest begin;
   if (!Decode(body, begin)) return;
-  use.threads.push_back(
-      {.thread_id = begin.thread_id, .may_create = !begin.granted, .run_ids = {begin.run_id}});
+  use.threads.push_back({.thread_id = begin.thread_id,
+                         .may_create = !begin.granted,
+                         .needs_free = !begin.granted,
+                         .reads_state = true,
+                         .run_ids = {begin.run_id}});
 }
 
 void AddAppend(const AppendRunRequest& append, BatchUse& use) {
-  use.threads.push_back({.thread_id = append.thread_id, .message_ids = IdsOf(append.messages)});
+  use.threads.push_back({.thread_id = append.thread_id, .new_message_ids = IdsOf(append.messages)});
 }
 
 void AddFinish(const pack::Unpacker& body, BatchUse& use) {
@@ -146,6 +149,20 @@ void Add(Operation operation, const pack::Unpacker& body, BatchUse& use) {
 
 const std::string& KeyOwner(const BeginRunRequest& begin) {
   return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
+}
+
+bool IsOfRun(const Request& request) {
+  switch (request.header.operation) {
+    case Operation::kAppendRun:
+    case Operation::kFinishRun:
+      return true;
+    case Operation::kBeginRun: {
+      BeginRunRequest begin;
+      return Decode(request.body(), begin) && !begin.interrupt_if_busy;
+    }
+    default:
+      return false;
+  }
 }
 
 void AddUse(const Request& request, BatchUse& use) {

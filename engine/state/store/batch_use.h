@@ -13,6 +13,9 @@ namespace agent_graph::state {
 // Adds what a mutating request uses. A request that cannot be decoded adds nothing.
 void AddUse(const Request& request, BatchUse& use);
 
+// True for the beginning of a run on a free thread, and for the appends and the end of a run.
+bool IsOfRun(const Request& request);
+
 // The user whose Idempotency-Keys a request uses.
 const std::string& KeyOwner(const BeginRunRequest& begin);
 

@@ -139,7 +139,13 @@ void StoreExecutor::Write() {
   while (!writes_.stopped()) {
     const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : NextTick();
     std::vector<WriteItem> items = NextItems(wake);
-    if (is_shared() && !PrepareBatch(items).ok()) return AwaitNextExecutor(items);
+    if (is_shared()) {
+      BatchUse use = UseOf(items);
+      const Trial trial = TryBatch(items, use);
+      if (trial == Trial::kCommitted) continue;
+      const bool prepared = trial == Trial::kNone && PrepareBatch(std::move(use)).ok();
+      if (!prepared) return AwaitNextExecutor(items);
+    }
     size_t executed = 0;
     bool written = true;
     for (WriteItem& item : items) {
@@ -162,10 +168,14 @@ void StoreExecutor::Write() {
     if (!store_.wants_sweep()) {
       for (auto& range : store_.TakeDeletedRanges()) deleted_ranges_.Push(std::move(range));
     }
-    for (const WriteItem& item : items) {
-      if (item.kind != WriteItem::Kind::kRequest) continue;
-      item.request.connection->Executed(item.request.bytes.size());
-    }
+    NoteExecuted(items);
+  }
+}
+
+void StoreExecutor::NoteExecuted(const std::vector<WriteItem>& items) {
+  for (const WriteItem& item : items) {
+    if (item.kind != WriteItem::Kind::kRequest) continue;
+    item.request.connection->Executed(item.request.bytes.size());
   }
 }
 
@@ -234,12 +244,17 @@ void StoreExecutor::Reclaim() {
 }
 
 bool StoreExecutor::Commit() {
+  const Status committed = CommitBatch();
+  if (!committed.ok()) SetFailure(committed);
+  return committed.ok();
+}
+
+Status StoreExecutor::CommitBatch() {
   heads_.CommitBegins();
   Result<std::vector<StoreReply>> replies = store_.Commit();
   if (!replies.ok()) {
     heads_.CommitEnds({});
-    SetFailure(replies.status());
-    return false;
+    return replies.status();
   }
   // Before the replies are sent, so that a client that received one finds what it stored.
   heads_.CommitEnds(store_.TakeChangedThreads());
@@ -255,7 +270,7 @@ bool StoreExecutor::Commit() {
     auto connection = connections_.find(notice.connection);
     if (connection != connections_.end()) connection->second->Send(std::move(notice.message));
   }
-  return true;
+  return Status::Ok();
 }
 
 void StoreExecutor::ExecuteWrite(WriteItem& item) {
@@ -313,7 +328,9 @@ void StoreExecutor::SendReplies(std::vector<StoreReply> replies) {
       Request request;
       request.connection = connection->second;
       request.header.sequence = sequence;
-      reads_.Push({std::move(request), std::move(reply.reply), {}});
+      ReadItem item{std::move(request), std::move(reply.reply)};
+      item.known = database_->TakeThreadView(item.load.thread_id);
+      reads_.Push(std::move(item));
     } else {
       messages[connection->first].emplace_back(
           Reply{sequence, std::move(reply.status), std::move(reply.reply.body)});
@@ -334,7 +351,7 @@ void StoreExecutor::ExecuteRead(ReadItem& item) {
   Result<std::string> body = Status(StatusCode::kInternal, "the state server failed");
   try {
     if (is_load) {
-      body = reader_.Load(item.load);
+      body = reader_.Load(item.load, std::move(item.known));
     } else if (WaitsForRuns(request.header.operation)) {
       std::optional<Result<std::string>> reply = ExecuteWaiting(item);
       if (!reply) return;

@@ -104,14 +104,23 @@ class StoreExecutor : public Executor {
     ReplyRow load;  // what to read for the reply to a mutating request, which has no bytes here
     // Set for a request that was parked: when its wait ends.
     std::optional<Deadline> parked_until = {};
+    // For `load`: rows that are known already; null: none.
+    std::unique_ptr<DatabaseView> known = nullptr;
   };
 
   Status AddThread(const std::string& name, std::function<void()> body);
   void Write();
   // Takes the items of the next batch.
   std::vector<WriteItem> NextItems(Deadline wake);
-  // Locks and reads what the items use, in a database that several hosts write.
-  Status PrepareBatch(const std::vector<WriteItem>& items);
+  // The items of a database that several hosts write (executor_hosts.cc).
+  static BatchUse UseOf(const std::vector<WriteItem>& items);
+  // Locks and reads what they use.
+  Status PrepareBatch(BatchUse use);
+  enum class Trial { kNone, kCommitted, kFailed };
+  // Executes and commits the items in one round trip, if what is known of their threads is enough.
+  // kNone: it was not, and nothing has happened.
+  Trial TryBatch(std::vector<WriteItem>& items, const BatchUse& use);
+  static bool MayBeTried(const WriteItem& item);
   Deadline NextTick() const;
   // Called after a Commit that failed. `items` are the latest requests, of which the first
   // `executed` have been executed.
@@ -125,6 +134,8 @@ class StoreExecutor : public Executor {
   void Reclaim();
   void ExecuteWrite(WriteItem& item);
   bool Commit();
+  Status CommitBatch();
+  void NoteExecuted(const std::vector<WriteItem>& items);
   void SendReplies(std::vector<StoreReply> replies);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);

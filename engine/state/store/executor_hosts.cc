@@ -1,4 +1,5 @@
 // StoreExecutor: a database that several hosts write.
+#include <algorithm>
 #include <utility>
 
 #include "state/store/batch_use.h"
@@ -6,19 +7,52 @@
 
 namespace agent_graph::state {
 
-Status StoreExecutor::PrepareBatch(const std::vector<WriteItem>& items) {
+BatchUse StoreExecutor::UseOf(const std::vector<WriteItem>& items) {
   BatchUse use;
   for (const WriteItem& item : items) {
     if (item.kind == WriteItem::Kind::kRequest) AddUse(item.request, use);
   }
+  return use;
+}
+
+Status StoreExecutor::PrepareBatch(BatchUse use) {
   store_.AddAwaited(MonotonicClock::now(), use);
   const Status prepared = database_->Prepare(use);
   if (prepared.ok()) {
     store_.SyncLeases(use);
+    store_.StartHandedOver();
   } else {
     SetFailure(prepared);
   }
   return prepared;
+}
+
+bool StoreExecutor::MayBeTried(const WriteItem& item) {
+  return item.kind == WriteItem::Kind::kPong ||
+         (item.kind == WriteItem::Kind::kRequest && IsOfRun(item.request));
+}
+
+StoreExecutor::Trial StoreExecutor::TryBatch(std::vector<WriteItem>& items, const BatchUse& use) {
+  const bool is_idle = !store_.wants_sweep() && store_.next_tick() > MonotonicClock::now();
+  if (!is_idle || !std::ranges::all_of(items, MayBeTried) || !store_.CanTry(use)) {
+    return Trial::kNone;
+  }
+  if (!database_->Assume(use)) return Trial::kNone;
+  std::vector<std::string> clients;
+  for (const WriteItem& item : items) clients.push_back(item.request.client);
+  store_.BeginTrial(use, clients);
+  store_.SyncLeases(use);
+  for (WriteItem& item : items) ExecuteWrite(item);
+  const Status committed = CommitBatch();
+  store_.EndTrial(committed.ok());
+  if (committed.code() == StatusCode::kConflict) return Trial::kNone;
+  if (!committed.ok()) {
+    SetFailure(committed);
+    return Trial::kFailed;
+  }
+  ResumeOverdue();
+  NoteExecuted(items);
+  return Trial::kCommitted;
 }
 
 void StoreExecutor::AwaitNextExecutor(const std::vector<WriteItem>& items) {

@@ -48,7 +48,15 @@ struct Lease {
   bool suspect = false;              // see RunRow
   uint64_t log_bytes = 0;            // of the run's entries, since this object exists
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
-  std::vector<std::string> queued_elsewhere = {};  // runs that wait at other hosts
+};
+
+// A thread that has become free, and the runs that wait for it.
+struct FreedThread {
+  std::string thread_id;
+  std::deque<Waiter> waiters = {};    // at this host
+  std::vector<QueuedRun> queue = {};  // of all hosts; see LeaseRow
+  // The thread's lease row was handed over to a run of this host; empty: there is no row.
+  std::string lease_key = {};
 };
 
 }  // namespace agent_graph::state

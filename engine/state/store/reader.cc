@@ -197,9 +197,9 @@ Result<BackupReport> Reader::MakeBackup(const BackupRequest& body) const {
   return database_.BackUp(backup_directory_ + "/" + body.name, &stopping_);
 }
 
-Result<std::string> Reader::Load(const ReplyRow& reply) const {
+Result<std::string> Reader::Load(const ReplyRow& reply, std::unique_ptr<DatabaseView> known) const {
   if (reply.load == ReplyRow::Load::kNothing) return reply.body;
-  DatabaseSnapshot snapshot(database_);
+  const DatabaseSnapshot snapshot(known != nullptr ? std::move(known) : database_.TakeView());
   const bool begins = reply.load == ReplyRow::Load::kBeginRun;
   Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), reply.thread_id);
   // Since the reply was made the thread may have been deleted and its id reused by another owner.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
@@ -38,7 +39,9 @@ class Reader {
   // How far the run is. Does not set the reply's `piece`.
   Result<WatchRunReply> Watch(const WatchRunRequest& watch) const;
   // Reads the thread state for the reply to a mutating operation; returns the packed reply body.
-  Result<std::string> Load(const ReplyRow& reply) const;
+  // `known`: a view of the thread; null: the database is read.
+  Result<std::string> Load(const ReplyRow& reply,
+                           std::unique_ptr<DatabaseView> known = nullptr) const;
 
   // Interrupts operations that read everything.
   void Stop() { stopping_ = true; }

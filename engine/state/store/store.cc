@@ -332,7 +332,7 @@ std::vector<ReplyAddress> Store::Abandon() {
     }
   };
   for (auto& [thread_id, lease] : leases_) take(lease.waiters);
-  for (auto& waiters : admissions_) take(waiters);
+  for (FreedThread& freed : admissions_) take(freed.waiters);
   return unanswered;
 }
 

@@ -34,7 +34,9 @@
 #include "state/runs.h"
 #include "state/store/clients.h"
 #include "state/store/lease.h"
+#include "state/store/run_end.h"
 #include "state/store/store_output.h"
+#include "state/store/trial.h"
 #include "state/thread/threads.h"
 
 namespace agent_graph::state {
@@ -79,6 +81,8 @@ class Store {
   // Call after Database::Prepare: brings the leases of its threads, as they are in memory, to their
   // rows, which other hosts may have changed.
   void SyncLeases(const BatchUse& use);
+  // Call after SyncLeases at the beginning of a batch: starts runs whose turn has come.
+  void StartHandedOver() { AdmitWaiters(); }
   // Adds the threads whose runs wait here for the end of a run at another host.
   void AddAwaited(MonotonicClock::time_point now, BatchUse& use);
   // Continues or ends the runs of an instance that has died, some at a time. Returns true if there
@@ -86,6 +90,13 @@ class Store {
   bool TakeOver(const std::string& instance);
   // Another host has sent a notice; see HostNotice.
   void HearHost(const HostNotice& notice);
+
+  // A trial executes requests of a batch that began with Database::Assume, so that their effect in
+  // memory can be undone (store_trial.cc). False: some of them could have effects that cannot.
+  bool CanTry(const BatchUse& use) const;
+  void BeginTrial(const BatchUse& use, const std::vector<std::string>& clients);
+  // Call after the Commit: keeps the effect, or undoes it if the commit was refused.
+  void EndTrial(bool committed);
 
   // Executes one mutating request. Commit returns the reply, now or (Begin on a busy thread) later.
   // `body` is positioned at the operation's body.
@@ -181,7 +192,12 @@ class Store {
   Status SyncLease(const std::string& thread_id);
   void AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row);
   void ForgetForeignLeases();
-  bool IsOurs(const Lease& lease) const { return lease.row.instance == database_.instance(); }
+  // The order of runs over all hosts (store_queue.cc). A thread whose next run waits at another
+  // host is handed over to that host: its lease row names the host and the run, but no client.
+  bool IsHandedOver(const Lease& lease) const;
+  void TakeHandOver(const std::string& thread_id);
+  bool HandOver(FreedThread& freed);
+  bool IsOurs(const Lease& lease) const { return lease.row.hosts.instance == database_.instance(); }
   void NotifyHosts(HostNotice notice);
 
   // Leases (store_runs.cc).
@@ -236,24 +252,11 @@ class Store {
   // Starts a run that waited for the thread's lease, which has ended.
   void StartAccepted(const Waiter& waiter);
   void EndReserved(const std::string& thread_id, RunState run_state, const std::string& reason);
-  void EndQueued(const Lease& lease, const Waiter& waiter, RunState run_state,
+  void EndQueued(const Lease& lease, const std::string& run_id, RunState run_state,
                  const std::string& reason);
   void ExpireKeys(MonotonicClock::time_point now);
 
   // Records of runs (store_records.cc).
-  struct RunEnd {
-    RunState run_state = RunState::kDone;
-    std::string reason;
-    std::string usage_json = "{}";
-    int64_t micros = 0;
-  };
-  struct KeptRun {  // what decides whether a run's log is kept
-    std::string key;
-    bool has_ended = false;
-    int64_t finished_micros = 0;
-    uint64_t log_begin = 0;
-    uint64_t log_bytes = 0;
-  };
   // Writes the record of a run that ends. `previous_run`: the thread's run before it.
   Status StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
                      const RunEnd& end);
@@ -287,22 +290,19 @@ class Store {
   // Calls that paused threads wait for (store_pause.cc).
   Status ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,
                       std::vector<OpenCall> calls);
-  // Messages that were added or replaced from outside of a run.
-  struct AddedMessages {
-    const std::vector<StoredMessage>& messages;
-    uint64_t first_new;  // sequence number of the first message that did not exist before
-    ThreadEditor::Existing existing;
-  };
   // Call after messages of a thread were added, replaced or removed: drops open calls from its
   // pause that can no longer be answered.
   Status SettlePause(const std::string& thread_id, const ThreadRow& thread, ThreadEditor& editor,
                      const AddedMessages* added = nullptr);
-  bool IsQueued(const Lease& lease, const std::string& run_id) const;
+  bool IsQueued(const Lease& lease, const std::string& run_id) const;  // at this host
+  bool IsQueuedElsewhere(const Lease& lease, const std::string& run_id) const;
   void Enqueue(Lease& lease, Waiter waiter);
+  Status StopQueuedElsewhere(Lease& lease, const StopRequest& stop);
   // Asks the run that holds the lease to stop. The lease may have ended when it returns.
   void StopHolder(const std::string& thread_id, bool cancel);
   // Stages the ids of the waiting runs, for readers of the thread's state.
   void SaveQueue(Lease& lease);
+  void OrderQueue(Lease& lease);
   // Removes the waiters that `leaves` selects.
   void RemoveWaiters(const std::function<bool(const Lease& lease, const Waiter& waiter)>& leaves);
   // Removes the lease from memory; its waiters are admitted.
@@ -325,8 +325,15 @@ class Store {
   void LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed);
   ClientEntry* FindClient(const std::string& client, uint64_t connection);
   void AdmitWaiters();
+  // Gives a free thread to the first run of its queue that can begin.
+  void StartNext(FreedThread& freed);
+  // Starts a run of this host; the first one if `run_id` is not known.
+  void StartWaiter(FreedThread& freed, const std::string& run_id);
   // Cancels the waiters of `run_id`; empty: all.
   void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});
+  // Only answers them: the rows of the thread are deleted.
+  void RefuseWaiters(Lease& lease, const Status& reason);
+  static Status ThreadWasDeleted();
   void DropWaitersOf(const std::string& client);
   void RefuseWaitersOf(const std::string& client, const Status& reason);
 
@@ -368,15 +375,9 @@ class Store {
   Deadline next_grant_ = kNoDeadline;
   Deadline next_key_expiry_ = kNoDeadline;
   Deadline next_indexing_ = kNoDeadline;
-  struct Indexing {
-    bool active = false;
-    std::string from;          // key in the listing; empty: its beginning
-    int64_t until_micros = 0;  // older threads are indexed already
-    uint64_t recorded_commit = 0;
-  };
   Indexing indexing_;
   std::string expired_until_;  // key of a listing; everything behind it has been examined
-  std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
+  std::vector<FreedThread> admissions_;
   // Threads whose run waits for a worker, and when it may be granted again.
   std::map<std::string, Deadline> ungranted_;
   std::atomic<int64_t> longest_wait_micros_{0};
@@ -386,6 +387,7 @@ class Store {
   std::vector<Notice> notices_;
   std::set<std::string> used_threads_;  // by this batch, of a database that several hosts write
   Deadline next_await_ = kNoDeadline;
+  std::optional<Trial> trial_;
   std::vector<Report> reports_;
   std::vector<MemoryKey> staged_memories_;  // changed by the current operation
   std::vector<MemoryKey> changed_memories_;

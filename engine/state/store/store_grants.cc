@@ -36,7 +36,7 @@ Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run)
   lease.accepted = true;
   lease.row.thread_id = run.thread_id;
   lease.row.run_id = run.run_id;
-  lease.row.instance = database_.instance();
+  lease.row.hosts.instance = database_.instance();
   lease.row.epoch = row->lease_epoch;  // each grant has an epoch of its own
   lease.row.current_node = kStartNode;
   lease.row.log_begin = log_begin;
@@ -51,6 +51,14 @@ Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run)
 void Store::StartAccepted(const Waiter& waiter) {
   Result<std::optional<ThreadRow>> thread = FindThread(transaction_, waiter.run.thread_id);
   Status status = thread.status();
+  if (is_shared() && status.ok()) {
+    // Another host may have ended the run, or deleted its thread; its notice arrives later.
+    if (!*thread) return;
+    const auto request =
+        transaction_.GetRow<RunRequestRow>(keys::RunRequest((*thread)->key(), waiter.run.run_id));
+    if (request.ok() && !*request) return;
+    status = request.status();
+  }
   if (status.ok() && !*thread) status = NotFound("thread not found");
   if (status.ok()) status = Reserve((*thread)->key(), waiter.run);
   if (status.ok()) {
@@ -297,7 +305,8 @@ Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::st
   const std::string record_key = keys::Run(thread, run_id);
   AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
   transaction_.Delete(keys::RunRequest(thread, run_id));
-  if (!run) return Status::Ok();
+  // Another host may have ended it already.
+  if (!run || run->record.finished_micros != 0) return Status::Ok();
   ThreadEditor editor(transaction_, thread);
   AG_ASSIGN_OR_RETURN(run->log_end, editor.NextLogIndex());
   run->record.state = run_state;
@@ -329,11 +338,11 @@ void Store::EndReserved(const std::string& thread_id, RunState run_state,
   EndLease(thread_id);
 }
 
-void Store::EndQueued(const Lease& lease, const Waiter& waiter, RunState run_state,
+void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState run_state,
                       const std::string& reason) {
   // A row that cannot be read: the run is not executed, and its request is deleted.
-  (void)StageEndWithoutWorker(lease.thread, waiter.run.run_id, run_state, reason);
-  changed_runs_.push_back(waiter.run.thread_id);
+  (void)StageEndWithoutWorker(lease.thread, run_id, run_state, reason);
+  changed_runs_.push_back(lease.row.thread_id);
 }
 
 }  // namespace agent_graph::state

@@ -52,22 +52,24 @@ Status Store::SyncLease(const std::string& thread_id) {
   }
   const auto found = leases_.find(thread_id);
   if (!row) {
-    if (found != leases_.end()) DropLease(thread_id);
+    if (found == leases_.end()) return Status::Ok();
+    // The host that has ended the lease knows of no run that still waits.
+    found->second.row.hosts.queue.clear();
+    if (!thread) RefuseWaiters(found->second, ThreadWasDeleted());
+    DropLease(thread_id);
     return Status::Ok();
   }
   const bool is_same = found != leases_.end() && found->second.row.run_id == row->run_id &&
                        found->second.row.epoch == row->epoch &&
-                       found->second.row.instance == row->instance;
+                       found->second.row.hosts.instance == row->hosts.instance;
   if (is_same) {
     found->second.row = *std::move(row);
     AG_RETURN_IF_ERROR(LoadOutsideChange(found->second));
   } else {
     AdoptLease(thread_id, thread->key(), *std::move(row));
   }
-  Lease& lease = leases_.at(thread_id);
-  lease.queued_elsewhere = lease.row.queued_runs;
-  std::erase_if(lease.queued_elsewhere,
-                [&](const std::string& run_id) { return IsQueued(lease, run_id); });
+  const Lease& lease = leases_.at(thread_id);
+  if (IsOurs(lease) && IsHandedOver(lease)) TakeHandOver(thread_id);
   return Status::Ok();
 }
 
@@ -77,6 +79,7 @@ void Store::AdoptLease(const std::string& thread_id, const keys::ThreadKey& thre
   if (const auto found = leases_.find(thread_id); found != leases_.end()) {
     lease.waiters = std::exchange(found->second.waiters, {});
     waiters_ -= lease.waiters.size();
+    found->second.row.hosts.queue.clear();
     DropLease(thread_id);
     waiters_ += lease.waiters.size();
   }
@@ -101,7 +104,7 @@ Status Store::LoadOwnLeases() {
           damage = Status(StatusCode::kDataLoss, "a lease cannot be read back");
           return false;
         }
-        if (row.instance == database_.instance()) threads.push_back(row.thread_id);
+        if (row.hosts.instance == database_.instance()) threads.push_back(row.thread_id);
         return true;
       }));
   AG_RETURN_IF_ERROR(damage);
@@ -149,9 +152,13 @@ bool Store::TakeOver(const std::string& instance) {
   for (const std::string& thread_id : *threads) {
     Use(thread_id);
     const auto found = leases_.find(thread_id);
-    if (found == leases_.end() || found->second.row.instance != instance) continue;
+    if (found == leases_.end() || found->second.row.hosts.instance != instance) continue;
     Lease& lease = found->second;
-    lease.row.instance = database_.instance();
+    if (IsHandedOver(lease)) {
+      TakeHandOver(thread_id);
+      continue;
+    }
+    lease.row.hosts.instance = database_.instance();
     lease.row.client.clear();
     transaction_.PutRow(keys::Lease(lease.thread), lease.row);
     transaction_.Accept(true);
@@ -177,6 +184,7 @@ void Store::HearHost(const HostNotice& notice) {
     }
   }
   Use(notice.thread_id);
+  AdmitWaiters();
   const auto found = leases_.find(notice.thread_id);
   if (found == leases_.end()) return;
   Lease& lease = found->second;
@@ -187,6 +195,11 @@ void Store::HearHost(const HostNotice& notice) {
     transaction_.Accept(false);
   }
   const bool holds = IsOurs(lease) && lease.row.run_id == notice.run_id;
+  if (notice.kind == HostNotice::Kind::kStopWaiting && holds) {
+    // It has begun meanwhile.
+    StopHolder(notice.thread_id, /*cancel=*/true);
+    return transaction_.Accept(false);
+  }
   if (notice.kind == HostNotice::Kind::kCancelRun && holds) NoticeCancel(lease.row);
 }
 

@@ -40,7 +40,7 @@ Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::s
   return Status::Ok();
 }
 
-Result<std::vector<Store::KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) const {
+Result<std::vector<KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) const {
   std::vector<KeptRun> runs;
   Status damage;
   const std::string prefix = keys::ThreadPrefix(keys::Table::kRun, thread);

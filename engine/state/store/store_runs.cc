@@ -87,10 +87,12 @@ Status Store::CheckQueue(const Lease& lease, const BeginRunRequest& run) const {
     return Status(StatusCode::kPermissionDenied, "the thread belongs to another user");
   }
   if (lease.row.run_id == run.run_id || IsQueued(lease, run.run_id) ||
-      std::ranges::find(lease.queued_elsewhere, run.run_id) != lease.queued_elsewhere.end()) {
+      IsQueuedElsewhere(lease, run.run_id)) {
     return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
   }
-  if (!run.enqueue_if_busy || lease.waiters.size() >= run.queue_max) {
+  // The queue of all hosts; the one of this host if there are no others.
+  const size_t waiting = std::max(lease.waiters.size(), lease.row.hosts.queue.size());
+  if (!run.enqueue_if_busy || waiting >= run.queue_max) {
     return Status(StatusCode::kBusy, "the thread has a run in flight");
   }
   if (waiters_ >= kWaitersMax) {
@@ -175,7 +177,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   lease.row.process = client->second.process;
   lease.row.process_start = client->second.process_start;
   lease.row.run_id = run.run_id;
-  lease.row.instance = database_.instance();
+  lease.row.hosts.instance = database_.instance();
   lease.row.epoch = thread.lease_epoch + 1;
   lease.row.created_thread = created;
   lease.row.current_node = kStartNode;
@@ -312,20 +314,6 @@ void Store::EndLease(const std::string& thread_id) {
     transaction_.Delete(keys::RunBase(found->second.thread));
   }
   DropLease(thread_id);
-}
-
-void Store::DropLease(const std::string& thread_id) {
-  auto found = leases_.find(thread_id);
-  if (found == leases_.end()) return;
-  AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
-  if (found->second.accepted) {
-    CountGrant(found->second, false);
-    ungranted_.erase(thread_id);
-  }
-  changed_runs_.push_back(thread_id);
-  waiters_ -= found->second.waiters.size();
-  if (!found->second.waiters.empty()) admissions_.push_back(std::move(found->second.waiters));
-  leases_.erase(found);
 }
 
 Status Store::StageLostRun(const Lease& lease, const std::string& reason) {

@@ -1,6 +1,8 @@
 // Store: asks runs to stop.
-#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "state/requests.h"
 #include "state/rules/scope.h"
@@ -9,9 +11,9 @@
 namespace agent_graph::state {
 
 void Store::NoticeCancel(const LeaseRow& lease) {
-  if (lease.instance != database_.instance()) {
+  if (lease.hosts.instance != database_.instance()) {
     return NotifyHosts(
-        {HostNotice::Kind::kCancelRun, lease.instance, lease.thread_id, lease.run_id});
+        {HostNotice::Kind::kCancelRun, lease.hosts.instance, lease.thread_id, lease.run_id});
   }
   auto client = clients_.find(lease.client);
   if (client == clients_.end() || client->second.connection == 0) return;
@@ -25,23 +27,46 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
     Lease& lease = found->second;
     if (stop.run_id.empty() || stop.run_id == lease.row.run_id) {
       answer = {true, lease.row.run_id};
-    } else if (IsQueued(lease, stop.run_id) ||
-               std::ranges::find(lease.queued_elsewhere, stop.run_id) !=
-                   lease.queued_elsewhere.end()) {
+    } else if (IsQueued(lease, stop.run_id) || IsQueuedElsewhere(lease, stop.run_id)) {
       answer = {true, stop.run_id};
     }
-    if (!lease.queued_elsewhere.empty()) {
-      NotifyHosts({HostNotice::Kind::kStopWaiting, {}, stop.thread_id, stop.run_id});
-    }
+    AG_RETURN_IF_ERROR(StopQueuedElsewhere(lease, stop));
     // An empty run_id cancels every waiting run.
     CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
     SaveQueue(lease);
-    if (answer.running && answer.run_id == lease.row.run_id)
-      StopHolder(stop.thread_id, stop.cancel);
+    const bool stops_holder = answer.running && answer.run_id == lease.row.run_id;
+    // A run that the thread was handed over to is stopped by its host.
+    if (stops_holder && !IsHandedOver(lease)) StopHolder(stop.thread_id, stop.cancel);
   }
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
   return reply;
+}
+
+// Accepted runs have a row, so they end here and now: their hosts find that when they start them.
+// Requests that wait belong to the connection of a client, so their hosts end them when the notice
+// arrives.
+Status Store::StopQueuedElsewhere(Lease& lease, const StopRequest& stop) {
+  std::vector<QueuedRun> left;
+  bool has_others = IsHandedOver(lease);
+  for (QueuedRun& run : lease.row.hosts.queue) {
+    const bool is_elsewhere = IsQueuedElsewhere(lease, run.run_id);
+    has_others = has_others || is_elsewhere;
+    const bool is_asked = stop.run_id.empty() || stop.run_id == run.run_id;
+    if (is_elsewhere && is_asked) {
+      AG_ASSIGN_OR_RETURN(
+          const std::optional<RunRequestRow> request,
+          transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, run.run_id)));
+      if (request) EndQueued(lease, run.run_id, RunState::kStopped, "stopped");
+      if (request) continue;
+    }
+    left.push_back(run);
+  }
+  lease.row.hosts.queue = std::move(left);
+  if (has_others) {
+    NotifyHosts({HostNotice::Kind::kStopWaiting, {}, stop.thread_id, stop.run_id});
+  }
+  return Status::Ok();
 }
 
 void Store::StopHolder(const std::string& thread_id, bool cancel) {

@@ -136,7 +136,7 @@ Result<ReplyRow> Store::ClearState(const ThreadRequest& clear, int64_t micros) {
 Result<ReplyRow> Store::DeleteThread(const ThreadRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
   if (auto lease = leases_.find(body.thread_id); lease != leases_.end()) {
-    CancelWaiters(lease->second, Status(StatusCode::kCancelled, "the thread was deleted"));
+    CancelWaiters(lease->second, ThreadWasDeleted());
     EndLease(body.thread_id);
   }
   DeleteThreadRows(transaction_, body.thread_id, thread);

@@ -1,5 +1,6 @@
 // Store: runs that wait for a thread's lease.
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "state/rules/lost_run.h"
@@ -14,6 +15,10 @@ bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
 
 void Store::Enqueue(Lease& lease, Waiter waiter) {
   if (waiter.run.interrupt_if_busy) {
+    if (is_shared()) {
+      lease.row.hosts.queue.insert(lease.row.hosts.queue.begin(),
+                                   QueuedRun{waiter.run.run_id, database_.instance()});
+    }
     lease.waiters.push_front(std::move(waiter));
   } else {
     lease.waiters.push_back(std::move(waiter));
@@ -23,31 +28,55 @@ void Store::Enqueue(Lease& lease, Waiter waiter) {
 }
 
 void Store::SaveQueue(Lease& lease) {
-  lease.row.queued_runs = lease.queued_elsewhere;
-  for (const Waiter& waiter : lease.waiters) lease.row.queued_runs.push_back(waiter.run.run_id);
+  std::vector<std::string>& ids = lease.row.queued_runs;
+  ids.clear();
+  if (is_shared()) {
+    OrderQueue(lease);
+    for (const QueuedRun& run : lease.row.hosts.queue) ids.push_back(run.run_id);
+  } else {
+    for (const Waiter& waiter : lease.waiters) ids.push_back(waiter.run.run_id);
+  }
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+}
+
+void Store::DropLease(const std::string& thread_id) {
+  auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;
+  AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
+  if (found->second.accepted) {
+    CountGrant(found->second, false);
+    ungranted_.erase(thread_id);
+  }
+  changed_runs_.push_back(thread_id);
+  waiters_ -= found->second.waiters.size();
+  Lease& lease = found->second;
+  if (!lease.waiters.empty() || !lease.row.hosts.queue.empty()) {
+    admissions_.push_back({thread_id, std::move(lease.waiters), std::move(lease.row.hosts.queue)});
+  }
+  leases_.erase(found);
 }
 
 void Store::AdmitWaiters() {
   while (!admissions_.empty()) {
-    std::deque<Waiter> queue = std::move(admissions_.back());
+    FreedThread freed = std::move(admissions_.back());
     admissions_.pop_back();
-    for (Waiter& waiter : queue) {
-      Use(waiter.run.thread_id);
-      auto lease = leases_.find(waiter.run.thread_id);
-      if (lease == leases_.end()) {
-        if (waiter.accepted) {
-          StartAccepted(waiter);
-        } else {
-          Start(waiter);
-        }
-      } else {
-        lease->second.waiters.push_back(std::move(waiter));
-        ++waiters_;
-        SaveQueue(lease->second);
-        transaction_.Accept(false);
-      }
+    Use(freed.thread_id);
+    if (!leases_.contains(freed.thread_id)) StartNext(freed);
+    const auto found = leases_.find(freed.thread_id);
+    if (found == leases_.end()) {
+      if (!freed.lease_key.empty()) transaction_.Delete(freed.lease_key);
+      transaction_.Accept(false);
+      continue;
     }
+    Lease& lease = found->second;
+    if (freed.waiters.empty() && freed.queue.empty()) continue;
+    waiters_ += freed.waiters.size();
+    std::ranges::move(freed.waiters, std::back_inserter(lease.waiters));
+    // A run that came first, meanwhile, has a queue of its own.
+    std::ranges::move(lease.row.hosts.queue, std::back_inserter(freed.queue));
+    lease.row.hosts.queue = std::move(freed.queue);
+    SaveQueue(lease);
+    transaction_.Accept(false);
   }
 }
 
@@ -56,12 +85,24 @@ void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string&
   waiters_ -= std::erase_if(lease.waiters, [&](const Waiter& waiter) {
     if (!run_id.empty() && waiter.run.run_id != run_id) return false;
     if (waiter.accepted) {
-      EndQueued(lease, waiter, RunState::kStopped, "stopped");
+      EndQueued(lease, waiter.run.run_id, RunState::kStopped, "stopped");
     } else {
       Refuse(waiter.from, reason);
     }
     return true;
   });
+}
+
+Status Store::ThreadWasDeleted() {
+  return {StatusCode::kCancelled, "the thread was deleted"};
+}
+
+void Store::RefuseWaiters(Lease& lease, const Status& reason) {
+  for (const Waiter& waiter : lease.waiters) {
+    if (!waiter.accepted) Refuse(waiter.from, reason);
+  }
+  waiters_ -= lease.waiters.size();
+  lease.waiters.clear();
 }
 
 void Store::RemoveWaiters(
@@ -104,7 +145,7 @@ void Store::ExpireWaiters(MonotonicClock::time_point now) {
       return false;
     }
     if (waiter.accepted) {
-      EndQueued(lease, waiter, RunState::kError, kDeadlineReason);
+      EndQueued(lease, waiter.run.run_id, RunState::kError, kDeadlineReason);
     } else {
       Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
     }

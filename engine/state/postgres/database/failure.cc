@@ -29,6 +29,9 @@ constexpr SqlStateRow kSqlStates[] = {
     {.prefix = "3F000", .kind = FailureKind::kNoSchema},
     {.prefix = "53", .kind = FailureKind::kNoSpace},
     {.prefix = "22", .kind = FailureKind::kData},
+    // Raised by agent_graph.hold_threads.
+    {.prefix = "AG001", .kind = FailureKind::kFenced},
+    {.prefix = "AG002", .kind = FailureKind::kOutdated},
 };
 
 struct KindRow {
@@ -68,6 +71,12 @@ constexpr KindRow kKinds[] = {
     {.kind = FailureKind::kNoSchema,
      .code = StatusCode::kUnavailable,
      .message = "the state database lacks a table of the service"},
+    {.kind = FailureKind::kFenced,
+     .code = StatusCode::kFenced,
+     .message = "this host's instance was declared dead"},
+    {.kind = FailureKind::kOutdated,
+     .code = StatusCode::kConflict,
+     .message = "another host has changed the thread"},
     {.kind = FailureKind::kNoSpace,
      .code = StatusCode::kUnavailable,
      .message = "the state database has no room"},
@@ -81,6 +90,11 @@ constexpr KindRow kKinds[] = {
 bool EndsSession(FailureKind kind) {
   return kind == FailureKind::kLost || kind == FailureKind::kInterrupted ||
          kind == FailureKind::kReadOnly || kind == FailureKind::kNotConnected;
+}
+
+bool MayBeRepeated(FailureKind kind) {
+  return kind == FailureKind::kRetry || kind == FailureKind::kTimeout ||
+         kind == FailureKind::kStalePlan;
 }
 
 FailureKind KindOfSqlState(std::string_view sqlstate, std::string_view message) {

@@ -21,6 +21,8 @@ enum class FailureKind : uint8_t {
   kConstraint,    // a unique or other constraint was violated
   kDenied,        // the role lacks a right, or the password is wrong
   kNoSchema,      // a table, column or function is missing
+  kFenced,        // this host's instance was declared dead: rolled back
+  kOutdated,      // another host has changed what this one knows of a thread: rolled back
   kNoSpace,       // disk or memory of the server
   kData,          // a value that cannot be stored
   kOther,
@@ -33,6 +35,9 @@ struct Failure {
 
 // True if the session cannot be used any more.
 bool EndsSession(FailureKind kind);
+
+// True if other transactions were in the way: the same may succeed when it is repeated.
+bool MayBeRepeated(FailureKind kind);
 
 // Classifies an error of the server.
 FailureKind KindOfSqlState(std::string_view sqlstate, std::string_view message);

@@ -115,7 +115,7 @@ Status RowImport::Take(Table kind, std::string_view key, std::string_view value)
   std::string changed;
   if (kind == Table::kLease) {
     AG_ASSIGN_OR_RETURN(LeaseRow lease, Decode<LeaseRow>(value));
-    lease.instance = instance_;
+    lease.hosts.instance = instance_;
     epoch_ = std::max(epoch_, lease.epoch);
     changed = pack::ToBytes(lease);
   } else if (kind == Table::kRunRequest) {

@@ -15,6 +15,8 @@ namespace {
 
 using keys::Table;
 
+constexpr size_t kCacheBytesMax = 32 * 1024 * 1024;
+
 // Readers hold no locks: between two reads of a view, the caller may take its time.
 ConnectionOptions ReaderOptions(ConnectionOptions options) {
   options.idle_in_transaction_timeout = std::chrono::minutes(1);
@@ -28,16 +30,30 @@ RowDatabase::RowDatabase(const RowDatabaseOptions& options)
       identity_(options.identity),
       writer_(options.connection),
       reads_([this](const std::vector<Command>& commands) { return Send(commands); }),
-      pool_(ReaderOptions(options.connection), options.readers) {}
+      pool_(ReaderOptions(options.connection), options.readers),
+      cache_(kCacheBytesMax) {}
 
 Result<std::vector<Rows>> RowDatabase::Send(const std::vector<Command>& commands) const {
   AG_RETURN_IF_ERROR(failure_);
-  Result<std::vector<Rows>> results = writer_.ExecuteAll(commands);
-  if (!results.ok()) failure_ = results.status();
+  const bool holds_first = assumes_ && !writer_.in_transaction();
+  std::vector<Command> all;
+  if (holds_first) {
+    writer_.Begin();
+    all.push_back(HoldCommand());
+    all.insert(all.end(), commands.begin(), commands.end());
+  }
+  Result<std::vector<Rows>> results = writer_.ExecuteAll(holds_first ? all : commands);
+  if (!results.ok()) {
+    failure_ = results.status();
+    is_refuted_ = IsRefuted();
+  } else if (holds_first) {
+    results->erase(results->begin());
+  }
   return results;
 }
 
 Result<std::optional<std::string>> RowDatabase::Get(const std::string& key) const {
+  if (std::optional<std::optional<std::string>> assumed = Assumed(key)) return *std::move(assumed);
   if (IsFresh(key) && !reads_.Knows(key)) return std::optional<std::string>();
   return reads_.Get(key);
 }
@@ -76,6 +92,13 @@ void RowDatabase::Forget() {
   locked_.clear();
   made_leases_.clear();
   fresh_.clear();
+  versions_.clear();
+  messages_.clear();
+  assumes_ = false;
+  assumes_begin_ = false;
+  assumed_.clear();
+  assumed_places_.clear();
+  assumed_absent_.clear();
 }
 
 // Leases of threads that were not created after all.
@@ -92,10 +115,14 @@ std::vector<std::string> RowDatabase::UnusedLeases(const SqlRowBatch& batch) con
 }
 
 Status RowDatabase::WriteRows(RowBatch& batch, bool) {
-  if (!writer_.in_transaction()) AG_RETURN_IF_ERROR(Prepare({}));
-  AG_RETURN_IF_ERROR(failure_);
+  if (!failure_.ok()) return EndFailedBatch();
   const auto& rows = static_cast<const SqlRowBatch&>(batch);
+  const std::set<std::string> changed = ChangedThreads(rows);
   AG_ASSIGN_OR_RETURN(std::vector<Command> commands, WriteCommands(rows));
+  if (const auto uncounted = UncountedThreads(rows, changed); !uncounted.empty()) {
+    commands.push_back({"UPDATE agent_graph.lease SET version = version + 1 WHERE thread = ANY($1)",
+                        {Value::BytesArray(uncounted)}});
+  }
   const std::vector<std::string> unused = UnusedLeases(rows);
   if (!unused.empty()) {
     commands.push_back(
@@ -106,9 +133,18 @@ Status RowDatabase::WriteRows(RowBatch& batch, bool) {
   for (Command& command : RecordMemoryChanges(rows.ChangedMemories())) {
     commands.push_back(std::move(command));
   }
-  Forget();
+  if (!writer_.in_transaction()) {
+    writer_.Begin();
+    commands.insert(commands.begin(), HoldCommand());
+  }
   failure_ = writer_.Commit(commands).status();
-  return failure_;
+  if (!failure_.ok()) {
+    is_refuted_ = IsRefuted();
+    return EndFailedBatch();
+  }
+  Remember(rows, changed);
+  Forget();
+  return Status::Ok();
 }
 
 void RowDatabase::AddNotices(std::vector<Command>& commands) {
@@ -128,6 +164,14 @@ void RowDatabase::AddNotices(std::vector<Command>& commands) {
     }
   }
   notices_.clear();
+}
+
+Result<bool> RowDatabase::HoldInstance(const std::string& instance) {
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> results,
+      Send({{"SELECT 1 FROM agent_graph.instance WHERE id = $1 AND NOT dead FOR KEY SHARE",
+             {Value::Uuid(instance)}}}));
+  return !results[0].empty();
 }
 
 Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& instance,
@@ -165,9 +209,11 @@ Result<std::vector<std::string>> RowDatabase::StatesOf(
 }
 
 Status RowDatabase::EndBatch() {
-  AG_RETURN_IF_ERROR(failure_);
-  if (!notices_.empty()) return WriteRows(*NewBatch(), true);
+  if (!failure_.ok()) return EndFailedBatch();
+  const bool has_to_check = assumes_ && !writer_.in_transaction();
+  if (!notices_.empty() || has_to_check) return WriteRows(*NewBatch(), true);
   if (writer_.in_transaction()) writer_.Rollback();
+  Remember(SqlRowBatch(), {});
   Forget();
   return Status::Ok();
 }

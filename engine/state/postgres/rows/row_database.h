@@ -1,8 +1,10 @@
 // The rows of the state in PostgreSQL.
 //
-// A batch of writes is one transaction with two round trips: Prepare locks the lease rows of its
-// threads and reads what the batch needs; WriteRows writes and commits. Every transaction holds the
-// row of this host's instance: if another host has declared the instance dead, nothing is written.
+// A batch of writes is one transaction. It takes two round trips: Prepare locks the lease rows of
+// its threads and reads what the batch needs; WriteRows writes and commits. It takes one if this
+// host knows the rows from its last batches: then WriteRows also locks the lease rows, and fails if
+// their versions show that another host has changed the threads. Every transaction holds the row of
+// this host's instance: if another host has declared the instance dead, nothing is written.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "state/postgres/rows/connection_pool.h"
 #include "state/postgres/rows/row_reads.h"
 #include "state/postgres/rows/row_writes.h"
+#include "state/postgres/rows/thread_cache.h"
 #include "state/rows/database.h"
 
 namespace agent_graph::state::postgres {
@@ -49,8 +52,11 @@ class RowDatabase : public Database {
   Status WriteRows(RowBatch& batch, bool sync) override;
 
   Status Prepare(const BatchUse& use) override;
+  bool Assume(const BatchUse& use) override;
+  std::unique_ptr<DatabaseView> TakeThreadView(const std::string& thread_id) override;
   Status EndBatch() override;
   void Notify(HostNotice notice) override { notices_.push_back(std::move(notice)); }
+  Result<bool> HoldInstance(const std::string& instance) override;
   Result<std::vector<std::string>> ThreadsHeldBy(const std::string& instance,
                                                  size_t limit) override;
   Result<std::vector<std::string>> StatesOf(
@@ -73,7 +79,11 @@ class RowDatabase : public Database {
   std::vector<Step> StepsOf(const BatchUse& use);
   void AddThreadSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
   void AddRowSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
+  // What runs begin with.
+  void AddStateSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
   void AddNumberStep(size_t wanted, std::vector<Step>& steps);
+  // `begun`: sorted keys of threads that new runs are for.
+  Step LockStep(const std::vector<std::string>& keys, const std::vector<std::string>& begun);
   Step FenceStep() const;
   Status Run(std::vector<Step> steps);
   // Executes commands as a part of the batch. After a failure the batch cannot be written.
@@ -82,6 +92,27 @@ class RowDatabase : public Database {
   std::vector<std::string> UnusedLeases(const SqlRowBatch& batch) const;
   bool IsFresh(std::string_view key) const;
   void Forget();
+
+  // Batches that begin with Assume, and what is kept for them (row_database_assume.cc).
+  std::optional<std::optional<std::string>> Assumed(const std::string& key) const;
+  // Locks the threads of the batch and compares their versions.
+  Command HoldCommand() const;
+  bool IsRefuted() const;
+  // Returns the status of a batch that has failed. If only its assumption was wrong, this database
+  // is ready for the next batch.
+  Status EndFailedBatch();
+  // The threads whose rows the batch changes; their keys.
+  std::set<std::string> ChangedThreads(const SqlRowBatch& batch) const;
+  // Those of them whose lease row the batch does not change; its version has to grow, too.
+  std::vector<std::string> UncountedThreads(const SqlRowBatch& batch,
+                                            const std::set<std::string>& changed) const;
+  // Where the rows of the batch's threads are, before and after it: places and keys of threads.
+  std::map<std::string, std::string> PlacesOf(const SqlRowBatch& batch) const;
+  // Keeps what the batch has read and written.
+  void Remember(const SqlRowBatch& batch, const std::set<std::string>& changed);
+  CachedThread TakeCached(const std::string& thread, int64_t version, const std::string& place);
+  // The thread of a new run was as this host had left it, or was not.
+  void NoteBegin(bool as_left);
 
   const WriterIdentity identity_;
   mutable Connection writer_;  // of the thread that writes
@@ -93,6 +124,19 @@ class RowDatabase : public Database {
   std::set<std::string> made_leases_;  // lease rows that this batch may have inserted
   std::set<uint64_t> fresh_;           // numbers that no row has before this batch
   std::map<Counter, std::vector<uint64_t>> numbers_;  // taken from the sequences in advance
+
+  ThreadCache cache_;                            // of the thread that writes
+  std::map<std::string, int64_t> versions_;      // of the threads that this batch has locked
+  std::map<std::string, std::string> messages_;  // first keys of the messages that it has read
+  bool assumes_ = false;                         // this batch began with Assume
+  bool assumes_begin_ = false;                   // and begins a run
+  mutable bool is_refuted_ = false;              // its assumption was wrong
+  std::map<std::string, CachedThread> assumed_;
+  std::map<std::string, const CachedThread*> assumed_places_;
+  std::set<std::string> assumed_absent_;  // keys of ids of messages
+  // Grows when the threads of new runs were as this host had left them, and shrinks when they were
+  // not: a balancer may send each run of a thread to another host.
+  int begin_trust_ = 0;
 };
 
 }  // namespace agent_graph::state::postgres

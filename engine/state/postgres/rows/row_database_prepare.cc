@@ -13,6 +13,10 @@ namespace {
 using keys::Table;
 
 constexpr size_t kNumbersAtOnce = 64;
+// What is read of the messages and of the snapshot with which a run begins. Longer ones are read
+// when the run has its lease.
+constexpr size_t kStateMessagesMax = 64;
+constexpr size_t kStateBytesMax = ThreadCache::kThreadBytesMax / 4;
 // Attempts to begin a batch that waits too long for another host's transaction, or deadlocks with
 // it.
 constexpr int kPrepareAttempts = 4;
@@ -65,15 +69,14 @@ RowDatabase::Step RowDatabase::FenceStep() const {
 }
 
 Status RowDatabase::Prepare(const BatchUse& use) {
-  const bool begins = !writer_.in_transaction();
+  // Without a transaction, WriteRows begins one.
+  if (use.threads.empty() && use.keys.empty()) return failure_;
+  const bool begins = !writer_.in_transaction() && !assumes_;
   for (int attempt = 1;; ++attempt) {
     const Status prepared = PrepareOnce(use);
     // Only a call that began the transaction may repeat it: the store has decided nothing yet.
-    const FailureKind failure = writer_.failure().kind;
-    const bool was_in_the_way = failure == FailureKind::kRetry ||
-                                failure == FailureKind::kTimeout ||
-                                failure == FailureKind::kStalePlan;
-    if (prepared.ok() || !begins || !was_in_the_way || attempt == kPrepareAttempts) return prepared;
+    const bool may_repeat = begins && MayBeRepeated(writer_.failure().kind);
+    if (prepared.ok() || !may_repeat || attempt == kPrepareAttempts) return prepared;
     writer_.Rollback();
     failure_ = Status::Ok();
   }
@@ -81,7 +84,10 @@ Status RowDatabase::Prepare(const BatchUse& use) {
 
 Status RowDatabase::PrepareOnce(const BatchUse& use) {
   std::vector<Step> steps;
-  if (!writer_.in_transaction()) {
+  if (!writer_.in_transaction() && assumes_) {
+    writer_.Begin();
+    steps.push_back({HoldCommand(), {}});
+  } else if (!writer_.in_transaction()) {
     Forget();
     writer_.Begin();
     steps.push_back(FenceStep());
@@ -141,6 +147,25 @@ std::vector<RowDatabase::Step> RowDatabase::StepsOf(const BatchUse& use) {
   return steps;
 }
 
+RowDatabase::Step RowDatabase::LockStep(const std::vector<std::string>& keys,
+                                        const std::vector<std::string>& begun) {
+  return {{"SELECT thread, version FROM agent_graph.lease WHERE thread = ANY($1) "
+           "ORDER BY thread FOR UPDATE",
+           {Value::BytesArray(keys)}},
+          [this, begun](const Rows& rows) {
+            for (size_t i = 0; i < rows.size(); ++i) {
+              std::string key(rows[i].Bytes(0));
+              const int64_t version = rows[i].Bigint(1);
+              const CachedThread* const known = cache_.Find(key);
+              if (known != nullptr && std::ranges::binary_search(begun, key)) {
+                NoteBegin(known->version == version);
+              }
+              versions_.insert_or_assign(std::move(key), version);
+            }
+            return Status::Ok();
+          }};
+}
+
 void RowDatabase::AddThreadSteps(const std::vector<const ThreadUse*>& threads,
                                  std::vector<Step>& steps) {
   std::vector<const ThreadUse*> creators;
@@ -157,11 +182,7 @@ void RowDatabase::AddThreadSteps(const std::vector<const ThreadUse*>& threads,
     AddNumberStep(new_keys.size(), steps);
   }
   const std::vector<std::string> keys = KeysOf(threads);
-  steps.push_back(
-      {{"SELECT count(*) FROM (SELECT thread FROM agent_graph.lease WHERE thread = ANY($1) "
-        "ORDER BY thread FOR UPDATE) AS locked",
-        {Value::BytesArray(keys)}},
-       {}});
+  steps.push_back(LockStep(keys, new_keys));
   // Statements after the lock see what the holder before has committed. The end of a run looks at
   // the run before it.
   steps.push_back({{"SELECT t.last_run, r.value FROM agent_graph.thread t "
@@ -210,9 +231,11 @@ void RowDatabase::AddRowSteps(const std::vector<const ThreadUse*>& threads,
       snapshots.threads.push_back(key);
       snapshots.suffixes.emplace_back();
     }
-    for (const std::string& id : thread->message_ids) {
-      messages.threads.push_back(key);
-      messages.suffixes.push_back(keys::MessageId(nowhere, id).substr(prefix));
+    for (const auto* ids : {&thread->message_ids, &thread->new_message_ids}) {
+      for (const std::string& id : *ids) {
+        messages.threads.push_back(key);
+        messages.suffixes.push_back(keys::MessageId(nowhere, id).substr(prefix));
+      }
     }
     for (const std::string& id : thread->run_ids) {
       runs.threads.push_back(key);
@@ -247,9 +270,53 @@ void RowDatabase::AddRowSteps(const std::vector<const ThreadUse*>& threads,
          }});
   };
   add(snapshots, Table::kSnapshot);
+  AddStateSteps(threads, steps);
   add(messages, Table::kMessageId);
   add(runs, Table::kRun);
   add(runs, Table::kRunRequest);
+}
+
+void RowDatabase::AddStateSteps(const std::vector<const ThreadUse*>& threads,
+                                std::vector<Step>& steps) {
+  std::vector<std::string> keys;
+  for (const ThreadUse* thread : threads) {
+    if (thread->reads_state) keys.push_back(keys::Thread(thread->thread_id));
+  }
+  if (keys.empty()) return;
+  const std::string snapshot(1, static_cast<char>(Table::kSnapshot));
+  steps.push_back(
+      {{"SELECT $2::bytea || t.place, s.value FROM agent_graph.thread t LEFT JOIN "
+        "agent_graph.snapshot s ON s.key = $2::bytea || t.place "
+        "WHERE t.key = ANY($1) AND coalesce(octet_length(s.value), 0) <= $3",
+        {Value::BytesArray(keys), Value::Bytes(snapshot), Value::Number(kStateBytesMax)}},
+       [this](const Rows& rows) {
+         for (size_t i = 0; i < rows.size(); ++i) {
+           std::optional<std::string> value;
+           if (!rows[i].IsNull(1)) value = std::string(rows[i].Bytes(1));
+           reads_.Know(std::string(rows[i].Bytes(0)), std::move(value));
+         }
+         return Status::Ok();
+       }});
+  const std::string message(1, static_cast<char>(Table::kMessage));
+  // The newest messages, up to a number and a size.
+  steps.push_back(
+      {{"SELECT t.key, m.key, m.value FROM agent_graph.thread t CROSS JOIN LATERAL "
+        "(SELECT key, value, sum(octet_length(value)) OVER (ORDER BY key DESC) AS size FROM "
+        "(SELECT key, value FROM agent_graph.message WHERE key > $2::bytea || t.place AND "
+        "key < $2::bytea || t.place || '\\xffffffffffffffffff'::bytea "
+        "ORDER BY key DESC LIMIT $3) AS newest) AS m "
+        "WHERE t.key = ANY($1) AND m.size <= $4",
+        {Value::BytesArray(keys), Value::Bytes(message), Value::Number(kStateMessagesMax),
+         Value::Number(kStateBytesMax)}},
+       [this](const Rows& rows) {
+         for (size_t i = 0; i < rows.size(); ++i) {
+           std::string key(rows[i].Bytes(1));
+           reads_.Know(key, std::string(rows[i].Bytes(2)));
+           std::string& first = messages_[std::string(rows[i].Bytes(0))];
+           if (first.empty() || key < first) first = std::move(key);
+         }
+         return Status::Ok();
+       }});
 }
 
 void RowDatabase::AddNumberStep(size_t wanted, std::vector<Step>& steps) {

@@ -50,6 +50,10 @@ class SqlRowReads : public RowReads {
   bool Knows(const std::string& key) const { return known_.contains(key); }
   // Null: not known, or there is no such row.
   const std::string* Find(const std::string& key) const;
+  // Rows that were read in advance; nullopt: there is no such row.
+  const std::unordered_map<std::string, std::optional<std::string>>& known() const {
+    return known_;
+  }
   void Forget() {
     known_.clear();
     listed_.clear();

@@ -98,7 +98,7 @@ constexpr char kLeaseText[] =
     "AS r(thread, lease_key, value, thread_id, instance, client, run_id, epoch) "
     "ON CONFLICT (thread) DO UPDATE SET lease_key = EXCLUDED.lease_key, value = EXCLUDED.value, "
     "thread_id = EXCLUDED.thread_id, instance = EXCLUDED.instance, client = EXCLUDED.client, "
-    "run_id = EXCLUDED.run_id, epoch = EXCLUDED.epoch";
+    "run_id = EXCLUDED.run_id, epoch = EXCLUDED.epoch, version = l.version + 1";
 
 constexpr char kMessageText[] =
     "INSERT INTO agent_graph.message (key, id_key, value) "
@@ -178,7 +178,8 @@ class Writer {
   void DeleteRows() {
     Delete(
         "UPDATE agent_graph.lease SET lease_key = NULL, value = NULL, instance = NULL, "
-        "client = NULL, run_id = NULL, epoch = NULL WHERE lease_key = ANY($1)",
+        "client = NULL, run_id = NULL, epoch = NULL, version = version + 1 "
+        "WHERE lease_key = ANY($1)",
         changes_[SqlTable::kLease].deletes);
     const std::vector<std::string>& threads = changes_[SqlTable::kThread].deletes;
     Delete("DELETE FROM agent_graph.thread WHERE key = ANY($1)", threads);
@@ -234,7 +235,7 @@ class Writer {
     ForEachRow<LeaseRow>(SqlTable::kLease, kLeaseText,
                          [](const std::string& key, const std::string& value, const LeaseRow& row) {
                            return Insert::Row{{keys::Thread(row.thread_id), key, value},
-                                              {Shown(row.thread_id), row.instance,
+                                              {Shown(row.thread_id), row.hosts.instance,
                                                Shown(row.client), Shown(row.run_id)},
                                               {static_cast<int64_t>(row.epoch)}};
                          });

@@ -8,6 +8,8 @@ constexpr SchemaStep kSteps[] = {
     {.number = 2, .usable_from = 1, .name = "rows", .script = kRowsStep},
     {.number = 3, .usable_from = 1, .name = "memories", .script = kMemoriesStep},
     {.number = 4, .usable_from = 1, .name = "files", .script = kFilesStep},
+    // An older build changes threads without counting their versions.
+    {.number = 5, .usable_from = 5, .name = "versions", .script = kVersionsStep},
 };
 
 }  // namespace

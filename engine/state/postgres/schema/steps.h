@@ -25,5 +25,6 @@ extern const char kInstancesStep[];
 extern const char kRowsStep[];
 extern const char kMemoriesStep[];
 extern const char kFilesStep[];
+extern const char kVersionsStep[];
 
 }  // namespace agent_graph::state::postgres

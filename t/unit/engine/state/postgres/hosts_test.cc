@@ -1,4 +1,4 @@
-// Two hosts that share a database: each has an executor, and clients of its own.
+// Two hosts that share a database.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,76 +7,16 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include "../conformance/direct_host.h"
 #include "../conformance/grants.h"
 #include "../fixture.h"
-#include "postgres_server.h"
+#include "hosts_fixture.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
-#include "state/postgres/schema/migration.h"
 
 namespace agent_graph::state {
 namespace {
-
-class Host {
- public:
-  explicit Host(const std::string& url) {
-    StateOptions options;
-    options.type = "postgres";
-    options.directory = directory_.path();
-    options.database_url = url;
-    options.operation_timeout = kPatience;
-    host_ = std::make_unique<DirectHost>(options);
-    const Status opened = host_->Open();
-    EXPECT_TRUE(opened.ok()) << opened.ToString();
-  }
-  ~Host() {
-    for (const auto& client : clients_) client->Stop();
-  }
-  // The process ends without a word to its clients or to other hosts.
-  void Kill() { host_->Close(); }
-
-  Client& Connect(std::function<void(GrantedRun)> on_run_granted = {}) {
-    const auto channel = host_->NewChannel(std::move(on_run_granted));
-    clients_.push_back(std::make_unique<Client>(channel, "postgres", [] {}));
-    EXPECT_TRUE(clients_.back()->Start().ok());
-    return *clients_.back();
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<DirectHost> host_;
-  std::vector<std::unique_ptr<Client>> clients_;
-};
-
-class HostsTest : public testing::Test {
- protected:
-  static std::string NewDatabase() {
-    std::string url = PostgresServer::Shared().CreateDatabase();
-    postgres::Connection connection({.url = url});
-    EXPECT_TRUE(postgres::MigrateSchema(connection).ok());
-    return url;
-  }
-  static AcceptRunRequest Accepted(const std::string& thread_id, const std::string& run_id) {
-    AcceptRunRequest accept;
-    accept.begin = RunOn(thread_id, "", run_id);
-    accept.request = "request of " + run_id;
-    accept.continued_until_micros = UnixMicros() + int64_t{3600} * 1'000'000;
-    return accept;
-  }
-  static BeginRunReply Begin(Client& client, const BeginRunRequest& run) {
-    Result<BeginRunReply> begun = client.BeginRun(run, nullptr);
-    EXPECT_TRUE(begun.ok()) << begun.status().ToString();
-    return begun.ok() ? *std::move(begun) : BeginRunReply();
-  }
-
-  const std::string url_ = NewDatabase();
-  Host a_{url_};
-  Host b_{url_};
-  Client& on_a_ = a_.Connect();
-  Client& on_b_ = b_.Connect();
-};
 
 TEST_F(HostsTest, ATurnOfOneHostContinuesAtTheOther) {
   const BeginRunRequest first = RunOn("t", "anna");
@@ -161,6 +101,35 @@ TEST_F(HostsTest, AStopFromTheOtherHostCancelsTheRun) {
   EXPECT_TRUE(on_b_.RequestStop(stop)->running);
   EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
   EXPECT_TRUE(on_a_.AppendRun(AppendOf(run, *begun))->stop_requested);
+}
+
+// Without waiting for the host at which it is queued.
+TEST_F(HostsTest, AQueuedRunThatTheOtherHostHasStoppedIsNeverExecuted) {
+  Grants grants;
+  Client& worker = b_.Connect(grants.Receiver());
+  const BeginRunRequest first = RunOn("t", "", "first");
+  const BeginRunReply begun = Begin(on_a_, first);
+  ASSERT_TRUE(worker.AcceptRun(Accepted("t", "second")).ok());
+  ASSERT_TRUE(worker.AcceptRun(Accepted("t", "third")).ok());
+  const Result<StopReply> stopped = on_a_.RequestStop({Scope::All(), "t", true, "second"});
+  ASSERT_TRUE(stopped.ok());
+  EXPECT_TRUE(stopped->running);
+  EXPECT_EQ(on_a_.GetRun({Scope::All(), "t", "second"})->state, RunState::kStopped);
+  EXPECT_TRUE(on_a_.FinishRun(FinishOf(first, begun)).ok());
+  EXPECT_EQ(grants.Next().run_id, "third");
+  EXPECT_EQ(on_b_.GetRun({Scope::All(), "t", "second"})->state, RunState::kStopped);
+}
+
+TEST_F(HostsTest, AQueuedRunWhoseThreadTheOtherHostHasDeletedIsForgotten) {
+  Grants grants;
+  Client& worker = b_.Connect(grants.Receiver());
+  const BeginRunRequest first = RunOn("t", "", "first");
+  Begin(on_a_, first);
+  ASSERT_TRUE(worker.AcceptRun(Accepted("t", "second")).ok());
+  EXPECT_TRUE(on_a_.DeleteThread(Scope::All(), "t").ok());
+  ASSERT_TRUE(worker.AcceptRun(Accepted("t", "third")).ok());
+  EXPECT_EQ(grants.Next().run_id, "third");
+  EXPECT_EQ(on_b_.GetRun({Scope::All(), "t", "second"}).status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(HostsTest, ADeletionFromTheOtherHostFencesTheRun) {

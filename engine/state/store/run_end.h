@@ -1,0 +1,44 @@
+// What the store knows of runs that end, of the runs whose logs it keeps, and of messages from
+// outside of a run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "state/runs.h"
+#include "state/thread/threads.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+struct RunEnd {
+  RunState run_state = RunState::kDone;
+  std::string reason;
+  std::string usage_json = "{}";
+  int64_t micros = 0;
+};
+struct KeptRun {  // what decides whether a run's log is kept
+  std::string key;
+  bool has_ended = false;
+  int64_t finished_micros = 0;
+  uint64_t log_begin = 0;
+  uint64_t log_bytes = 0;
+};
+
+// Messages that were added or replaced from outside of a run.
+struct AddedMessages {
+  const std::vector<StoredMessage>& messages;
+  uint64_t first_new;  // sequence number of the first message that did not exist before
+  ThreadEditor::Existing existing;
+};
+
+// How far the index of metadata is built.
+struct Indexing {
+  bool active = false;
+  std::string from;          // key in the listing; empty: its beginning
+  int64_t until_micros = 0;  // older threads are indexed already
+  uint64_t recorded_commit = 0;
+};
+
+}  // namespace agent_graph::state

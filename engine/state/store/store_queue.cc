@@ -1,0 +1,114 @@
+// Store: the order of waiting runs over all hosts that share the database. The lease row of a
+// thread has the queue of all hosts, and each host has the waiting runs of its own clients. The
+// host that ends a run gives the thread to the next run in the queue. If that one waits elsewhere,
+// the lease row is handed over: it names the host and the run, but no client. That host begins the
+// run, or passes the thread on if the run does not wait any more.
+#include <algorithm>
+#include <utility>
+
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+
+bool Store::IsQueuedElsewhere(const Lease& lease, const std::string& run_id) const {
+  return std::ranges::any_of(lease.row.hosts.queue, [&](const QueuedRun& run) {
+    return run.run_id == run_id && run.instance != database_.instance();
+  });
+}
+
+// Keeps the places of runs, and drops those of this host that wait no more.
+void Store::OrderQueue(Lease& lease) {
+  const std::string& instance = database_.instance();
+  std::vector<QueuedRun> queue;
+  const auto is_in = [](const std::vector<QueuedRun>& runs, const std::string& run_id) {
+    return std::ranges::find(runs, run_id, &QueuedRun::run_id) != runs.end();
+  };
+  for (QueuedRun& run : lease.row.hosts.queue) {
+    if (IsQueued(lease, run.run_id)) run.instance = instance;
+    const bool waits = run.instance != instance || IsQueued(lease, run.run_id);
+    if (waits && !is_in(queue, run.run_id)) queue.push_back(std::move(run));
+  }
+  for (const Waiter& waiter : lease.waiters) {
+    if (!is_in(queue, waiter.run.run_id)) queue.push_back({waiter.run.run_id, instance});
+  }
+  lease.row.hosts.queue = std::move(queue);
+}
+
+// An accepted run that waits for a worker has no client either, but its request is stored.
+bool Store::IsHandedOver(const Lease& lease) const {
+  if (!is_shared() || !lease.row.client.empty()) return false;
+  return !lease.accepted || IsQueued(lease, lease.row.run_id);
+}
+
+// The lease row stays until the run begins, or until the thread is passed on.
+void Store::TakeHandOver(const std::string& thread_id) {
+  const auto found = leases_.find(thread_id);
+  Lease& lease = found->second;
+  FreedThread freed{.thread_id = thread_id,
+                    .waiters = std::move(lease.waiters),
+                    .queue = std::move(lease.row.hosts.queue),
+                    .lease_key = keys::Lease(lease.thread)};
+  freed.queue.insert(freed.queue.begin(), QueuedRun{lease.row.run_id, database_.instance()});
+  waiters_ -= freed.waiters.size();
+  leases_.erase(found);
+  admissions_.push_back(std::move(freed));
+}
+
+void Store::StartWaiter(FreedThread& freed, const std::string& run_id) {
+  auto next = std::ranges::find_if(
+      freed.waiters, [&](const Waiter& waiter) { return waiter.run.run_id == run_id; });
+  if (next == freed.waiters.end()) next = freed.waiters.begin();
+  const Waiter waiter = std::move(*next);
+  freed.waiters.erase(next);
+  std::erase_if(freed.queue, [&](const QueuedRun& run) { return run.run_id == waiter.run.run_id; });
+  if (waiter.accepted) {
+    StartAccepted(waiter);
+  } else {
+    Start(waiter);
+  }
+}
+
+void Store::StartNext(FreedThread& freed) {
+  while (!leases_.contains(freed.thread_id)) {
+    const auto waits_here = [&](const QueuedRun& run) {
+      return std::ranges::any_of(
+          freed.waiters, [&](const Waiter& waiter) { return waiter.run.run_id == run.run_id; });
+    };
+    std::erase_if(freed.queue, [&](const QueuedRun& run) {
+      return run.instance == database_.instance() && !waits_here(run);
+    });
+    const bool is_elsewhere = !freed.queue.empty() && !waits_here(freed.queue.front());
+    if (is_elsewhere) {
+      if (HandOver(freed)) return;
+      freed.queue.erase(freed.queue.begin());
+    } else if (freed.waiters.empty()) {
+      return;
+    } else {
+      StartWaiter(freed, freed.queue.empty() ? "" : freed.queue.front().run_id);
+    }
+  }
+}
+
+// Returns false if the host of the next run has died, or if the thread is gone.
+bool Store::HandOver(FreedThread& freed) {
+  const QueuedRun next = freed.queue.front();
+  const Result<bool> lives = database_.HoldInstance(next.instance);
+  const Result<std::optional<ThreadRow>> thread = FindThread(transaction_, freed.thread_id);
+  if (!lives.ok() || !*lives || !thread.ok() || !*thread) return false;
+  freed.queue.erase(freed.queue.begin());
+  Lease lease;
+  lease.thread = (*thread)->key();
+  lease.row.thread_id = freed.thread_id;
+  lease.row.run_id = next.run_id;
+  lease.row.hosts.instance = next.instance;
+  lease.row.epoch = (*thread)->lease_epoch;
+  lease.row.current_node = kStartNode;
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+  transaction_.Accept(true);
+  leases_.emplace(freed.thread_id, std::move(lease));
+  changed_runs_.push_back(freed.thread_id);
+  NotifyHosts({HostNotice::Kind::kHandOver, next.instance, freed.thread_id, next.run_id});
+  return true;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,23 @@
+// The memory of a Store before requests whose commit may be refused.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "state/store/clients.h"
+#include "state/store/lease.h"
+
+namespace agent_graph::state {
+
+struct Trial {
+  std::map<std::string, std::optional<Lease>> leases;  // of the threads that the requests use
+  std::map<std::string, ClientEntry> clients;          // that have sent the requests
+  std::map<std::string, Deadline> ungranted;
+  size_t waiters = 0;
+  size_t reports = 0;
+};
+
+}  // namespace agent_graph::state
