@@ -22,7 +22,8 @@ namespace {
 // database has no socket yet.
 constexpr int kConnectedPollMs = 200;
 constexpr int kUnconnectedPollMs = 5;
-constexpr std::chrono::milliseconds kRetryInterval{5000};
+constexpr std::chrono::milliseconds kRetryMin{5000};
+constexpr std::chrono::milliseconds kRetryMax{30000};
 constexpr std::chrono::milliseconds kStepDownPause{500};
 constexpr std::chrono::milliseconds kCheckInterval{1000};
 
@@ -104,15 +105,27 @@ void Role::Run() {
 }
 
 void Role::LeadUntilLeaving() {
+  std::string reported;
+  std::chrono::milliseconds retry = kRetryMin;
   for (;;) {
     Status status = Lead();
     {
       MutexLock lock(mutex_);
       if (LeavingLocked()) return;
     }
-    if (status.ok()) continue;
-    Log(LogLevel::kAlert, NotAvailable(directory_.path(), "", status));
-    ServeFailure();
+    if (status.ok()) {
+      reported.clear();
+      retry = kRetryMin;
+      continue;
+    }
+    // A reason that lasts, such as a missing table, is logged once.
+    const std::string reason = NotAvailable(directory_.path(), "", status);
+    if (std::exchange(reported, reason) != reason) {
+      Log(LogLevel::kAlert, reason);
+      retry = kRetryMin;
+    }
+    ServeFailure(retry);
+    retry = std::min(retry * 2, kRetryMax);
     MutexLock lock(mutex_);
     if (LeavingLocked()) return;
   }
@@ -210,17 +223,17 @@ void Role::KeepSocket(uint64_t epoch, Session& session) {
       "the socket of " + directory_.path() + " was removed and has been recreated");
 }
 
-void Role::ServeFailure() {
+void Role::ServeFailure(std::chrono::milliseconds time) {
   AG_CHECK(lock_, "only the holder of the lock answers in place of a server");
   RefusingEvents events([this](uint64_t generation) { OnStepDown(generation); });
   Result<FileDescriptor> listener = directory_.Listen(0);
   if (listener.ok()) {
     Server server(std::move(*listener), events);
-    if (server.Start().ok()) Pause(kRetryInterval);
+    if (server.Start().ok()) Pause(time);
     server.Stop({});
     directory_.RemoveSocket(0);
   } else {
-    Pause(kRetryInterval);
+    Pause(time);
   }
 }
 

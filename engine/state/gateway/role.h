@@ -9,6 +9,7 @@
 // as standby, to take over when the newer one ends.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,7 +47,8 @@ class Role : public StateServer {
   Status Lead();
   // Recreates the socket file if it was deleted.
   void KeepSocket(uint64_t epoch, Session& session);
-  void ServeFailure();
+  // Refuses requests for some time.
+  void ServeFailure(std::chrono::milliseconds time);
 
   // True if this candidate must leave now.
   bool LeavingLocked() const AG_REQUIRES(mutex_);

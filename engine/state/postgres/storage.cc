@@ -39,10 +39,15 @@ class PostgresStorage : public Storage {
     for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
       Result<std::unique_ptr<Executor>> executor = OpenOnce(open);
       Status started = executor.ok() ? (*executor)->Start() : executor.status();
-      if (started.ok()) return executor;
+      if (started.ok()) {
+        reported_.clear();
+        return executor;
+      }
       const bool may_come_back =
           started.code() == StatusCode::kUnavailable || started.code() == StatusCode::kFenced;
-      if (!may_come_back || !open.wait(backoff)) return started;
+      if (!may_come_back) return started;
+      Report(started);
+      if (!open.wait(backoff)) return started;
     }
   }
 
@@ -86,16 +91,21 @@ class PostgresStorage : public Storage {
   }
 
   // A database that is away does not count as a failure: clients wait for the next executor.
-  Status JoinWhenReachable(const OpenOptions& open, postgres::Membership& membership) const {
-    bool reported = false;
+  Status JoinWhenReachable(const OpenOptions& open, postgres::Membership& membership) {
     for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
       const Status joined = Join(membership);
       if (joined.code() != StatusCode::kUnavailable) return joined;
-      if (!std::exchange(reported, true) && options_.log) {
-        options_.log(LogLevel::kAlert, NotAvailable(options_.directory, "", joined));
-      }
+      Report(joined);
       if (!open.wait(backoff)) return joined;
     }
+  }
+
+  // Logs a problem that lasts once, until there is another one.
+  void Report(const Status& problem) {
+    std::string text = NotAvailable(options_.directory, "", problem);
+    if (text == reported_ || !options_.log) return;
+    options_.log(LogLevel::kAlert, text);
+    reported_ = std::move(text);
   }
 
   Status Join(postgres::Membership& membership) const {
@@ -106,6 +116,7 @@ class PostgresStorage : public Storage {
 
   const StateOptions options_;
   const std::shared_ptr<postgres::ConnectionCounters> counters_;
+  std::string reported_;  // the last problem, until the database is used again
 };
 
 }  // namespace
