@@ -155,6 +155,7 @@ bench:
 	/usr/bin/python3 bench/live.py $(BUILD)
 	/usr/bin/python3 bench/slow_readers.py $(BUILD)
 	/usr/bin/python3 bench/continuation.py $(BUILD)
+	/usr/bin/python3 bench/readers.py $(BUILD)
 
 # Measures several hosts with one PostgreSQL behind haproxy.
 bench-scale:

@@ -41,6 +41,8 @@ class PacedProvider:
         self._server = None
         self.count, self.seconds = STREAM_WORDS, STREAM_SECONDS
         self.calls = 0  # that have begun
+        self.answered_at = 0.0  # when the latest answer was complete, since the epoch
+        self.gate = None  # an asyncio.Event: the words after the first one wait for it
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, backlog=4096)
@@ -67,8 +69,11 @@ class PacedProvider:
         for word in words(self.count):
             await self._event(writer, {"content": word})
             await asyncio.sleep(self.seconds / self.count)
+            if self.gate is not None:
+                await self.gate.wait()
         await self._event(writer, {}, "stop")
         writer.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
+        self.answered_at = time.time()
         await writer.drain()
 
     @staticmethod
@@ -82,7 +87,7 @@ class PacedProvider:
 
 
 class TalkNginx(Nginx):
-    def __init__(self, build, directory, port):
+    def __init__(self, build, directory, port, **settings_of_talk):
         self.build, self.directory, self.port = build, directory, port
         (directory / "agent.json").write_text(json.dumps({"app": {
             "nodes": [{"name": "MAIN", "type": "agent"}],
@@ -91,7 +96,8 @@ class TalkNginx(Nginx):
                  "base_url": f"http://127.0.0.1:{port + 1}"}
         for name, settings in (("plain", {"agent": f"{build}/bench/graph.so:app"}),
                                ("durable", {"agent": f"{build}/bench/graph.so:app"}),
-                               ("talk", {"agent": "agent.json:app", "models": {"default": model}})):
+                               ("talk", {"agent": "agent.json:app", "models": {"default": model}}
+                                | settings_of_talk)):
             (directory / f"{name}.json").write_text(json.dumps(settings))
         services = "".join(f"    agent_graph_service {name} {directory}/{name}.json "
                            f"state={directory}/state-{name};\n" for name in ("plain", "durable", "talk"))
