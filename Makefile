@@ -19,7 +19,7 @@ COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale mutants bench bench-scale conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale prove-broken mutants bench bench-scale conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -135,6 +135,12 @@ prove: build
 prove-scale: build
 	cmake/install-packages.sh test scale
 	/usr/bin/python3 t/prove_scale/prove_scale.py $(FAULTS) --rounds '$(ROUNDS)'
+
+# Shows that `make prove` can fail: builds copies of the code that are broken in one place each, such as one
+# without the check of the lease's epoch, and expects the simulation and the harness to find each (an hour).
+prove-broken:
+	cmake/install-packages.sh build test
+	/usr/bin/python3 t/prove/broken_copies.py
 
 # Changes COUNT places of each group in MUTATED, chosen by SEED, and lists the changes that no unit test
 # notices (t/mutation/).
