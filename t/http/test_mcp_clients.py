@@ -91,6 +91,11 @@ def test_node_with_sessions(service):
     assert _run(service, "mcp_sdk_client.mjs", "foreign_thread", user="bob")["foreign_thread"] == [True, 0]
 
 
+def test_through_a_bridge(service):
+    found = _run(service, "mcp_bridge_client.mjs", "handshake", "answer", "question")
+    assert found == {"handshake": ["app", ["app"]], "answer": _COMMON["answer"], "question": "done"}
+
+
 def test_a_client_survives_a_killed_worker(make_service, gated_provider):
     """The worker dies in the middle of the answer; the client resumes the stream by itself."""
     model = {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}
