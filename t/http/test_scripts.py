@@ -1,6 +1,7 @@
 """The build scripts: missing optional parts never fail the build, missing required ones always
 do."""
 
+import collections
 import os
 import shutil
 import subprocess
@@ -67,6 +68,22 @@ def test_viewers_from_a_registry_that_has_something_else(tree):
     finally:
         registry.close()
     _assert_gave_up(done, tree, "npm cannot get swagger-ui-dist@5.35.0")
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="there is no npm to go without a registry")
+def test_the_page_without_a_registry(tree):
+    """An optional part asks a registry that fails once more, and not six times with longer pauses each."""
+    shutil.copytree(environment.ROOT / "ui", tree / "ui")
+    registry = HttpService(lambda *_: (503, "text/plain", "down"))
+    try:
+        variables = _UNREACHABLE | {"npm_config_registry": registry.url}
+        done = _run(tree, "build-ui.sh", "--optional", variables=variables)
+    finally:
+        registry.close()
+    assert done.returncode == 0, done.stderr
+    assert "Studio, the page /ui/, will be a plain page" in done.stderr
+    asked = collections.Counter(request["path"] for request in registry.requests)
+    assert asked and max(asked.values()) <= 2, asked
 
 
 @pytest.mark.parametrize("missing, reason", [("npm", "there is no npm"), ("mktemp", "no temporary folder")])
