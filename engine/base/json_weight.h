@@ -10,10 +10,10 @@ namespace agent_graph {
 // Bytes of text that take as much memory as a part of the structure of a text: a parsed value is a
 // node of a container, and many values become messages, or text again.
 namespace json_weight {
-inline constexpr uint64_t kElement = 16;    // of an array or object
+inline constexpr uint64_t kElement = 16;    // an element of an array or object
 inline constexpr uint64_t kContainer = 48;  // an array or object itself
 inline constexpr uint64_t kString = 80;     // also a key
-inline constexpr uint64_t kMember = 96;     // of an object
+inline constexpr uint64_t kMember = 96;     // a member of an object
 // The most that a value, with its key, adds.
 inline constexpr uint64_t kValueMax = kElement + 2 * kString + kMember;
 // A message of a thread, besides its text.

@@ -8,7 +8,7 @@
 
 namespace agent_graph::graph {
 
-inline constexpr int kAttemptsMax = 100;  // of a retry policy
+inline constexpr int kAttemptsMax = 100;  // bounds retry policies
 
 // One sentence per problem, which names the node, edge, tool or field; empty if the graph is valid.
 std::vector<std::string> FindProblems(const GraphDefinition& definition);

@@ -12,7 +12,7 @@ namespace agent_graph::media {
 
 inline constexpr size_t kFileNameBytesMax = 255;
 inline constexpr size_t kFileIdBytes = 32;
-inline constexpr size_t kRecordBytesMax = 64 * 1024;  // of the record as text
+inline constexpr size_t kRecordBytesMax = 64 * 1024;  // bounds the record as text
 inline constexpr size_t kExtractedTextBytesMax = 512 * 1024;
 
 // Written once, together with the file; never changed.

@@ -56,7 +56,7 @@ class SseParser {
 
   const size_t event_bytes_max_;
   std::string buffer_;
-  size_t start_ = 0;    // of the first line not taken yet
+  size_t start_ = 0;    // where the first line begins that was not taken yet
   size_t scanned_ = 0;  // there is no line end before this
   bool at_beginning_ = true;
   bool after_carriage_return_ = false;

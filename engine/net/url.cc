@@ -35,7 +35,7 @@ std::optional<Url> ParseUrl(std::string_view url) {
     parts.userinfo = authority.substr(0, at);
     authority.remove_prefix(at + 1);
   }
-  const size_t bracket = authority.rfind(']');  // of an IPv6 address
+  const size_t bracket = authority.rfind(']');  // the end of an IPv6 address
   const size_t colon = authority.rfind(':');
   parts.port = UsualPort(parts.scheme);
   if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {

@@ -15,8 +15,8 @@ inline constexpr size_t kProgramsMax = 256;  // running at once, per spawner
 struct SpawnerListener {
   int socket = -1;
   int folder = -1;   // the state directory
-  std::string name;  // of the socket's file in that folder
-  ino_t inode = 0;   // of that file
+  std::string name;  // the name of the socket's file in that folder
+  ino_t inode = 0;   // the inode of that file
 
   // Closes the descriptors. The file stays, because another process may listen on the socket.
   void Close();

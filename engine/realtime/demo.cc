@@ -242,7 +242,7 @@ class DemoLink : public Link {
   models::DemoModel model_;
   std::vector<Message> history_;
   std::deque<Event> events_;  // to be delivered at once
-  std::deque<Event> pieces_;  // of the answer, delivered when due_
+  std::deque<Event> pieces_;  // the rest of the answer; delivered when due_
   Deadline due_ = kNoDeadline;
   bool activity_ = false;
   size_t activity_bytes_ = 0;

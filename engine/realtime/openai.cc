@@ -357,9 +357,9 @@ class OpenAiProtocol final : public Protocol {
   bool asked_ = false;                     // a response was requested but has not been created yet
   bool respond_again_ = false;             // request one after the current response
   bool owed_ = false;                      // speech of the user has cancelled a response
-  std::string response_id_;                // of the response in progress
+  std::string response_id_;                // the response in progress
   bool answering_ = false;                 // a piece of that response has arrived
-  std::vector<SpokenItem> spoken_;         // of the current or last turn
+  std::vector<SpokenItem> spoken_;         // items of the current or last turn
   bool turn_over_ = false;
 };
 

@@ -25,7 +25,7 @@ class Resampler {
   const int down_;
   std::vector<float> filter_;   // up_ phases of kTapsPerPhase taps
   std::vector<float> history_;  // the most recent input samples
-  int64_t position_ = 0;        // of the next output sample, in upsampled input samples
+  int64_t position_ = 0;        // where the next output sample is, in upsampled input samples
   std::string odd_;
 };
 

@@ -36,7 +36,7 @@ class Service {
                                          const runtime::Cancellation* cancellation) = 0;
   // Appends entries and messages to a run that holds its lease; kFenced otherwise.
   virtual Result<AppendRunReply> AppendRun(const AppendRunRequest& append) = 0;
-  // Appends the last entries, stores the snapshot and releases the lease. kFenced as for Append.
+  // Appends the last entries, stores the snapshot and releases the lease. kFenced as for AppendRun.
   virtual Status FinishRun(const FinishRunRequest& finish) = 0;
   // Asks the thread's run to stop. If the thread has no live lease, or its run is not the one
   // named, `running` is false and nothing is stored. A run that is still queued ends with

@@ -21,7 +21,7 @@ struct MetricSample {
 
 // A counter that is one sample of a metric.
 struct LabelledCounter {
-  std::string_view value;  // of the metric's label; empty: the metric has none
+  std::string_view value;  // the value of the metric's label; empty: the metric has none
   StatusCounter counter;
 };
 
@@ -36,7 +36,7 @@ struct Metric {
   Unit unit = Unit::kNone;
 
   // Exactly one of these gives the values.
-  std::string_view label = {};  // of `counters` or `durations`
+  std::string_view label = {};  // the name of the label of `counters` or `durations`
   std::span<const LabelledCounter> counters = {};
   StatusGauge gauge = StatusGauge::kCount;
   Merge merge = Merge::kSum;

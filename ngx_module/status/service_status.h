@@ -16,7 +16,7 @@ namespace agent_graph::nginx {
 // A running worker process.
 struct WorkerStatus {
   int64_t pid;
-  uint64_t generation;  // of the configuration
+  uint64_t generation;  // counts configurations
   uint32_t number;
   bool draining;
   uint64_t gauges[kCountOf<StatusGauge>];

@@ -133,7 +133,7 @@ struct StatusCounters {
 struct StatusRow {
   std::atomic<int64_t> pid;          // 0: free
   std::atomic<uint64_t> started;     // in clock ticks since boot; detects a reused pid
-  std::atomic<uint64_t> generation;  // of the configuration
+  std::atomic<uint64_t> generation;  // counts configurations
   std::atomic<uint32_t> worker;
   std::atomic<bool> draining;
   std::atomic<uint64_t> gauges[kCountOf<StatusGauge>];

@@ -87,7 +87,7 @@ Result<state::VerifyReport> VerifyDatabase(const std::string& url) {
   AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
   state::postgres::RowDatabaseOptions options;
   options.connection = connection.options();
-  options.identity.instance = NewHexId();  // of a host that writes nothing
+  options.identity.instance = NewHexId();  // stands for a host that writes nothing
   const state::postgres::RowDatabase database(options);
   AG_ASSIGN_OR_RETURN(state::VerifyReport report, state::Verify(database));
   AG_RETURN_IF_ERROR(VerifyFiles(connection, report));

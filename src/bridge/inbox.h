@@ -54,7 +54,7 @@ class Inbox {
   mutable Mutex mutex_;
   std::deque<ExchangePtr> queue_ AG_GUARDED_BY(mutex_);
   size_t admitted_ AG_GUARDED_BY(mutex_) = 0;    // given to the runtime and not ended
-  size_t begun_ AG_GUARDED_BY(mutex_) = 0;       // of these, in their handler
+  size_t begun_ AG_GUARDED_BY(mutex_) = 0;       // the part of these that is in its handler
   bool starting_ AG_GUARDED_BY(mutex_) = false;  // a thread is in StartQueued
 };
 

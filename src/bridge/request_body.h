@@ -71,7 +71,7 @@ class RequestBody {
   std::deque<std::string> pieces_ AG_GUARDED_BY(mutex_);
   bool complete_ AG_GUARDED_BY(mutex_) = false;        // the last piece has come
   int64_t bytes_ AG_GUARDED_BY(mutex_) = 0;            // counted as buffered
-  int64_t bytes_elsewhere_ AG_GUARDED_BY(mutex_) = 0;  // of these, not in memory
+  int64_t bytes_elsewhere_ AG_GUARDED_BY(mutex_) = 0;  // the part of these that is not in memory
   runtime::Signal signal_;
 
   // Engine side only. Of pieces: bytes that were taken since the loop was last asked for more. Of a

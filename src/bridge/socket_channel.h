@@ -113,7 +113,8 @@ class SocketChannel {
   // Bytes of the mailbox, and of the message taken last, which is somewhere in its run.
   int64_t mailbox_bytes_ AG_GUARDED_BY(mutex_) = 0;
   int64_t taken_bytes_ AG_GUARDED_BY(mutex_) = 0;
-  int64_t taken_bytes_elsewhere_ AG_GUARDED_BY(mutex_) = 0;  // of taken_bytes_, counted as held
+  int64_t taken_bytes_elsewhere_ AG_GUARDED_BY(mutex_) =
+      0;  // the part of taken_bytes_ that is counted as held
   bool closed_ AG_GUARDED_BY(mutex_) = false;
   bool turn_running_ AG_GUARDED_BY(mutex_) = true;  // the handshake is a turn
   uint64_t messages_taken_ AG_GUARDED_BY(mutex_) = 0;

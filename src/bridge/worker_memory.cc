@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kSmallParts = 256;
 constexpr int64_t kReserveParts = 4;
 
-constexpr int64_t kBodyParts = 2;     // of the bound, for texts of bodies
+constexpr int64_t kBodyParts = 2;     // divides the bound for texts of bodies
 constexpr int64_t kMessageParts = 4;  // the same for messages of WebSockets
 
 int64_t Clamp(uint64_t bytes) {

@@ -11,7 +11,7 @@ namespace agent_graph::cli {
 struct AgentFile {
   std::string path;
   bool is_service = false;
-  std::vector<std::string> attributes = {};  // of a graph: the graphs to look at; not empty
+  std::vector<std::string> attributes = {};  // for a graph: the names to look at; not empty
 };
 
 // `name` is a path with an optional ":NAME" of a graph. A folder stands for its service.json. A

@@ -15,7 +15,7 @@ namespace agent_graph::cli {
 
 struct Option {
   std::string_view name;        // without "--"
-  std::string_view value = {};  // what the help calls its value; empty: the option has none
+  std::string_view value = {};  // the name of its value in the help; empty: the option has none
   std::string_view help;
 };
 

@@ -96,7 +96,7 @@ class PlaceFinder {
   }
 
   std::string_view text_;
-  std::string_view rest_;  // of the path
+  std::string_view rest_;  // the rest of the path
   size_t at_ = 0;
 };
 

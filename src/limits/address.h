@@ -25,7 +25,7 @@ std::optional<Address> ParseAddress(std::string_view text);
 // A range such as "10.0.0.0/8" or "2001:db8::/32", or a single address.
 struct AddressRange {
   Address network;
-  uint8_t prefix_bits = 128;  // of the IPv6 form
+  uint8_t prefix_bits = 128;  // counted in the IPv6 form
 
   bool Contains(const Address& address) const;
 };

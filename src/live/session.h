@@ -48,7 +48,7 @@ class Session {
   struct Options {
     std::string agent = {};              // the live agent at the root of the graph
     std::vector<Message> history = {};   // messages of the thread, oldest first
-    std::string resumption_handle = {};  // of an earlier session; the provider may refuse it
+    std::string resumption_handle = {};  // continues an earlier session; the provider may refuse it
     SessionTimes times = {};
   };
 

@@ -65,7 +65,7 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
   std::deque<FinishedCalls> finished_;
   size_t running_ = 0;
   run::CallMemory* memory_;     // null: the session has ended
-  uint64_t held_bytes_ = 0;     // of all batches
+  uint64_t held_bytes_ = 0;     // sum over all batches
   size_t awaiting_memory_ = 0;  // fibers in memory_
   runtime::Signal idle_;
 };

@@ -16,7 +16,7 @@ namespace agent_graph::live {
 class Turn {
  public:
   enum class Phase : uint8_t {
-    kIdle,      // nothing is to be answered
+    kIdle,      // no input waits for an answer
     kDue,       // an answer is expected and has not begun
     kSpeaking,  // the model answers, or it has called tools
   };

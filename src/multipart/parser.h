@@ -19,7 +19,7 @@ namespace agent_graph::multipart {
 struct Limits {
   size_t parts_max = 64;
   size_t head_bytes_max = 8 * 1024;  // per part
-  size_t name_bytes_max = 1024;      // of a field or file name
+  size_t name_bytes_max = 1024;      // bounds the name of a field or file
 };
 
 // The head of a part.

@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kTrialLimit{10};
 
 struct Trial {
   std::string graph;     // its file, named by failures of the child itself
-  size_t bytes_max = 0;  // of the text or message that `function` returns; the rest is cut off
+  size_t bytes_max = 0;  // bounds the text or message that `function` returns; the rest is cut off
   std::chrono::seconds limit = kTrialLimit;
   // The child's part; an exception becomes a failure with its text. `report` is the descriptor of
   // the pipe to the parent, which the function may move to another number.

@@ -115,7 +115,7 @@ Status ReadRequireOwner(const Value& value, MediaSettings& media) {
 
 // --- cloud ----------------------------------------------------------------------------------
 
-constexpr int64_t kUrlSecondsMax = 7 * 24 * 60 * 60;  // what S3 accepts
+constexpr int64_t kUrlSecondsMax = 7 * 24 * 60 * 60;  // the maximum of S3
 
 Status ReadProvider(const Value& value, CloudOptions&) {
   static constexpr std::array<std::string_view, 1> kNames = {"aws"};

@@ -112,7 +112,7 @@ bool StartsWithScheme(std::string_view url, std::string_view scheme) {
 
 struct HostPatterns::Host {
   std::string name;                // empty: the host is an address
-  std::vector<Address> addresses;  // that connections to it may reach
+  std::vector<Address> addresses;  // the addresses that connections to it may reach
 
   bool IsPrivate() const {
     if (!addresses.empty()) {

@@ -140,7 +140,7 @@ struct MediaSettings {
   enum class Storage : uint8_t { kMemory, kLocal, kCloud, kDatabase };
   // Handling of a document that a message refers to.
   enum class Documents : uint8_t { kExtractText, kPassRaw, kSkip };
-  std::optional<Storage> chosen;  // what service.json or the environment says
+  std::optional<Storage> chosen;  // set by service.json or the environment
   Storage storage = Storage::kLocal;
   // For kLocal: a directory, relative to the state directory. For kCloud: the prefix of all keys.
   std::string path = "uploads";
@@ -148,7 +148,7 @@ struct MediaSettings {
   Documents documents = Documents::kExtractText;
   std::vector<std::string> allowed_types;   // "image/png", "image/*", lower case; empty: all
   bool require_owner = false;               // files without an owner cannot be read
-  std::optional<uint64_t> total_bytes_max;  // of all files together; kMemory always has a limit
+  std::optional<uint64_t> total_bytes_max;  // bounds all files together; kMemory always has a limit
   MediaUrls urls;                           // rules for URLs that messages contain instead of files
   media::s3::StorageOptions cloud;          // for kCloud
 
@@ -203,7 +203,7 @@ struct AgUiSettings {
 // Clients of the Model Context Protocol, for which the agent is a server with tools.
 struct McpSettings {
   FacadeSettings facade{.path = "/mcp"};
-  std::string description;         // of the agent's tool; empty: a sentence with the graph's name
+  std::string description;  // describes the agent's tool; empty: a sentence with the graph's name
   std::vector<std::string> tools;  // tags of the graph's tools that clients may call; "*": of all
   // The protected resource that clients learn, for "auth": "jwt".
   std::string url;  // public address of the endpoint; empty: that of the request

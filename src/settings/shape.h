@@ -34,9 +34,9 @@ class Shape {
   void ReadAsArray() { array_ = true; }
   void ReadAsObject() { object_ = true; }
 
-  Shape& Elements();                  // of an array
-  Shape& Members();                   // of an object whose keys are names that the user chooses
-  Shape& Key(std::string_view name);  // of an object with fixed keys
+  Shape& Elements();                  // the elements of an array
+  Shape& Members();                   // the members of an object whose keys the user chooses
+  Shape& Key(std::string_view name);  // a member of an object with fixed keys
   bool has_keys() const { return !keys_.empty(); }
 
   // Returns a JSON Schema. Where names are to choose from, it refers to "#/$defs/Variable" for text

@@ -67,7 +67,7 @@ class Exporter {
   const Attributes resource_;
   const net::HttpClient client_;
   const LogFunction warn_;
-  const runtime::Cancellation cancellation_;  // of requests, if closing takes too long
+  const runtime::Cancellation cancellation_;  // cancels requests if closing takes too long
 
   Mutex mutex_;
   Batch queue_ AG_GUARDED_BY(mutex_);
@@ -75,7 +75,7 @@ class Exporter {
   Deadline close_by_ AG_GUARDED_BY(mutex_) = kNoDeadline;
   uint64_t dropped_ AG_GUARDED_BY(mutex_) = 0;  // since the last warning
 
-  Deadline next_warning_ = {};  // of the fiber
+  Deadline next_warning_ = {};  // used by the fiber only
   runtime::Signal wake_;        // there is something to do
   runtime::Signal ended_;       // the fiber has done its last
 };

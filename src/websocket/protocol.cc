@@ -4,7 +4,7 @@ namespace agent_graph::websocket {
 namespace {
 
 constexpr uint8_t kFinal = 0x80;
-constexpr size_t kHeaderMax = 10;  // of an unmasked frame
+constexpr size_t kHeaderMax = 10;  // the header of an unmasked frame
 
 void AppendBigEndian(std::string& out, uint64_t value, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {

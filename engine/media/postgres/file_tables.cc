@@ -17,8 +17,8 @@ using state::postgres::Value;
 constexpr int kTriesMax = 3;
 constexpr std::chrono::seconds kReconnectMax{5};
 
-// A file that another transaction has inserted is the same file, inserted by a call whose answer
-// was lost: ids are random.
+// A row that exists already is this file: an earlier attempt has inserted it, and its answer was
+// lost. Two files never have the same id, because ids are random.
 constexpr char kInsertFile[] =
     "INSERT INTO agent_graph.file (file_id, owner, record, extracted, size) "
     "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (file_id) DO NOTHING";

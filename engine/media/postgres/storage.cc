@@ -14,7 +14,7 @@ Status NoSuchFile() {
   return Status(StatusCode::kNotFound, "file not found");
 }
 
-// One chunk, or the part of it that belongs to the range, at a time.
+// Reads one chunk at a time, or the part of it that belongs to the range.
 class ChunkStream : public ByteStream {
  public:
   ChunkStream(std::shared_ptr<FileTables> tables, runtime::Runtime& runtime, std::string file_id,
@@ -97,7 +97,7 @@ void PostgresStorage::RemoveAbandonedUploads() {
   if (now < due || !next_removal_seconds_.compare_exchange_strong(due, now + kRemovalSeconds)) {
     return;
   }
-  // A failure is not one of this upload; the next removal tries again.
+  // A failure of the removal does not concern this upload; the next removal tries again.
   static_cast<void>(tables_->RemoveAbandoned());
 }
 

@@ -20,7 +20,7 @@ class Runtime;
 namespace agent_graph::media::postgres {
 
 struct StorageOptions {
-  std::string url;  // of the database, with its password; never logged
+  std::string url;  // the database with its password; never logged
   std::optional<uint64_t> total_bytes_max = {};
 };
 

@@ -11,7 +11,7 @@ namespace agent_graph::media::s3 {
 struct StorageOptions {
   std::string endpoint;  // "https://host[:port]": path-style; empty: Amazon S3, virtual-hosted
   std::string bucket;
-  std::string prefix;  // of keys; without a slash at either end
+  std::string prefix;  // the beginning of all keys; without a slash at either end
   std::string region = "us-east-1";
   Credentials credentials;
   int64_t url_lifetime_seconds = 3600;

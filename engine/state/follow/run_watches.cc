@@ -47,7 +47,8 @@ void RunWatches::Drop(Watch& watch) {
 PublishPieceReply RunWatches::Publish(const PublishPieceRequest& request) {
   MutexLock lock(mutex_);
   const auto found = watches_.find({request.thread_id, request.run_id});
-  // A fenced attempt stops as if no client watched.
+  // An attempt whose lease is outdated gets the answer that no client watches, so it stops
+  // publishing.
   if (found == watches_.end() || request.lease_epoch < found->second.lease_epoch) return {};
   Watch& watch = found->second;
   if (watch.lease_epoch < request.lease_epoch) {

@@ -14,7 +14,8 @@ namespace {
 
 // Interval at which readers are given what other hosts have appended.
 constexpr std::chrono::milliseconds kFollowInterval{250};
-// Threads whose readers do. Those of further threads wait for the deadline of their requests.
+// Limit of the threads that are checked in this interval. Readers of further threads wait until the
+// deadline of their requests.
 constexpr size_t kFollowedMax = 10'000;
 
 }  // namespace
@@ -33,7 +34,8 @@ HostExecutor::~HostExecutor() {
 
 Status HostExecutor::Start() {
   if (started_) return Status::Ok();
-  // First, because the start of a store with many leases takes longer than a host may be silent.
+  // The beat starts first, because the start of a store with many leases takes longer than a host
+  // may be silent.
   AG_RETURN_IF_ERROR(runtime::StartThread(beat_thread_, "state-beat", [this] { KeepAlive(); }));
   AG_RETURN_IF_ERROR(StoreExecutor::Start());
   AG_RETURN_IF_ERROR(housekeeping_.Start());
@@ -52,7 +54,7 @@ void HostExecutor::Stop() {
   shared_memories_->Interrupt();
   housekeeping_.Stop();
   if (beat_thread_.joinable()) beat_thread_.join();
-  // Ends the reads of the other thread, too.
+  // This also interrupts the reads of the follow thread.
   StoreExecutor::Stop();
   if (follow_thread_.joinable()) follow_thread_.join();
 }

@@ -55,7 +55,7 @@ void Housekeeping::Run() {
   for (;;) {
     // After an error the next interval tries again.
     (void)Tidy();
-    // It would be idle for most of the time.
+    // Until the next interval the connection would only be idle.
     connection_.Close();
     const Deadline next = DeadlineAfter(kInterval);
     MutexLock lock(mutex_);

@@ -34,7 +34,8 @@ class PostgresStorage : public Storage {
   PostgresStorage(StateOptions options, std::shared_ptr<postgres::ConnectionCounters> counters)
       : options_(std::move(options)), counters_(std::move(counters)) {}
 
-  // Also starts the executor: a database that goes away meanwhile is waited for, as here.
+  // Also starts the executor. If the database becomes unreachable meanwhile, Open waits and tries
+  // again.
   Result<std::unique_ptr<Executor>> Open(OpenOptions open) override {
     for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
       Result<std::unique_ptr<Executor>> executor = OpenOnce(open);
@@ -57,7 +58,8 @@ class PostgresStorage : public Storage {
     membership_options.database = Connections();
     membership_options.identity_file = options_.directory + "/instance";
     membership_options.host = HostName();
-    // Remote tools that were set up are valid until nginx ends: here, on all hosts.
+    // Remote tools are valid until nginx ends, on all hosts. The first host that starts removes
+    // those of before.
     membership_options.when_alone = {{"DELETE FROM agent_graph.meta WHERE key = $1",
                                       {postgres::Value::Bytes(keys::Meta(kRemoteToolsName))}}};
     auto membership = std::make_unique<postgres::Membership>(std::move(membership_options));
@@ -90,7 +92,7 @@ class PostgresStorage : public Storage {
     return options;
   }
 
-  // A database that is away does not count as a failure: clients wait for the next executor.
+  // An unreachable database does not count as a failure: clients wait for the next executor.
   Status JoinWhenReachable(const OpenOptions& open, postgres::Membership& membership) {
     for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
       const Status joined = Join(membership);

@@ -22,7 +22,7 @@ ReplyRow AnswerOf(const Answer& answer) {
 
 }  // namespace
 
-// A waiting run has no limit but its deadline.
+// An accepted run may wait until its deadline; no other limit applies.
 Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   Waiter waiter;
   waiter.run = accept.begin;

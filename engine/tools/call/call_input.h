@@ -13,7 +13,7 @@
 namespace agent_graph::tools {
 
 inline constexpr size_t kQuestionsMax = 8;                  // asked by one call at once
-inline constexpr size_t kQuestionBytesMax = 32 * 1024;      // of one question, as JSON
+inline constexpr size_t kQuestionBytesMax = 32 * 1024;      // bounds one question, as JSON
 inline constexpr size_t kContinuationBytesMax = 64 * 1024;  // as JSON
 inline constexpr int kQuestionRoundsMax = 16;               // pauses of one call
 

@@ -10,7 +10,7 @@
 namespace agent_graph::tools {
 namespace {
 
-constexpr size_t kShownPathBytesMax = 200;  // of a value's path in a problem text
+constexpr size_t kShownPathBytesMax = 200;  // bounds a value's path in a problem text
 constexpr size_t kShownBytesMax = 200;
 constexpr size_t kTextBytesPerStep = 1024;
 constexpr size_t kComparedValuesPerStep = 8;

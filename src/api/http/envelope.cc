@@ -9,7 +9,7 @@ namespace agent_graph::api {
 namespace {
 
 constexpr std::string_view kBeforeData = R"({"success":true,"data":)";
-constexpr size_t kEnvelopeBytes = 256;  // what an envelope adds to its data, about
+constexpr size_t kEnvelopeBytes = 256;  // about the size that an envelope adds to its data
 
 void AppendMetadata(std::string& out, std::string_view request_id, std::string_view timestamp,
                     std::string_view message) {

@@ -62,7 +62,7 @@ struct RouteShape {
   const FieldTable* body = nullptr;  // for a WebSocket: of each frame
   const FieldTable* query = nullptr;
   std::string_view data = {};  // component of `data` in the response; empty: any object
-  int status = 200;            // of a success
+  int status = 200;            // the status of a success
   // Component of `data` in a response with status 202, for a request that may have to wait; empty:
   // there is no such response.
   std::string_view pending = {};

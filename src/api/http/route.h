@@ -52,14 +52,14 @@ struct RouteExample {
   std::string_view request = {};  // JSON of the body; for a WebSocket: of the client's first frame
   // JSON of `data` in the response, or of one line of a stream; in a façade of the whole response.
   std::string_view answer = {};
-  std::string_view events = {};  // of a façade: the response as server-sent events; empty: never
+  std::string_view events = {};  // the response of a façade as server-sent events; empty: never
 };
 
 struct Route {
   Method method;
   std::string_view pattern;  // "/v1/threads/{thread_id}/state"
   Access access = Access::kGuarded;
-  auth::Permission permission = {};  // of guarded routes
+  auth::Permission permission = {};  // for guarded routes
   // The request creates the thread that its path names. Only such routes match an id with a "." or
   // ".." component: the handler refuses it as an unusable id. For all others no such thread exists.
   bool creates_thread = false;
@@ -71,7 +71,7 @@ struct Route {
   bool native = false;                         // answered in the event loop
   void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes
   std::string_view summary;
-  std::string_view description = {};  // what the summary does not say, in CommonMark
+  std::string_view description = {};  // adds to the summary, in CommonMark
   RouteShape shape = {};
   Transport transport = Transport::kHttp;
   // Handles one message of a WebSocket. `handler` is called once, after it was accepted.

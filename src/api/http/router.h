@@ -51,7 +51,7 @@ class Router {
   static bool PatternMatches(const Segments& pattern, const DecodedPath& path);
 
   const std::span<const Route> routes_;
-  std::vector<Segments> patterns_;  // of `routes_`, in the same order
+  std::vector<Segments> patterns_;  // the paths of `routes_`, in the same order
 };
 
 }  // namespace agent_graph::api

@@ -37,7 +37,7 @@ void AppendArray(std::string& out, const std::vector<std::string>& messages) {
 // The parts of a run's log that its result needs.
 struct LoggedEnd {
   std::optional<Status> error;
-  std::vector<std::string> message_ids;  // of the messages that the run added, in order
+  std::vector<std::string> message_ids;  // the messages that the run added, in order
   bool is_cut = false;                   // a part of the log is no longer kept
 };
 

@@ -55,6 +55,6 @@ inline constexpr Field kCursors{
 extern const FieldTable kRunListQuery;
 extern const FieldTable kRunWaitQuery;
 extern const FieldTable kRunStreamQuery;
-extern const FieldTable kGraphStreamQuery;  // of POST /v1/graph/stream
+extern const FieldTable kGraphStreamQuery;  // for POST /v1/graph/stream
 
 }  // namespace agent_graph::api

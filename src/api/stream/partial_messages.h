@@ -14,7 +14,7 @@ namespace agent_graph::api {
 // The part of one message. The id is empty if the part is known from a cursor only.
 struct MessagePart {
   std::string message_id;
-  uint64_t lease_epoch = 0;  // of the attempt that produced it
+  uint64_t lease_epoch = 0;  // the lease of the attempt that produced it
   uint64_t reasoning_bytes = 0;
   uint64_t text_bytes = 0;
 };

@@ -64,7 +64,7 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
   // Pieces of an attempt may be shown before its first entry.
   lease_epoch_ = after.lease_epoch;
   uint64_t read = 0;   // the index behind the newest entry before the cursor; 0: none
-  uint64_t epoch = 0;  // of that entry
+  uint64_t epoch = 0;  // the lease under which that entry was appended
   uint64_t kept_from = 0;
   bool is_behind_end = false;
   std::string message_id;  // in progress at the cursor

@@ -124,7 +124,7 @@ class RunFollower {
   run::RunStart start_;
   uint64_t next_ = 0;         // index of the next entry to read
   uint64_t lease_epoch_ = 0;  // the highest one of what the reader has, also by its cursor
-  int step_ = -1;             // of the last node_started entry; -1: not known
+  int step_ = -1;             // the step of the last node_started entry; -1: not known
   PartialMessages parts_;
   // Set if the reader came with a cursor that is beyond the entries that are kept of its attempt.
   std::optional<uint64_t> lost_epoch_;

@@ -263,7 +263,7 @@ std::vector<Message> ReadMessages(const json& array, size_t first, const api::Me
                                   Problems& problems) {
   std::vector<Message> messages;
   const Location path = {"body", "messages"};
-  std::optional<ReasoningBlock> reasoning;  // of the next answer
+  std::optional<ReasoningBlock> reasoning;  // belongs to the next answer
   for (size_t i = first; i < array.size(); ++i) {
     const std::string_view role = TextOf(array[i], "role");
     if (role == "activity") continue;

@@ -23,7 +23,7 @@ struct AgUiClient {
   bool is_current = false;  // it knows the protocol's version 1.0
   // Reads a run that may have begun before: it first gets the messages and the state.
   bool joins = false;
-  std::vector<std::string> message_ids;     // that it has
+  std::vector<std::string> message_ids;     // the messages that the thread has
   std::vector<std::string> answered_calls;  // it has their results
   SharedState state;
   // The state may have changed before the run begins.

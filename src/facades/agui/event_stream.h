@@ -50,7 +50,7 @@ class EventStream {
     std::string id;
     bool has_text = false;       // TEXT_MESSAGE_START was sent
     bool has_reasoning = false;  // a span of reasoning is open
-    size_t spans = 0;            // of reasoning, with the open one
+    size_t spans = 0;            // spans of reasoning, with the open one
     std::string span_id = {};
   };
 
@@ -65,10 +65,10 @@ class EventStream {
   std::vector<OpenMessage> messages_;
   std::unordered_set<std::string> skipped_messages_;
   std::unordered_set<std::string> skipped_results_;
-  std::unordered_set<std::string> calls_;  // that the client has
+  std::unordered_set<std::string> calls_;  // the calls that the client has
   std::vector<std::string> pending_calls_;
   std::string result_message_;  // the message whose results were shown last
-  size_t results_ = 0;          // of that message
+  size_t results_ = 0;          // results of that message
 };
 
 }  // namespace agent_graph::agui

@@ -15,7 +15,7 @@ struct ToolCall {
   std::string name;
   const json* arguments = nullptr;  // an object, never null
   std::string progress_token_json;  // empty: the client wants no reports
-  std::string digest;               // of name and arguments
+  std::string digest;               // stands for name and arguments
 };
 
 // Reads tools/call. Returns the error of a call that is malformed.

@@ -18,7 +18,7 @@ struct AskingCall {
   const Peer& peer;
   CallWriter& writer;
   std::string key;      // see CallKey
-  std::string subject;  // what asks: differs for everything that asks within the call
+  std::string subject;  // names the part of the call that asks; unique within the call
 };
 
 // Sends the questions, one after the other, and returns the answers. A question without an answer

@@ -14,10 +14,10 @@ namespace agent_graph::mcp {
 
 // A call that waits for answers.
 struct PausedCall {
-  std::string digest;     // of the call, see ToolCall
-  std::string thread_id;  // of the run; empty: a tool of the graph asks
+  std::string digest;     // see ToolCall
+  std::string thread_id;  // the thread of the run; empty: a tool of the graph asks
   Pause pause;
-  std::string inputs_json;  // of a tool of the graph: run::OpenInputs
+  std::string inputs_json;  // the questions of a tool of the graph: run::OpenInputs
 };
 
 // Returns the result that asks. Fails as the state does.

@@ -37,10 +37,10 @@ struct RpcError {
 struct RpcMessage {
   enum class Kind : uint8_t { kRequest, kNotification, kResponse };
   Kind kind = Kind::kNotification;
-  std::string id_json = "null";  // of a request or response: a text or an integer
-  std::string method;            // of a request or notification
+  std::string id_json = "null";  // the id of a request or response: a text or an integer
+  std::string method;            // for requests and notifications
   const json* params = nullptr;  // an object; null: none
-  const json* result = nullptr;  // of a response; null: it is an error
+  const json* result = nullptr;  // for responses; null: it is an error
 };
 
 // Reads a message. `body` is an object. Returns the refusal of something else, or nullopt.

@@ -13,10 +13,10 @@
 namespace agent_graph::mcp {
 
 struct Question {
-  std::string id;   // of the question in its run
+  std::string id;   // names the question in its run
   std::string key;  // by which a client of the stateless era answers it
   std::string message;
-  std::string schema_json;  // of the form; empty: the user visits `url`
+  std::string schema_json;  // describes the form; empty: the user visits `url`
   std::string url;
 };
 

@@ -27,12 +27,12 @@ constexpr uint64_t kRunsMax = 64;
 
 // Where a client is in the stream of a call. It is the id of the event, sealed.
 struct StreamPlace {
-  std::string id_json;              // of the call
+  std::string id_json;              // the id of the call
   std::string progress_token_json;  // as in ToolCall
   std::string thread_id;
   std::string run_id;
   uint64_t run = 0;     // number of this run among those of the call
-  uint64_t events = 0;  // of this run that the client has
+  uint64_t events = 0;  // events of this run that the client has
 };
 
 std::string EventPurpose(const Peer& peer) {

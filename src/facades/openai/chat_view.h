@@ -62,7 +62,7 @@ class ChatView {
   bool any_shown_ = false;
   std::vector<ToolCallBlock> open_calls_;
   Usage usage_;
-  std::string stop_reason_;  // of the last answer of a model
+  std::string stop_reason_;  // why the last answer of a model ended
 };
 
 }  // namespace agent_graph::openai

@@ -22,7 +22,7 @@ struct AnsweredRun {
 
 // How a run that did not fail has ended.
 struct ChatEnd {
-  std::string interrupt_json = {};  // what it asks the client; empty: nothing
+  std::string interrupt_json = {};  // the question to the client; empty: there is none
 };
 
 // Used by the fiber of the request. Sends the head with the first piece, so that a run that fails

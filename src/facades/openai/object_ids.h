@@ -27,7 +27,7 @@ struct ItemName {
   ItemKind kind = ItemKind::kMessage;
   std::string thread_id;
   std::string message_id;
-  std::string part;  // of a call: its id; of a second item of its kind: a number; else empty
+  std::string part;  // the id of a call, or the number of a second item of its kind; else empty
 };
 
 std::string ItemId(const ItemName& name);

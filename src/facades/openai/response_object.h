@@ -24,9 +24,9 @@ struct ResponseObject {
   std::string note_json;
   std::vector<std::string> output;  // an item each; empty texts are left out
   std::optional<Usage> usage;
-  std::string error_json;         // of a failed one
-  std::string incomplete_reason;  // of an incomplete one
-  std::string interrupt_json;     // what the run asks the user; empty: nothing
+  std::string error_json;         // set if the response failed
+  std::string incomplete_reason;  // set if it is incomplete
+  std::string interrupt_json;     // the question of the run to the user; empty: there is none
 };
 
 std::string ToJson(const ResponseObject& response);

@@ -117,7 +117,7 @@ class ResponseReader final : public facades::StepReader {
   bool wants_encrypted_ = false;
   int64_t next_number_ = 0;
   uint64_t held_ = 0;     // approximate size of the output
-  uint64_t counted_ = 0;  // of these, as `hold` was called last
+  uint64_t counted_ = 0;  // the part of these for which `hold` was called
   std::vector<OpenMessage> open_;
   std::optional<api::ErrorInfo> error_;
   std::string pending_;  // events that are not sent yet

@@ -71,7 +71,7 @@ class DirectSink : public run::RunSink {
   const std::string note_json_;
   const bool wants_deltas_;
   const bool wants_states_;
-  std::string message_id_;  // of the last delta
+  std::string message_id_;  // the message of the last delta
 };
 
 std::optional<api::ErrorInfo> ExecuteRun(HandlerContext& context, FacadeRun run,

@@ -47,7 +47,8 @@ std::string ReadIdentity(const std::string& path) {
 }
 
 Status WriteIdentity(const std::string& path, const std::string& id) {
-  // Renamed, so that no reader finds a part of it. Not synced: it does not survive a reboot anyway.
+  // The file is written under another name and renamed, so that no reader finds a part of it. Not
+  // synced: it does not survive a reboot anyway.
   const std::string temporary = path + ".new";
   const FileDescriptor file(
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -3,7 +3,7 @@
 namespace agent_graph::state::postgres {
 namespace {
 
-// The claims of our own instance are those of an earlier process: one process has one instance.
+// A claim with our own id was left by an earlier process of this host, so it may be taken.
 constexpr char kClaim[] =
     "UPDATE agent_graph.job SET instance = $2, claim = claim + 1 WHERE name = (SELECT name FROM "
     "agent_graph.job AS free WHERE name = $1 AND due <= now() AND NOT EXISTS (SELECT 1 FROM "

@@ -11,7 +11,7 @@
 namespace agent_graph::state::postgres {
 namespace {
 
-// Longer, the end of the process would take too long.
+// Bounds how long Leave may delay the end of the process.
 constexpr std::chrono::seconds kLeaveTimeout{2};
 
 constexpr char kCountEpoch[] = "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch";
@@ -44,7 +44,7 @@ constexpr char kNotices[] =
 
 constexpr char kPeers[] = "SELECT id, beat, dead FROM agent_graph.instance WHERE id <> $1";
 
-// Differs after a failover, also behind a pooler that keeps the session.
+// Identifies the server. It shows a failover even behind a pooler that keeps the session.
 constexpr char kServer[] =
     "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, '')";
 
@@ -53,8 +53,9 @@ constexpr char kDeclareDead[] =
     "AND NOT dead AND EXISTS (SELECT 1 FROM agent_graph.instance AS self WHERE self.id = $3 AND "
     "self.incarnation = $4 AND NOT self.dead)";
 
-// A transaction of the instance that holds its row FOR KEY SHARE ends first: then this fails at
-// once and the next beat tries again. Later transactions see that it is dead.
+// Each transaction of the instance holds its row FOR KEY SHARE. While one is in progress, this
+// statement fails at once and the next beat tries again. Later transactions see that the instance
+// is dead.
 constexpr char kLockPeer[] =
     "SELECT 1 FROM agent_graph.instance WHERE id = $1 AND beat = $2 AND NOT dead FOR UPDATE NOWAIT";
 

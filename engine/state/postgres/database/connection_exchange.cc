@@ -110,7 +110,7 @@ Status Connection::Receive(const std::vector<Command>& commands,
   }
   if (EndsSession(failure_.kind)) Close();
   if (failure_.kind == FailureKind::kStalePlan) {
-    // The names stay in the session; new ones take their place.
+    // The outdated statements stay in the session; their names are not used again.
     prepared_.clear();
   }
   return Status::Ok();

@@ -101,7 +101,7 @@ void RowDatabase::Forget() {
   assumed_absent_.clear();
 }
 
-// Leases of threads that were not created after all.
+// Lease rows that Prepare inserted for threads that the batch then did not create.
 std::vector<std::string> RowDatabase::UnusedLeases(const SqlRowBatch& batch) const {
   std::vector<std::string> unused;
   const auto latest = batch.Latest();

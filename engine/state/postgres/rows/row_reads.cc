@@ -167,7 +167,7 @@ std::string SqlRowReads::ValueOf(const RowSource& source, std::string_view key,
     return pack::ToBytes(parser.Integer());
   }
   if (source.kind == Table::kListing || source.kind == Table::kListingByOwner) {
-    // The reader of a listing reads the records of its threads next.
+    // A caller that reads a listing reads the records of its threads next, so they are kept for it.
     keys::Parser parser(key, source.kind);
     if (source.kind == Table::kListingByOwner) parser.Text();
     parser.NewestFirst();

@@ -29,8 +29,9 @@ std::string StepScript(const SchemaStep& step) {
          ", " + usable_from + ", '" + step.name + "');";
 }
 
-// Locks out other migrations until the end of the transaction. Waits for them, but its own changes
-// wait only briefly for statements in progress, because new ones would queue behind.
+// Locks out other migrations until the end of the transaction, and waits for one that is in
+// progress. The changes themselves wait only briefly for statements in progress: new statements
+// would queue behind them.
 std::string LockScript() {
   return "BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(" +
          std::to_string(kMigrationLock) + "); SET LOCAL lock_timeout = '2s';";

@@ -66,7 +66,7 @@ class ResumePolicy {
   std::optional<std::chrono::milliseconds> Next(const StreamPlace& place);
 
  private:
-  std::string last_event_id_;  // of the previous connection
+  std::string last_event_id_;  // the last event on the previous connection
   int connections_ = 0;
   int barren_ = 0;  // consecutive connections without an event
 };

@@ -41,7 +41,7 @@ using TokenPtr = std::shared_ptr<const Token>;
 class Authorizer : public std::enable_shared_from_this<Authorizer> {
  public:
   struct Options {
-    std::string url;  // of the MCP server
+    std::string url;  // the address of the MCP server
     Credentials credentials;
     std::vector<std::string> scopes;  // empty: those that the server requires
     std::string issuer;               // empty: the one that the server names
@@ -96,7 +96,7 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
   std::string metadata_url_ AG_GUARDED_BY(mutex_);           // stated by the server
   bool metadata_url_changed_ AG_GUARDED_BY(mutex_) = false;  // since the metadata was read
   bool fetching_ AG_GUARDED_BY(mutex_) = false;
-  Status failure_ AG_GUARDED_BY(mutex_);  // of the last fetch, or of its token
+  Status failure_ AG_GUARDED_BY(mutex_);  // why the last fetch, or its token, failed
   std::chrono::milliseconds pause_ AG_GUARDED_BY(mutex_){0};
   Deadline not_before_ AG_GUARDED_BY(mutex_) = Deadline::min();
   std::vector<std::shared_ptr<runtime::Signal>> waiting_ AG_GUARDED_BY(mutex_);

@@ -70,7 +70,7 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   SessionPtr session_ AG_GUARDED_BY(mutex_);
   bool starting_ AG_GUARDED_BY(mutex_) = false;
   bool knows_sessions_ AG_GUARDED_BY(mutex_) = false;  // the program answered "initialize" before
-  Status failure_ AG_GUARDED_BY(mutex_);               // of the last start
+  Status failure_ AG_GUARDED_BY(mutex_);               // why the last start failed
   std::chrono::milliseconds pause_ AG_GUARDED_BY(mutex_){0};
   Deadline not_before_ AG_GUARDED_BY(mutex_) = Deadline::min();
   Deadline session_began_ AG_GUARDED_BY(mutex_) = Deadline::min();

@@ -85,7 +85,7 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   ServerFacts facts_ AG_GUARDED_BY(mutex_);
   int64_t next_id_ AG_GUARDED_BY(mutex_) = 1;
   std::unordered_map<int64_t, Pending> pending_ AG_GUARDED_BY(mutex_);
-  size_t untaken_bytes_ AG_GUARDED_BY(mutex_) = 0;  // of replies that wait for memory
+  size_t untaken_bytes_ AG_GUARDED_BY(mutex_) = 0;  // replies that wait for memory
   std::string outgoing_ AG_GUARDED_BY(mutex_);
   bool closed_ AG_GUARDED_BY(mutex_) = false;
   std::string how_it_ended_ AG_GUARDED_BY(mutex_);

@@ -48,7 +48,8 @@ class OutsideChangeTest : public ConformanceTest {
     entries_ += count;
     ASSERT_TRUE(client_->AppendRun(append).ok());
   }
-  // The run has changed early (its entry 0), both (0, then 2), late (2) and the summary (1).
+  // The run has changed the fields `early` in its entry 0, `both` in 0 and 2, `late` in 2, and the
+  // summary in 1.
   void Finish(std::vector<StoredMessage> messages = {}) {
     FinishRunRequest finish = FinishOf(run_, begun_, std::move(messages));
     finish.append.first_entry = entries_;

@@ -152,7 +152,7 @@ TEST_F(MembershipTest, AnOutageOfTheDatabaseKillsNobody) {
   for (int i = 0; i < 9; ++i) EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
   EXPECT_FALSE(Beat(*b).lost);
   EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
-  // From now on silence is death again.
+  // The grace period is over: an instance that sends no beats is declared dead again.
   for (int i = 0; i < 2; ++i) EXPECT_THAT(BeatLater(*a).dead, IsEmpty());
   EXPECT_THAT(BeatLater(*a).dead, ElementsAre(b->id()));
 }
