@@ -5,7 +5,6 @@ import json
 import pytest
 
 from harness import agui
-from harness.agents import DEMO
 from harness.http1 import ConnectionClosed
 from harness.mcp_client import Session, Stateless, result_of
 from harness.messages import texts
@@ -14,16 +13,6 @@ from harness.openai_chat import chat
 from harness.openai_responses import PATH as RESPONSES
 from harness.openai_responses import ask, output_text, response_id
 from harness.waiting import wait_until
-
-
-
-@pytest.fixture
-def service(make_service, provider):
-    models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
-    started = make_service(DEMO | {"models": models}, workers=1).start()
-    started.error_log.allow(r"exited on signal 9")
-    return started
-
 
 # How the run on thread "t" begins, on an open connection.
 

@@ -19,15 +19,6 @@ from harness.waiting import wait_until
 _KEY = [("Idempotency-Key", "k")]
 
 
-
-@pytest.fixture
-def service(make_service, provider):
-    models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
-    started = make_service(DEMO | {"models": models}, workers=1).start()
-    started.error_log.allow(r"exited on signal 9")
-    return started
-
-
 def _ask(service, body, replies):
     try:
         replies.append(service.post(PATH, body, headers=_KEY))
