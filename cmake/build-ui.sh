@@ -20,5 +20,5 @@ build() {
 if [ "${1:-}" != --optional ]; then
   build ''
 elif ! build optional; then
-  echo 'build-ui.sh: npm is missing or cannot fetch packages; Studio, the page /ui/, will be a plain page' >&2
+  echo 'build-ui.sh: npm is missing or cannot fetch packages; Studio, the page /ui/, will be a plain page until `make ui`, which installs npm' >&2
 fi

@@ -20,7 +20,7 @@ finish() {
   status=$?
   if [ -n "$scratch" ]; then rm -rf "$scratch"; fi
   if [ "$status" != 0 ]; then
-    echo "install-docs-viewers.sh: $problem; /docs and /redoc will be plain pages" >&2
+    echo "install-docs-viewers.sh: $problem; /docs and /redoc will be plain pages until \`make docs\`, which installs npm" >&2
   fi
   exit 0
 }

@@ -118,9 +118,11 @@ say_what_to_try() {
   if curl -s --noproxy '*' --max-time 2 -o /dev/null "http://[::1]:$port/"; then
     echo "Another program answers on [::1]:$port, which \"localhost\" may mean: use 127.0.0.1, or PORT=9000 make run" >&2
   fi
+  browser="Talk to it in a browser: $url/ui/"
+  if [ ! -e build/ui/index.html ]; then browser='`make ui` adds a page for the browser.'; fi
   cat <<TEXT
 
-The agent answers on $url (Ctrl-C ends it). Talk to it in a browser: $url/ui/
+The agent answers on $url (Ctrl-C ends it). $browser
 
 Try:
 
