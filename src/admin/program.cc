@@ -7,7 +7,7 @@
 
 #include "admin/backup.h"
 #include "admin/database.h"
-#include "admin/import.h"
+#include "admin/import_command.h"
 #include "admin/reembed.h"
 #include "admin/state_access.h"
 #include "base/version.h"
@@ -29,6 +29,7 @@ void PrintUsage(std::FILE* out) {
       "       agent-graph-admin migrate DATABASE\n"
       "       agent-graph-admin verify DATABASE\n"
       "       agent-graph-admin import --from leveldb DIRECTORY DATABASE\n"
+      "       agent-graph-admin import --from agentflow URL DATABASE|DIRECTORY\n"
       "       agent-graph-admin schema\n"
       "       agent-graph-admin --help | --version\n"
       "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
@@ -41,15 +42,6 @@ void PrintUsage(std::FILE* out) {
 // Also after the name of a command.
 bool AsksForHelp(const std::string& argument) {
   return argument == "--help" || argument == "-h";
-}
-
-int Fail(const Output& output, const Status& status) {
-  std::fprintf(output.err, "agent-graph-admin: %s\n", status.ToString().c_str());
-  return 1;
-}
-
-unsigned long long Number(uint64_t value) {
-  return value;
 }
 
 // A command that was accepted, with the state directory that it names.
@@ -139,20 +131,6 @@ int RunVerifyDatabase(const DatabaseCall& call) {
   return ShowReport(VerifyDatabase(call.url), call.output);
 }
 
-int RunImport(const DatabaseCall& call) {
-  const Result<StateAccess> state = StateAccess::Open(call.arguments[2]);
-  if (!state.ok()) return Fail(call.output, state.status());
-  const auto imported = ImportState(*state, state->directory().path() + "/uploads", call.url);
-  if (!imported.ok()) return Fail(call.output, imported.status());
-  std::FILE* const out = call.output.out;
-  if (imported->earlier) std::fputs("the rows were imported before\n", out);
-  for (const auto& kind : imported->kinds) {
-    std::fprintf(out, "%llu %s\n", Number(kind.stored), kind.name);
-  }
-  std::fprintf(out, "%llu files\n", Number(imported->files));
-  return 0;
-}
-
 struct DatabaseCommand {
   std::string_view name;
   size_t arguments;  // the last one names the database
@@ -161,7 +139,6 @@ struct DatabaseCommand {
 constexpr DatabaseCommand kDatabaseCommands[] = {
     {.name = "migrate", .arguments = 1, .run = RunMigrate},
     {.name = "verify", .arguments = 1, .run = RunVerifyDatabase},
-    {.name = "import", .arguments = 4, .run = RunImport},
 };
 
 // Returns null if the words are no command on a database.
@@ -169,7 +146,6 @@ const DatabaseCommand* FindDatabaseCommand(std::string_view name,
                                            const std::vector<std::string>& operands) {
   for (const DatabaseCommand& command : kDatabaseCommands) {
     if (command.name != name || command.arguments != operands.size()) continue;
-    if (name == "import" && (operands[0] != "--from" || operands[1] != "leveldb")) continue;
     // The other `verify` takes the state of a service.
     if (name != "verify" || NamesDatabase(operands.back())) return &command;
   }
@@ -239,6 +215,10 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   }
   const std::vector<std::string> operands(arguments.begin() + (arguments.empty() ? 0 : 1),
                                           arguments.end());
+  if (name == "import" && operands.size() == 4 && operands[0] == "--from") {
+    if (operands[1] == "leveldb") return RunLevelImport(operands[2], operands[3], output);
+    if (operands[1] == "agentflow") return RunAgentFlowImport(operands[2], operands[3], output);
+  }
   if (const DatabaseCommand* command = FindDatabaseCommand(name, operands)) {
     return RunOnDatabase(*command, operands, output);
   }

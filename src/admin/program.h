@@ -8,6 +8,8 @@
 //   migrate DATABASE                     brings the tables of a PostgreSQL to this build's version
 //   verify  DATABASE                     reads every row; exit status 1 if there are errors
 //   import  --from leveldb DIRECTORY DATABASE   copies the state of a service into a PostgreSQL
+//   import  --from agentflow URL TARGET         copies the threads of AgentFlow's PostgreSQL into
+//                                               DATABASE or DIRECTORY
 //   schema                               prints the JSON Schema of service.json
 //
 // verify, backup and reembed send requests to the state server if one is running, so that nginx
@@ -15,17 +17,12 @@
 // the folder of a backup. DATABASE is a service.json whose checkpointer is a PostgreSQL, or a URL.
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
-namespace agent_graph::admin {
+#include "admin/output.h"
 
-// Where the program writes: results to `out`, errors to `err`.
-struct Output {
-  std::FILE* out;
-  std::FILE* err;
-};
+namespace agent_graph::admin {
 
 // Executes the program with these arguments, without its own name. Blocks. Returns the exit status:
 // 0 for success, 1 for a failure or for errors in the state, 2 for wrong arguments.

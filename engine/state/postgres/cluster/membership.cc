@@ -114,7 +114,7 @@ Status Membership::CreateInTransaction() {
   id_ = id;
   incarnation_ = 1;
   epoch_ = rows[0][0].Number(0);
-  return WriteIdentity(options_.identity_file, id);
+  return options_.identity_file.empty() ? Status::Ok() : WriteIdentity(options_.identity_file, id);
 }
 
 Status Membership::Leave() {

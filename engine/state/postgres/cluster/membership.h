@@ -23,7 +23,8 @@ struct Notice {
 
 struct MembershipOptions {
   ConnectionOptions database;
-  // Keeps the instance's id for the next state server of this host; see Identity.
+  // Keeps the instance's id for the next state server of this host; see Identity. Empty: the id
+  // ends with this process.
   std::string identity_file;
   std::string host;     // for operators
   std::string address;  // for operators; may be empty
