@@ -12,14 +12,20 @@ namespace {
 using keys::Table;
 
 constexpr size_t kPageMin = 32;
-constexpr size_t kPageMax = 512;
+constexpr size_t kPageMax = 4096;
 constexpr size_t kListedMax = 1024;
-// Page limit for kinds of rows that may be large.
-constexpr size_t kLargePageMax = 64;
+// Pages grow until they have about this size.
+constexpr size_t kPageBytes = 512 * 1024;
+constexpr size_t kPageGrowth = 4;
 
-bool MayBeLarge(const RowSource& source) {
-  return source.written_to == SqlTable::kSnapshot || source.written_to == SqlTable::kLog ||
-         source.written_to == SqlTable::kMessage;
+bool IsListing(const RowSource& source) {
+  return source.kind == Table::kListing || source.kind == Table::kListingByOwner;
+}
+
+// The number of rows to read after a page of `rows` rows.
+size_t NextPage(size_t rows, size_t bytes, size_t rows_max) {
+  const size_t fitting = rows * kPageBytes / std::max<size_t>(bytes, 1);
+  return std::min({rows * kPageGrowth, std::max(fitting, kPageMin), rows_max});
 }
 
 std::string PageText(const RowSource& source, bool backwards) {
@@ -101,44 +107,53 @@ Result<std::vector<std::optional<std::string>>> SqlRowReads::GetAll(
 
 Status SqlRowReads::Scan(const std::string& begin, const std::string& end,
                          const RowUse& row) const {
-  return ScanRange(begin, end, /*backwards=*/false, row);
+  return ScanFrom(begin, end, kPageMin, row);
 }
 
 Status SqlRowReads::ScanBackwards(const std::string& begin, const std::string& end,
                                   const RowUse& row) const {
-  return ScanRange(begin, end, /*backwards=*/true, row);
+  return ScanRange(begin, end, {.backwards = true, .first_page = kPageMin}, row);
 }
 
-Status SqlRowReads::ScanRange(const std::string& begin, const std::string& end, bool backwards,
-                              const RowUse& row) const {
+Status SqlRowReads::ScanFrom(const std::string& begin, const std::string& end, size_t first_page,
+                             const RowUse& row) const {
+  return ScanRange(begin, end, {.backwards = false, .first_page = first_page}, row);
+}
+
+Status SqlRowReads::ScanRange(const std::string& begin, const std::string& end,
+                              const ScanOrder& order, const RowUse& row) const {
   const std::span<const RowSource> sources = RowSources();
   for (size_t i = 0; i < sources.size(); ++i) {
-    const RowSource& source = sources[backwards ? sources.size() - 1 - i : i];
+    const RowSource& source = sources[order.backwards ? sources.size() - 1 - i : i];
     const std::string prefix = PrefixOf(source);
     const std::string prefix_end = keys::PrefixEnd(prefix);
     const std::string from = std::max(begin, prefix);
     const std::string to = end.empty() ? prefix_end : std::min(end, prefix_end);
     if (from >= to) continue;
-    AG_ASSIGN_OR_RETURN(const bool goes_on, ScanSource(source, from, to, backwards, row));
+    AG_ASSIGN_OR_RETURN(const bool goes_on, ScanSource(source, from, to, order, row));
     if (!goes_on) break;
   }
   return Status::Ok();
 }
 
 Result<bool> SqlRowReads::ScanSource(const RowSource& source, std::string begin, std::string end,
-                                     bool backwards, const RowUse& row) const {
-  for (size_t limit = kPageMin;;) {
-    AG_ASSIGN_OR_RETURN(const Page page, ReadPage(source, begin, end, backwards, limit));
+                                     const ScanOrder& order, const RowUse& row) const {
+  // All records of a page of a listing are kept.
+  const size_t limit_max = IsListing(source) ? kListedMax / 2 : kPageMax;
+  for (size_t limit = std::min(order.first_page, limit_max);;) {
+    AG_ASSIGN_OR_RETURN(const Page page, ReadPage(source, begin, end, order.backwards, limit));
+    size_t bytes = 0;
     for (const auto& [key, value] : page) {
+      bytes += key.size() + value.size();
       if (!row(key, value)) return false;
     }
     if (page.size() < limit) return true;
-    if (backwards) {
+    if (order.backwards) {
       end = page.back().first;
     } else {
       begin = page.back().first + '\0';
     }
-    limit = std::min(limit * 2, MayBeLarge(source) ? kLargePageMax : kPageMax);
+    limit = NextPage(page.size(), bytes, limit_max);
   }
 }
 
@@ -166,7 +181,7 @@ std::string SqlRowReads::ValueOf(const RowSource& source, std::string_view key,
     parser.Thread();
     return pack::ToBytes(parser.Integer());
   }
-  if (source.kind == Table::kListing || source.kind == Table::kListingByOwner) {
+  if (IsListing(source)) {
     // A caller that reads a listing reads the records of its threads next, so they are kept for it.
     keys::Parser parser(key, source.kind);
     if (source.kind == Table::kListingByOwner) parser.Text();
@@ -238,17 +253,21 @@ class Cursor : public RowCursor {
 
  private:
   void Fill() {
-    size_t count = 0;
-    status_ = reads_.Scan(begin_, end_, [&](std::string_view key, std::string_view value) {
-      page_.emplace_back(key, value);
-      return ++count < kPageMin;
-    });
+    size_t bytes = 0;
+    status_ =
+        reads_.ScanFrom(begin_, end_, rows_, [&](std::string_view key, std::string_view value) {
+          page_.emplace_back(key, value);
+          bytes += key.size() + value.size();
+          return page_.size() < rows_;
+        });
     if (!status_.ok()) page_.clear();
+    rows_ = NextPage(rows_, bytes, kPageMax);
   }
 
   const SqlRowReads& reads_;
   std::string begin_;
   const std::string end_;
+  size_t rows_ = kPageMin;  // of the next page
   std::deque<std::pair<std::string, std::string>> page_;
   Status status_;
 };

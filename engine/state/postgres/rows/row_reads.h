@@ -30,6 +30,9 @@ class SqlRowReads : public RowReads {
   Status Scan(const std::string& begin, const std::string& end, const RowUse& row) const override;
   Status ScanBackwards(const std::string& begin, const std::string& end,
                        const RowUse& row) const override;
+  // Like Scan; the first round trip reads `first_page` rows.
+  Status ScanFrom(const std::string& begin, const std::string& end, size_t first_page,
+                  const RowUse& row) const;
 
   using Page = std::vector<std::pair<std::string, std::string>>;  // keys and values
   // Returns up to `limit` rows of a range within one source.
@@ -60,10 +63,14 @@ class SqlRowReads : public RowReads {
   }
 
  private:
-  Status ScanRange(const std::string& begin, const std::string& end, bool backwards,
+  struct ScanOrder {
+    bool backwards = false;
+    size_t first_page = 0;
+  };
+  Status ScanRange(const std::string& begin, const std::string& end, const ScanOrder& order,
                    const RowUse& row) const;
   Result<bool> ScanSource(const RowSource& source, std::string begin, std::string end,
-                          bool backwards, const RowUse& row) const;
+                          const ScanOrder& order, const RowUse& row) const;
   Result<std::optional<std::string>> ReadCounter(const char* sequence) const;
   std::string ValueOf(const RowSource& source, std::string_view key, std::string_view value) const;
 
