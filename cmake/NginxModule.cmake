@@ -56,7 +56,7 @@ endforeach()
 file(APPEND ${AGENT_GRAPH_EDGES} "\
 ngx_module: engine/base src/settings
 ngx_module/websocket: ngx_module src/websocket
-ngx_module/status: engine/base ngx_module src/limits
+ngx_module/status: engine/base engine/state ngx_module src/limits
 ngx_module/request: engine/base ngx_module ngx_module/status src/api src/api/http src/auth src/bridge \
 src/limits
 ngx_module/worker: engine/base ngx_module ngx_module/request ngx_module/status ngx_module/websocket \

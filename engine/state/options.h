@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "state/database_status.h"
 #include "state/run_watch.h"
 #include "state/runs.h"
 
@@ -75,6 +77,8 @@ struct StateOptions {
   bool creates = true;
   // Called from the server's threads; may be empty.
   std::function<void(LogLevel, const std::string&)> log;
+  // For type "postgres": kept up to date by the server. Never null.
+  std::shared_ptr<DatabaseStatus> database_status = std::make_shared<DatabaseStatus>();
 };
 
 }  // namespace agent_graph::state

@@ -10,6 +10,8 @@
 #include "ngx_module/config.h"
 #include "ngx_module/process/process.h"
 #include "ngx_module/process/spawners.h"
+#include "ngx_module/status/database_row.h"
+#include "ngx_module/status/duration_zone.h"
 #include "ngx_module/worker/port.h"
 #include "service/service.h"
 
@@ -17,6 +19,8 @@ namespace agent_graph::nginx {
 namespace {
 
 constexpr ngx_msec_t kManagerInterval = 10'000;
+// With a database that hosts share, whose values are reported for the metrics.
+constexpr ngx_msec_t kReportInterval = 2000;
 // When nginx quits, the workers may be busy with their last requests for as long as those may take.
 constexpr std::chrono::hours kFinishTimeoutOnQuit{1};
 constexpr std::chrono::milliseconds kFinishTimeoutOnTerminate{500};
@@ -36,6 +40,7 @@ struct ServiceState final : PortReceiver {
   bridge::Outbox log;
   Port port;
   std::unique_ptr<service::StateServer> role;
+  DurationReporter commits{config, DurationKind::kDatabaseCommit};
 };
 
 // State servers of this process. Never freed, because nginx ends the process with exit() while
@@ -63,6 +68,19 @@ void FinishStateServers() noexcept {
   });
 }
 
+// Returns false if the service has no database that hosts share.
+bool ReportStateOf(const ServiceConfig& config) {
+  for (ServiceState* state : *states) {
+    if (&state->config != &config || state->role == nullptr) continue;
+    const state::DatabaseStatus* database = state->role->database();
+    if (database == nullptr) continue;
+    ReportDatabase(config, *database);
+    state->commits.Report(database->commits);
+    return true;
+  }
+  return false;
+}
+
 void StartServiceState(const ServiceConfig& config) {
   if (states == nullptr) {
     ForkSpawners(*config.cycle);  // this process still has only one thread
@@ -84,12 +102,15 @@ void StartServiceState(const ServiceConfig& config) {
 }  // namespace
 
 ngx_msec_t RunStateServer(void* service_config) noexcept {
+  bool reports = false;
   Guarded(ngx_cycle->log, [&] {
-    StartServiceState(*static_cast<ServiceConfig*>(service_config));
+    const auto& config = *static_cast<ServiceConfig*>(service_config);
+    StartServiceState(config);
+    reports = ReportStateOf(config);
     // This loop serves no clients.
     ReturnFreeMemory();
   });
-  return kManagerInterval;
+  return reports ? kReportInterval : kManagerInterval;
 }
 
 }  // namespace agent_graph::nginx

@@ -66,6 +66,7 @@ void Format(DurationZone& zone) {
     Append(zone.tables[static_cast<size_t>(kind)], NamedDurations::kOther);
   }
   Append(zone.tables[static_cast<size_t>(DurationKind::kStateOperation)], "");
+  Append(zone.tables[static_cast<size_t>(DurationKind::kDatabaseCommit)], "");
 }
 
 ngx_int_t PrepareDurations(ngx_shm_zone_t* zone, void*) noexcept {

@@ -21,6 +21,7 @@ enum class DurationKind : uint8_t {
   kModelCall,       // by model
   kToolCall,        // by tool
   kStateOperation,  // one histogram without a name
+  kDatabaseCommit,  // likewise
   kCount
 };
 

@@ -26,6 +26,11 @@ ServiceStatus ReadStatus(const ServiceConfig& service) {
   }
   ServiceZone* zone = FindZone(service);
   if (zone == nullptr) return status;
+  if (zone->database.Get(DatabaseValue::kIsReported) != 0) {
+    for (size_t value = 0; value < kCountOf<DatabaseValue>; ++value) {
+      status.database.push_back(zone->database.Get(static_cast<DatabaseValue>(value)));
+    }
+  }
   // Rows move to the retired counters under this lock, so that nothing is missed or counted twice.
   ZoneLock lock(service);
   status.counters->Fold(zone->retired);

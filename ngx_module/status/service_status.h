@@ -32,6 +32,9 @@ struct ServiceStatus {
   // Histograms by DurationKind, of all workers as well.
   std::array<std::vector<NamedCounts>, kCountOf<DurationKind>> durations;
 
+  // Values by DatabaseValue; empty if no database of hosts was reported.
+  std::vector<uint64_t> database;
+
   uint64_t Sum(StatusGauge gauge) const;
   uint64_t Max(StatusGauge gauge) const;
 };

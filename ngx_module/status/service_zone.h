@@ -8,6 +8,7 @@
 #include "limits/rate_table.h"
 #include "ngx_module/config.h"
 #include "ngx_module/ngx.h"
+#include "ngx_module/status/database_row.h"
 #include "ngx_module/status/status_rows.h"
 
 namespace agent_graph::nginx {
@@ -17,6 +18,7 @@ struct ServiceZone {
   StatusRow* rows;
   StatusCounters retired;  // counts of processes that have ended
   time_t looked;           // last search for dead processes when no place was free; under the lock
+  DatabaseRow database;
   void* rate_table;        // null: no limit, or one table per worker
   void* token_table;       // a limits::TokenTable; null: no limit, or counted in Redis
 };

@@ -20,6 +20,7 @@
 #include "service/run_totals.h"
 #include "settings/settings.h"
 #include "state/backend.h"
+#include "state/database_status.h"
 
 namespace agent_graph::service {
 
@@ -108,6 +109,9 @@ class StateServer {
                                             const std::string& state_directory,
                                             bridge::Outbox* log);
   ~StateServer();
+  // Kept up to date while this object lives; null if the state is not in a database that hosts
+  // share.
+  const state::DatabaseStatus* database() const;
   // Serves until the last client has disconnected or until `deadline`, then releases the role.
   // Blocks meanwhile.
   void Finish(Deadline deadline);

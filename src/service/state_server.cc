@@ -73,6 +73,7 @@ Result<std::unique_ptr<state::StateServer>> StartStateServer(const settings::Set
 }
 
 struct StateServer::Implementation {
+  std::shared_ptr<const state::DatabaseStatus> database;  // may be null
   std::unique_ptr<state::StateServer> server;
 };
 
@@ -83,8 +84,8 @@ StateServer::~StateServer() = default;
 std::unique_ptr<StateServer> StateServer::Start(const settings::Settings& settings,
                                                 const std::string& state_directory,
                                                 bridge::Outbox* log) {
-  auto started = StartStateServer(settings, MakeStateOptions(settings, state_directory, log),
-                                  state::StateOptions::kNewest);
+  const state::StateOptions options = MakeStateOptions(settings, state_directory, log);
+  auto started = StartStateServer(settings, options, state::StateOptions::kNewest);
   if (!started.ok()) {
     if (log != nullptr) log->Log(bridge::LogLevel::kCritical, started.status().ToString());
     return nullptr;
@@ -92,7 +93,14 @@ std::unique_ptr<StateServer> StateServer::Start(const settings::Settings& settin
   if (*started == nullptr) return nullptr;
   auto implementation = std::make_unique<Implementation>();
   implementation->server = std::move(started).value();
+  if (settings.checkpointer.type == CheckpointerSettings::Type::kPostgres) {
+    implementation->database = options.database_status;
+  }
   return std::unique_ptr<StateServer>(new StateServer(std::move(implementation)));
+}
+
+const state::DatabaseStatus* StateServer::database() const {
+  return implementation_->database.get();
 }
 
 void StateServer::Finish(Deadline deadline) {

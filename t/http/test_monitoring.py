@@ -33,14 +33,17 @@ def _names(text):
 
 
 @pytest.fixture
-def shown(start_service):
-    """The names of all metrics of a service that has done everything once."""
-    service = start_service(DEMO, server=_PAGE)
+def shown(start_service, database):
+    """The names of all metrics of a service that has done everything once. Its state is in PostgreSQL,
+    which has metrics of its own."""
+    state = {"checkpointer": {"type": "postgres", "url": database.url}}
+    service = start_service(DEMO | state, server=_PAGE)
     service.invoke("call current_time")
     service.stream("hello").read_all()
 
     counted = {
-        f"agent_graph_{what}_count" for what in ("first_chunk_seconds", "tool_call_duration_seconds")
+        f"agent_graph_{what}_count"
+        for what in ("first_chunk_seconds", "tool_call_duration_seconds", "database_commit_duration_seconds")
     }
 
     def names():

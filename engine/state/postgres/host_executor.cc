@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "runtime/thread.h"
 #include "state/pack/fields.h"
+#include "state/store/clients.h"
 
 namespace agent_graph::state::postgres {
 namespace {
@@ -23,10 +24,11 @@ constexpr size_t kFollowedMax = 10'000;
 HostExecutor::HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
                            std::unique_ptr<Membership> membership,
                            std::shared_ptr<SharedMemoryRows> memories)
-    : StoreExecutor(std::move(database), std::move(options)),
+    : StoreExecutor(std::move(database), options),
+      status_(options.state.database_status),
       membership_(std::move(membership)),
       shared_memories_(std::move(memories)),
-      housekeeping_(membership_->database(), membership_->id()) {}
+      housekeeping_(membership_->database(), membership_->id(), status_) {}
 
 HostExecutor::~HostExecutor() {
   HostExecutor::Stop();
@@ -85,6 +87,10 @@ void HostExecutor::Follow() {
 // A failed beat is repeated with the next one: it only delays that others are declared dead.
 bool HostExecutor::Beat() {
   const Result<Membership::News> news = membership_->Beat();
+  if (news.ok() && !news->lost) {
+    status_->last_beat_micros.store(MonotonicMicros(MonotonicClock::now()),
+                                    std::memory_order_relaxed);
+  }
   return !news.ok() || Take(*news);
 }
 
@@ -115,7 +121,9 @@ bool HostExecutor::Take(const Membership::News& news) {
     if (pack::FromBytes(notice.body, received)) HearHost(std::move(received));
   }
   for (const std::string& instance : news.dead) {
-    if (taken_over_.insert(instance).second) TakeOver(instance);
+    if (!taken_over_.insert(instance).second) continue;
+    status_->takeovers.fetch_add(1, std::memory_order_relaxed);
+    TakeOver(instance);
   }
   return true;
 }

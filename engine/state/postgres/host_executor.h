@@ -22,7 +22,8 @@ namespace agent_graph::state::postgres {
 // because an instance whose beats are late is declared dead.
 class HostExecutor : public StoreExecutor {
  public:
-  // `membership` has joined. `memories` belong to the database, and to `options`.
+  // `membership` has joined. `memories` belong to the database, and to `options`, whose
+  // `state.database_status` shows beats and takeovers.
   HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
                std::unique_ptr<Membership> membership, std::shared_ptr<SharedMemoryRows> memories);
   ~HostExecutor() override;
@@ -44,6 +45,7 @@ class HostExecutor : public StoreExecutor {
   void ResumeFollowers();
   bool Take(const Membership::News& news);
 
+  const std::shared_ptr<DatabaseStatus> status_;
   const std::unique_ptr<Membership> membership_;  // beat thread only, after Start
   const std::shared_ptr<SharedMemoryRows> shared_memories_;
   Housekeeping housekeeping_;

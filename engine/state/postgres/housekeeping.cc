@@ -13,6 +13,14 @@ namespace agent_graph::state::postgres {
 namespace {
 
 constexpr char kJob[] = "housekeeping";
+// The replay_lag of a standby that has replayed everything is null after a while.
+constexpr char kStandbys[] =
+    "SELECT count(*), coalesce(bool_and(state IS NOT NULL), false), "
+    "(extract(epoch FROM coalesce(max(replay_lag), interval '0')) * 1000000)::bigint "
+    "FROM pg_stat_replication";
+constexpr char kDeadRows[] =
+    "SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables "
+    "WHERE schemaname = 'agent_graph' AND relname = 'lease'";
 // A host that was away for longer builds its search indexes again.
 constexpr std::chrono::hours kMemoryChangesKept{1};
 // True for an instance whose leases or waiting runs no other host has taken over yet.
@@ -22,8 +30,9 @@ constexpr char kInstanceIsUsed[] =
 
 }  // namespace
 
-Housekeeping::Housekeeping(ConnectionOptions options, std::string instance)
-    : connection_(std::move(options)), instance_(std::move(instance)) {}
+Housekeeping::Housekeeping(ConnectionOptions options, std::string instance,
+                           std::shared_ptr<DatabaseStatus> status)
+    : connection_(std::move(options)), instance_(std::move(instance)), status_(std::move(status)) {}
 
 Housekeeping::~Housekeeping() {
   Stop();
@@ -51,13 +60,36 @@ Status Housekeeping::Tidy() {
   return FinishJob(connection_, *claim, kInterval);
 }
 
+void Housekeeping::Measure() {
+  const Result<Rows> standbys = connection_.Execute({kStandbys});
+  uint64_t count = DatabaseStatus::kUnknown;
+  uint64_t lag = DatabaseStatus::kUnknown;
+  if (standbys.ok()) {
+    const Row row = (*standbys)[0];
+    // A role that may not read them sees rows without values.
+    count = row.Number(0);
+    if (count == 0) lag = 0;
+    if (row.Bool(1)) lag = row.Number(2);
+  }
+  status_->standbys.store(count, std::memory_order_relaxed);
+  status_->standby_lag_micros.store(lag, std::memory_order_relaxed);
+  const Result<Rows> dead = connection_.Execute({kDeadRows});
+  status_->dead_rows.store(dead.ok() ? (*dead)[0].Number(0) : DatabaseStatus::kUnknown,
+                           std::memory_order_relaxed);
+}
+
 void Housekeeping::Run() {
+  Deadline tidy = MonotonicClock::now();
   for (;;) {
-    // After an error the next interval tries again.
-    (void)Tidy();
+    Measure();
+    if (MonotonicClock::now() >= tidy) {
+      // After an error the next interval tries again.
+      (void)Tidy();
+      tidy = DeadlineAfter(kInterval);
+    }
     // Until the next interval the connection would only be idle.
     connection_.Close();
-    const Deadline next = DeadlineAfter(kInterval);
+    const Deadline next = DeadlineAfter(kMeasureInterval);
     MutexLock lock(mutex_);
     while (!stopping_ && stop_.WaitUntil(mutex_, next)) continue;
     if (stopping_) return;

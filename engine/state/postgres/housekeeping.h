@@ -1,12 +1,15 @@
-// Removes what no host needs any more. One host does it for all.
+// Removes what no host needs any more: one host does it for all. Also measures the database, for
+// the metrics of each host.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "state/database_status.h"
 #include "state/postgres/database/connection.h"
 
 namespace agent_graph::state::postgres {
@@ -15,20 +18,25 @@ namespace agent_graph::state::postgres {
 class Housekeeping {
  public:
   static constexpr std::chrono::seconds kInterval{60};
+  static constexpr std::chrono::seconds kMeasureInterval{15};
 
-  Housekeeping(ConnectionOptions options, std::string instance);
+  Housekeeping(ConnectionOptions options, std::string instance,
+               std::shared_ptr<DatabaseStatus> status);
   ~Housekeeping();
 
   Status Start();
   void Stop();
   // Does the work if it is due and no other host does it. Not after Start.
   Status Tidy();
+  // Reads how far standbys are behind, and the number of dead rows. Not after Start.
+  void Measure();
 
  private:
   void Run();
 
   Connection connection_;  // its thread, after Start
   const std::string instance_;
+  const std::shared_ptr<DatabaseStatus> status_;
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;

@@ -70,6 +70,7 @@ class PostgresStorage : public Storage {
     // Executing a large batch on a busy machine takes time between its reads and its writes.
     database_options.connection.idle_in_transaction_timeout = std::chrono::seconds(5);
     database_options.connection.counters = counters_;
+    database_options.status = options_.database_status;
     database_options.identity = {membership->id(),
                                  static_cast<uint64_t>(membership->incarnation())};
     auto database = std::make_unique<postgres::RowDatabase>(database_options);
@@ -110,7 +111,15 @@ class PostgresStorage : public Storage {
     reported_ = std::move(text);
   }
 
+  // The operator has to look at the database, or at the key that names it.
   Status Join(postgres::Membership& membership) const {
+    const Status joined = JoinDatabase(membership);
+    if (joined.ok()) return joined;
+    Status named(joined.code(), "checkpointer.url: " + joined.message());
+    return named.WithDetail(joined.detail());
+  }
+
+  Status JoinDatabase(postgres::Membership& membership) const {
     postgres::Connection connection(Connections());
     AG_RETURN_IF_ERROR(postgres::CheckSchema(connection));
     return membership.Join();
@@ -124,7 +133,9 @@ class PostgresStorage : public Storage {
 }  // namespace
 
 std::unique_ptr<Storage> MakePostgresStorage(const StateOptions& options) {
-  return MakeCountedPostgresStorage(options, std::make_shared<postgres::ConnectionCounters>());
+  return MakeCountedPostgresStorage(
+      options, std::shared_ptr<ConnectionCounters>(options.database_status,
+                                                   &options.database_status->connections));
 }
 
 std::unique_ptr<Storage> MakeCountedPostgresStorage(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -150,6 +151,9 @@ class Database : public RowReads {
   virtual void Notify(HostNotice) {}
   // True if a host lives; it cannot be declared dead until the batch has ended.
   virtual Result<bool> HoldInstance(const std::string&) { return true; }
+  // Claims regular work as a part of the batch: true if this host is to do it now. It is due again
+  // after `pause`, at the host that asks first. Does not wait for other hosts.
+  virtual Result<bool> ClaimWork(const std::string&, std::chrono::seconds) { return true; }
   // Threads whose leases an instance holds, up to `limit`.
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();

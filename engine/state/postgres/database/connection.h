@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/duration_histogram.h"
 #include "base/file_descriptor.h"
 #include "base/status.h"
+#include "state/database_status.h"
 #include "state/postgres/database/failure.h"
 #include "state/postgres/database/libpq.h"
 #include "state/postgres/database/rows.h"
@@ -22,17 +22,7 @@
 
 namespace agent_graph::state::postgres {
 
-// Counters of all connections that share this object. They only grow. Thread-safe.
-struct ConnectionCounters {
-  std::atomic<uint64_t> round_trips{0};
-  std::atomic<uint64_t> commands{0};
-  std::atomic<uint64_t> sessions{0};         // opened
-  std::atomic<uint64_t> failed_attempts{0};  // to open one
-  std::atomic<uint64_t> lost_sessions{0};    // ended while they were in use
-  std::atomic<uint64_t> retries{0};          // after serialization failures and deadlocks
-  std::atomic<uint64_t> timeouts{0};         // lock_timeout and statement_timeout
-  DurationHistogram durations{};             // of round trips that were answered
-};
+using state::ConnectionCounters;
 
 struct ConnectionOptions {
   std::string url;

@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "state/database_status.h"
 #include "state/postgres/database/connection.h"
 
 namespace agent_graph::state::postgres {
@@ -14,7 +15,9 @@ namespace agent_graph::state::postgres {
 // Thread-safe.
 class ConnectionPool {
  public:
-  ConnectionPool(const ConnectionOptions& options, size_t count);
+  // `status` counts the connections in use.
+  ConnectionPool(const ConnectionOptions& options, size_t count,
+                 std::shared_ptr<DatabaseStatus> status);
 
   // Waits for a free connection. kUnavailable: none became free in time, or after Stop.
   Result<Connection*> Take();
@@ -23,6 +26,7 @@ class ConnectionPool {
   void Stop();
 
  private:
+  const std::shared_ptr<DatabaseStatus> status_;
   std::vector<std::unique_ptr<Connection>> connections_;
   Mutex mutex_;
   CondVar returned_;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/clock.h"
 #include "state/pack/fields.h"
 #include "state/postgres/memories/memory_changes.h"
 #include "state/postgres/rows/row_view.h"
@@ -28,9 +29,10 @@ ConnectionOptions ReaderOptions(ConnectionOptions options) {
 RowDatabase::RowDatabase(const RowDatabaseOptions& options)
     : Database(options.identity.instance),
       identity_(options.identity),
+      status_(options.status),
       writer_(options.connection),
       reads_([this](const std::vector<Command>& commands) { return Send(commands); }),
-      pool_(ReaderOptions(options.connection), options.readers),
+      pool_(ReaderOptions(options.connection), options.readers, options.status),
       cache_(kCacheBytesMax) {}
 
 Result<std::vector<Rows>> RowDatabase::Send(const std::vector<Command>& commands) const {
@@ -133,6 +135,7 @@ Status RowDatabase::WriteRows(RowBatch& batch, bool) {
   for (Command& command : RecordMemoryChanges(rows.ChangedMemories())) {
     commands.push_back(std::move(command));
   }
+  const auto began = MonotonicClock::now();
   if (!writer_.in_transaction()) {
     writer_.Begin();
     commands.insert(commands.begin(), HoldCommand());
@@ -142,6 +145,9 @@ Status RowDatabase::WriteRows(RowBatch& batch, bool) {
     is_refuted_ = IsRefuted();
     return EndFailedBatch();
   }
+  status_->commits.Add(static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(MonotonicClock::now() - began)
+          .count()));
   Remember(rows, changed);
   Forget();
   return Status::Ok();
@@ -172,6 +178,19 @@ Result<bool> RowDatabase::HoldInstance(const std::string& instance) {
       Send({{"SELECT 1 FROM agent_graph.instance WHERE id = $1 AND NOT dead FOR KEY SHARE",
              {Value::Uuid(instance)}}}));
   return !results[0].empty();
+}
+
+Result<bool> RowDatabase::ClaimWork(const std::string& name, std::chrono::seconds pause) {
+  if (!writer_.in_transaction()) AG_RETURN_IF_ERROR(Prepare({}));
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> results,
+      Send({{"INSERT INTO agent_graph.job (name) VALUES ($1) ON CONFLICT DO NOTHING",
+             {Value::Text(name)}},
+            {"UPDATE agent_graph.job SET due = now() + $2 * interval '1 second' WHERE name = "
+             "(SELECT name FROM agent_graph.job WHERE name = $1 AND due <= now() "
+             "FOR UPDATE SKIP LOCKED) RETURNING name",
+             {Value::Text(name), Value::Integer(static_cast<int32_t>(pause.count()))}}}));
+  return !results[1].empty();
 }
 
 Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& instance,

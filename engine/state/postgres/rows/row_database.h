@@ -7,6 +7,7 @@
 // this host's instance: if another host has declared the instance dead, nothing is written.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "state/database_status.h"
 #include "state/postgres/database/connection.h"
 #include "state/postgres/rows/connection_pool.h"
 #include "state/postgres/rows/row_reads.h"
@@ -36,6 +38,7 @@ struct RowDatabaseOptions {
   ConnectionOptions connection;
   WriterIdentity identity;
   size_t readers = 5;  // connections for views
+  std::shared_ptr<DatabaseStatus> status = std::make_shared<DatabaseStatus>();
 };
 
 class RowDatabase : public Database {
@@ -57,6 +60,7 @@ class RowDatabase : public Database {
   Status EndBatch() override;
   void Notify(HostNotice notice) override { notices_.push_back(std::move(notice)); }
   Result<bool> HoldInstance(const std::string& instance) override;
+  Result<bool> ClaimWork(const std::string& name, std::chrono::seconds pause) override;
   Result<std::vector<std::string>> ThreadsHeldBy(const std::string& instance,
                                                  size_t limit) override;
   Result<std::vector<std::string>> StatesOf(
@@ -115,6 +119,7 @@ class RowDatabase : public Database {
   void NoteBegin(bool as_left);
 
   const WriterIdentity identity_;
+  const std::shared_ptr<DatabaseStatus> status_;
   mutable Connection writer_;  // of the thread that writes
   SqlRowReads reads_;          // over writer_
   mutable Status failure_;     // of this batch

@@ -62,8 +62,9 @@ RowDatabase::Step RowDatabase::FenceStep() const {
   return {{"SELECT 1 FROM agent_graph.instance "
            "WHERE id = $1 AND incarnation = $2 AND NOT dead FOR KEY SHARE",
            {Value::Uuid(identity_.instance), Value::Number(identity_.incarnation)}},
-          [](const Rows& rows) {
+          [this](const Rows& rows) {
             if (!rows.empty()) return Status::Ok();
+            status_->fenced.fetch_add(1, std::memory_order_relaxed);
             return Status(StatusCode::kFenced, "this host's instance was declared dead");
           }};
 }

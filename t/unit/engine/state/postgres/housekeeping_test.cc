@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "test_database.h"
 
 namespace agent_graph::state::postgres {
@@ -15,6 +17,7 @@ class HousekeepingTest : public DatabaseTest {
          "ended) VALUES ($1, 1, '', '', '', 1, true, now() - interval '2 hours')",
          {Value::Uuid(id)}});
   }
+  const std::shared_ptr<DatabaseStatus> status_ = std::make_shared<DatabaseStatus>();
   static std::string IdOf(int number) { return std::string(31, '0') + std::to_string(number); }
 };
 
@@ -31,7 +34,7 @@ TEST_F(HousekeepingTest, RemovesWhatNoHostNeeds) {
   Run(
       {"INSERT INTO agent_graph.memory_change (bucket, seq, number, owner, created) VALUES (7, 5, "
        "1, '', now() - interval '2 hours'), (7, 6, 1, '', now())"});
-  Housekeeping housekeeping(Options(), IdOf(9));
+  Housekeeping housekeeping(Options(), IdOf(9), status_);
   const Status done = housekeeping.Tidy();
   ASSERT_TRUE(done.ok()) << done.ToString();
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 2);
@@ -40,16 +43,35 @@ TEST_F(HousekeepingTest, RemovesWhatNoHostNeeds) {
 }
 
 TEST_F(HousekeepingTest, OneHostDoesItForAll) {
-  Housekeeping first(Options(), IdOf(1));
-  Housekeeping second(Options(), IdOf(2));
+  Housekeeping first(Options(), IdOf(1), status_);
+  Housekeeping second(Options(), IdOf(2), status_);
   ASSERT_TRUE(first.Tidy().ok());
   AddDead(IdOf(3));
   ASSERT_TRUE(second.Tidy().ok());  // not due yet
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 1);
 }
 
+TEST_F(HousekeepingTest, MeasuresTheDatabase) {
+  Housekeeping housekeeping(Options(), IdOf(1), status_);
+  EXPECT_EQ(status_->standbys, DatabaseStatus::kUnknown);
+  housekeeping.Measure();
+  EXPECT_EQ(status_->standbys, 0u);
+  EXPECT_EQ(status_->standby_lag_micros, 0u);
+  EXPECT_NE(status_->dead_rows, DatabaseStatus::kUnknown);
+}
+
+TEST_F(HousekeepingTest, WhatCannotBeReadIsUnknown) {
+  ConnectionOptions nowhere = Options();
+  nowhere.url = "postgresql://127.0.0.1:1/nowhere";
+  Housekeeping housekeeping(nowhere, IdOf(1), status_);
+  status_->standbys = 3;
+  housekeeping.Measure();
+  EXPECT_EQ(status_->standbys, DatabaseStatus::kUnknown);
+  EXPECT_EQ(status_->dead_rows, DatabaseStatus::kUnknown);
+}
+
 TEST_F(HousekeepingTest, StopEndsItsThread) {
-  Housekeeping housekeeping(Options(), IdOf(1));
+  Housekeeping housekeeping(Options(), IdOf(1), status_);
   ASSERT_TRUE(housekeeping.Start().ok());
   housekeeping.Stop();
 }
