@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "admin/database_writer.h"
 #include "admin/state_access.h"
 #include "base/status.h"
-#include "state/postgres/cluster/membership.h"
 #include "state/rows/database.h"
 
 namespace agent_graph::admin {
@@ -18,20 +18,17 @@ class ImportTarget {
   // `target`: a database (see NamesDatabase), whose hosts may be running, or a state directory.
   // kBusy: its state server is running.
   static Result<ImportTarget> Open(const std::string& target);
-  ImportTarget(ImportTarget&&) = default;
-  ~ImportTarget();
 
-  state::Database& database() { return *database_; }
-  // Call at least once a second: hosts that share the database take a silent writer for dead.
-  Status KeepAlive();
+  state::Database& database() { return shared_ ? shared_->database() : *database_; }
+  // See DatabaseWriter.
+  Status KeepAlive() { return shared_ ? shared_->KeepAlive() : Status::Ok(); }
 
  private:
   ImportTarget() = default;
-  Status OpenDatabase(const std::string& target);
   Status OpenDirectory(const std::string& path);
 
-  std::optional<StateAccess> directory_;                     // of LevelDB; holds its lock
-  std::unique_ptr<state::postgres::Membership> membership_;  // null: LevelDB
+  std::unique_ptr<DatabaseWriter> shared_;  // null: LevelDB
+  std::optional<StateAccess> directory_;    // of LevelDB; holds its lock
   std::unique_ptr<state::Database> database_;
 };
 

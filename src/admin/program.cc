@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admin/after_restore.h"
 #include "admin/backup.h"
 #include "admin/database.h"
 #include "admin/import_command.h"
@@ -28,6 +29,7 @@ void PrintUsage(std::FILE* out) {
       "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
       "       agent-graph-admin migrate DATABASE\n"
       "       agent-graph-admin verify DATABASE\n"
+      "       agent-graph-admin after-restore DATABASE\n"
       "       agent-graph-admin import --from leveldb DIRECTORY DATABASE\n"
       "       agent-graph-admin import --from agentflow URL DATABASE|DIRECTORY\n"
       "       agent-graph-admin schema\n"
@@ -131,6 +133,14 @@ int RunVerifyDatabase(const DatabaseCall& call) {
   return ShowReport(VerifyDatabase(call.url), call.output);
 }
 
+int RunAfterRestore(const DatabaseCall& call) {
+  const Result<AfterRestore> done = FinishRestore(call.url);
+  if (!done.ok()) return Fail(call.output, done.status());
+  std::fprintf(call.output.out, "history %s: %llu hosts of the backup are dead, %llu runs ended\n",
+               done->history.c_str(), Number(done->hosts), Number(done->runs));
+  return 0;
+}
+
 struct DatabaseCommand {
   std::string_view name;
   size_t arguments;  // the last one names the database
@@ -139,6 +149,7 @@ struct DatabaseCommand {
 constexpr DatabaseCommand kDatabaseCommands[] = {
     {.name = "migrate", .arguments = 1, .run = RunMigrate},
     {.name = "verify", .arguments = 1, .run = RunVerifyDatabase},
+    {.name = "after-restore", .arguments = 1, .run = RunAfterRestore},
 };
 
 // Returns null if the words are no command on a database.

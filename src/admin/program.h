@@ -7,6 +7,7 @@
 //   reembed DIRECTORY SERVICE.JSON       recomputes vectors of memories for another embedding
 //   migrate DATABASE                     brings the tables of a PostgreSQL to this build's version
 //   verify  DATABASE                     reads every row; exit status 1 if there are errors
+//   after-restore DATABASE               ends the runs of a PostgreSQL that was restored or copied
 //   import  --from leveldb DIRECTORY DATABASE   copies the state of a service into a PostgreSQL
 //   import  --from agentflow URL TARGET         copies the threads of AgentFlow's PostgreSQL into
 //                                               DATABASE or DIRECTORY

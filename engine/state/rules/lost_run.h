@@ -13,6 +13,8 @@ namespace agent_graph::state {
 // Reasons logged for such a run.
 inline constexpr char kWorkerLost[] = "worker_lost";
 inline constexpr char kEndNotStored[] = "end_not_stored";
+// The database was restored to an earlier state, or has lost entries that it had acknowledged.
+inline constexpr char kHistoryLost[] = "history_lost";
 // Reasons of accepted runs that no worker executes any more.
 inline constexpr char kPoisoned[] = "poisoned";  // its user code has crashed workers
 inline constexpr char kTooManyAttempts[] = "attempts";

@@ -51,6 +51,7 @@ Store::Store(Database& database, const StateOptions& options)
       thread_ttl_(options.thread_ttl),
       log_kept_micros_(std::chrono::microseconds(options.log_kept).count()),
       log_bytes_max_(options.log_bytes_max),
+      database_status_(options.database_status),
       transaction_(database, options.indexed_metadata) {}
 
 Status Store::Load() {

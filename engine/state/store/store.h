@@ -90,6 +90,9 @@ class Store {
   bool TakeOver(const std::string& instance);
   // Another host has sent a notice; see HostNotice.
   void HearHost(const HostNotice& notice);
+  // After a restore of the database: ends runs of an instance that is dead, some at a time, because
+  // they may have gone on in the history that was lost. Returns how many; 0: none are left.
+  Result<size_t> EndRunsOf(const std::string& instance);
 
   // A trial executes requests of a batch that began with Database::Assume, so that their effect in
   // memory can be undone (store_trial.cc). False: some of them could have effects that cannot.
@@ -199,6 +202,10 @@ class Store {
   bool HandOver(FreedThread& freed);
   bool IsOurs(const Lease& lease) const { return lease.row.hosts.instance == database_.instance(); }
   void NotifyHosts(HostNotice notice);
+  void EndLostHistory(const std::string& thread_id);          // nothing else must be staged
+  bool Claims(const char* work, std::chrono::seconds pause);  // see Database::ClaimWork
+  void EndWithoutHistory(const std::string& thread_id);
+  Result<size_t> EndQueuedRunsOf(const std::string& instance);
 
   // Leases (store_runs.cc).
   void BeginRun(Waiter begin);
@@ -364,6 +371,7 @@ class Store {
   const std::chrono::seconds thread_ttl_;
   const int64_t log_kept_micros_;
   const uint64_t log_bytes_max_;
+  const std::shared_ptr<DatabaseStatus> database_status_;
   Transaction transaction_;
   std::unordered_map<std::string, Lease> leases_;  // by thread id
   size_t waiters_ = 0;
@@ -376,6 +384,7 @@ class Store {
   Deadline next_key_expiry_ = kNoDeadline;
   Deadline next_indexing_ = kNoDeadline;
   Indexing indexing_;
+  bool expires_more_keys_ = false;
   std::string expired_until_;  // key of a listing; everything behind it has been examined
   std::vector<FreedThread> admissions_;
   // Threads whose run waits for a worker, and when it may be granted again.

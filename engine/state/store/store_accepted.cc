@@ -201,6 +201,10 @@ void Store::PutKey(const std::string& user, const RunKey& key, const RunKeyRow& 
 }
 
 void Store::ExpireKeys(MonotonicClock::time_point now) {
+  if (!expires_more_keys_ && !Claims("expire idempotency keys", kKeyExpiryInterval)) {
+    next_key_expiry_ = now + kKeyExpiryInterval;
+    return;
+  }
   const int64_t cutoff = UnixMicros();
   size_t count = 0;
   const std::string prefix = keys::TablePrefix(keys::Table::kRunKeyExpiry);
@@ -222,8 +226,9 @@ void Store::ExpireKeys(MonotonicClock::time_point now) {
         return true;
       });
   transaction_.Accept(false);
+  expires_more_keys_ = count == kKeysExpiredAtOnce;
   next_key_expiry_ =
-      count == kKeysExpiredAtOnce ? now + std::chrono::milliseconds(50) : now + kKeyExpiryInterval;
+      expires_more_keys_ ? now + std::chrono::milliseconds(50) : now + kKeyExpiryInterval;
 }
 
 }  // namespace agent_graph::state

@@ -203,6 +203,13 @@ void Store::HearHost(const HostNotice& notice) {
   if (notice.kind == HostNotice::Kind::kCancelRun && holds) NoticeCancel(lease.row);
 }
 
+// After an error the next interval tries again.
+bool Store::Claims(const char* work, std::chrono::seconds pause) {
+  if (!is_shared()) return true;
+  const Result<bool> claimed = database_.ClaimWork(work, pause);
+  return claimed.ok() && *claimed;
+}
+
 void Store::NotifyHosts(HostNotice notice) {
   if (is_shared()) database_.Notify(std::move(notice));
 }

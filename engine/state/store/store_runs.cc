@@ -203,6 +203,11 @@ Result<Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunReque
       found->second.row.epoch != append.lease_epoch) {
     return Fenced();
   }
+  // Appends come in order, and all entries before this one were acknowledged.
+  if (is_shared() && append.first_entry.value_or(0) > found->second.row.entries_logged) {
+    EndLostHistory(append.thread_id);
+    return Fenced();
+  }
   return &found->second;
 }
 

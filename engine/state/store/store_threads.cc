@@ -153,6 +153,13 @@ void Store::NoticeDeleted(const std::string& thread_id) {
 }
 
 void Store::ExpireThreads(MonotonicClock::time_point now) {
+  const auto pause =
+      std::clamp<std::chrono::seconds>(thread_ttl_ / 10, std::chrono::seconds(1), kExpiryInterval);
+  // One host examines all threads, in several portions.
+  if (expired_until_.empty() && !Claims("expire threads", pause)) {
+    next_expiry_ = now + pause;
+    return;
+  }
   const int64_t cutoff =
       UnixMicros() - std::chrono::duration_cast<std::chrono::microseconds>(thread_ttl_).count();
   std::vector<std::string> expired;
@@ -183,8 +190,6 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
     NoticeDeleted(thread_id);
     wants_sweep_ = true;
   }
-  const auto pause =
-      std::clamp<std::chrono::seconds>(thread_ttl_ / 10, std::chrono::seconds(1), kExpiryInterval);
   more = more && scanned.ok();
   if (!more) expired_until_.clear();
   next_expiry_ = more ? now + kExpiryBreath : now + pause;

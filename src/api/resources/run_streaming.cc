@@ -93,6 +93,10 @@ std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::
       return ErrorInfo{ApiError::kGone, "the cursor is of another thread" + rest, {}};
     case RunFollower::Place::kCutAway:
       return ErrorInfo{ApiError::kGone, "this part of the stream is no longer kept" + rest, {}};
+    case RunFollower::Place::kHistoryLost:
+      return ErrorInfo{ApiError::kGone,
+                       "the database was restored to a time before this part of the stream" + rest,
+                       {}};
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/signal.h"
+#include "state/rules/lost_run.h"
 
 namespace agent_graph::api {
 namespace {
@@ -90,6 +91,7 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
   const bool reached = read == next_;
   const bool is_start = next_ == record_.log_begin || next_ == kept_from;
   if (epoch > after.lease_epoch || (!reached && !is_start && !is_behind_end)) {
+    if (record_.reason == state::kHistoryLost) return Place::kHistoryLost;
     // The power failed before the entries of that attempt were synced, so others follow.
     lost_epoch_ = after.lease_epoch;
     next_ = std::max(record_.log_begin, kept_from);

@@ -64,6 +64,7 @@ class RunFollower {
     kBehindEnd,    // the reader has everything
     kOtherThread,  // the cursor is of another thread, or of a thread that had this id before
     kCutAway,      // the entries behind the cursor are no longer kept
+    kHistoryLost,  // the database has lost the entries before the cursor
   };
 
   // All of them must outlive the follower.

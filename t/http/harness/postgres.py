@@ -67,6 +67,12 @@ class Database:
     def value(self, sql):
         return self.query(sql)[0][0]
 
+    def copy(self):
+        """A new database with the content of this one, as a restore from a backup makes it."""
+        made = self.server.create_empty()
+        made.query(self.server.dump(self.name))
+        return made
+
     def drop(self):
         if self.server.answers():
             self.server.query(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
@@ -164,6 +170,13 @@ class PostgresServer:
         assert done.returncode == 0, done.stderr
         text = done.stdout.rstrip("\n")
         return [row.split("\x1f") for row in text.split("\x1e")] if text else []
+
+    def dump(self, database):
+        done = subprocess.run(
+            [programs() / "pg_dump", "-h", self.folder, "-p", str(self.port), "-U", USER, database],
+            env=self._environment, capture_output=True, text=True, check=True,
+        )
+        return done.stdout
 
     def answers(self):
         return self._psql("SELECT 1", "postgres").returncode == 0

@@ -1,0 +1,98 @@
+#include "admin/after_restore.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "admin/database.h"
+#include "admin/database_writer.h"
+#include "state/options.h"
+#include "state/postgres/schema/migration.h"
+#include "state/store/store.h"
+
+namespace agent_graph::admin {
+namespace {
+
+using state::postgres::Connection;
+using state::postgres::Membership;
+using state::postgres::Rows;
+
+// A host that lives beats several times meanwhile.
+constexpr auto kWatchTime = 3 * Membership::kBeatInterval;
+
+constexpr char kBeats[] =
+    "SELECT id::text || ' ' || incarnation || ' ' || beat, host FROM agent_graph.instance "
+    "WHERE NOT dead ORDER BY id";
+
+// Returns how many hosts were alive in the backup.
+Result<size_t> CheckUnused(Connection& connection) {
+  AG_ASSIGN_OR_RETURN(const Rows before, connection.Execute({kBeats}));
+  if (before.empty()) return size_t{0};
+  std::this_thread::sleep_for(kWatchTime);
+  AG_ASSIGN_OR_RETURN(const Rows after, connection.Execute({kBeats}));
+  for (size_t i = 0; i < after.size(); ++i) {
+    bool is_same = false;
+    for (size_t k = 0; k < before.size(); ++k) is_same |= before[k].Text(0) == after[i].Text(0);
+    if (is_same) continue;
+    return Status(StatusCode::kBusy, "the database is in use by " + std::string(after[i].Text(1)) +
+                                         ": stop all hosts first");
+  }
+  return before.size();
+}
+
+Result<std::string> RenewHistory(Connection& connection) {
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> rows,
+      connection.ExecuteAll(
+          {{"UPDATE agent_graph.cluster SET history = gen_random_uuid(), epoch = epoch + 1 "
+            "RETURNING history"},
+           {"UPDATE agent_graph.instance SET dead = true, ended = now() WHERE NOT dead"},
+           {"DELETE FROM agent_graph.notice"},
+           {"UPDATE agent_graph.job SET instance = NULL, due = now()"}}));
+  return rows[0][0].Uuid(0);
+}
+
+// Instances that have leases or waiting runs.
+Result<std::vector<std::string>> InstancesWithRuns(Connection& connection) {
+  AG_ASSIGN_OR_RETURN(
+      const Rows rows,
+      connection.Execute({"SELECT instance FROM agent_graph.lease WHERE instance IS NOT NULL UNION "
+                          "SELECT instance FROM agent_graph.run_request WHERE instance IS NOT "
+                          "NULL"}));
+  std::vector<std::string> instances;
+  for (size_t i = 0; i < rows.size(); ++i) instances.push_back(rows[i].Uuid(0));
+  return instances;
+}
+
+Result<uint64_t> EndRuns(DatabaseWriter& writer, const std::vector<std::string>& instances) {
+  state::Store store(writer.database(), state::StateOptions());
+  uint64_t runs = 0;
+  for (const std::string& instance : instances) {
+    for (size_t ended = 1; ended > 0; runs += ended) {
+      AG_RETURN_IF_ERROR(writer.KeepAlive());
+      AG_RETURN_IF_ERROR(writer.database().Prepare({}));
+      AG_ASSIGN_OR_RETURN(ended, store.EndRunsOf(instance));
+      AG_RETURN_IF_ERROR(store.Commit().status());
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<AfterRestore> FinishRestore(const std::string& url) {
+  Connection connection(MaintenanceOptions(url));
+  AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
+  AfterRestore done;
+  AG_ASSIGN_OR_RETURN(done.hosts, CheckUnused(connection));
+  AG_ASSIGN_OR_RETURN(done.history, RenewHistory(connection));
+  AG_ASSIGN_OR_RETURN(const std::vector<std::string> instances, InstancesWithRuns(connection));
+  if (instances.empty()) return done;
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<DatabaseWriter> writer,
+                      DatabaseWriter::Open(url, "after-restore"));
+  AG_ASSIGN_OR_RETURN(done.runs, EndRuns(*writer, instances));
+  return done;
+}
+
+}  // namespace agent_graph::admin

@@ -1,0 +1,23 @@
+// Makes a database usable that was restored from a backup, or copied.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace agent_graph::admin {
+
+struct AfterRestore {
+  std::string history;  // the new one, 32 hex digits
+  uint64_t hosts = 0;   // that were alive in the backup
+  uint64_t runs = 0;    // that were ended
+};
+
+// The hosts of the backup are dead, and their runs end with the reason "history_lost": they may
+// have gone on, and have had effects, after the moment of the backup. An interrupted call is
+// repeated by another one. Blocks, for about three seconds if hosts were alive in the backup.
+// kBusy: a host uses the database.
+Result<AfterRestore> FinishRestore(const std::string& url);
+
+}  // namespace agent_graph::admin
