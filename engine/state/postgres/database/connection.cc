@@ -165,8 +165,8 @@ Status Connection::Connect() {
       libpq_->PQconnectdbParams(names.data(), values.data(), 0), CloseSession{libpq_});
   if (connection_ == nullptr) return Fail(FailureKind::kNotConnected, "no memory");
   if (libpq_->PQstatus(connection_.get()) != CONNECTION_OK) {
-    return Fail(FailureKind::kNotConnected,
-                OneLine(url_->Redact(libpq_->PQerrorMessage(connection_.get())), kErrorBytesMax));
+    return ConnectFailure(
+        OneLine(url_->Redact(libpq_->PQerrorMessage(connection_.get())), kErrorBytesMax));
   }
   return PrepareSession();
 }

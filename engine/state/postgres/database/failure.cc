@@ -1,5 +1,6 @@
 #include "state/postgres/database/failure.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace agent_graph::state::postgres {
@@ -85,7 +86,39 @@ constexpr KindRow kKinds[] = {
      .message = "a text contains a character that cannot be stored"},
 };
 
+// Texts of libpq and of the server, which has no codes for them in libpq 15. The first row that
+// occurs decides.
+struct ConnectRow {
+  std::string_view text;
+  std::string_view message;
+};
+constexpr ConnectRow kConnectProblems[] = {
+    {.text = "certificate verify failed",
+     .message =
+         "the certificate of the state database has expired, or sslrootcert does not sign it"},
+    {.text = "does not match host name",
+     .message = "the certificate of the state database is for another host"},
+    {.text = "does not support SSL",
+     .message = "the state database has no TLS, which sslmode demands"},
+    {.text = "root certificate file",
+     .message = "the certificate of the state database cannot be checked: see sslrootcert"},
+    {.text = "certificate", .message = "TLS with the state database cannot be set up"},
+    {.text = "password authentication failed",
+     .message = "the state database refuses the user or the password"},
+    {.text = "FATAL:", .message = "the state database refuses the connection"},
+    {.text = "", .message = "the state database is not reachable"},
+};
+
 }  // namespace
+
+Status ConnectFailure(std::string text) {
+  while (text.ends_with(' ') || text.ends_with('\n')) text.pop_back();
+  const auto* const row = std::ranges::find_if(kConnectProblems, [&](const ConnectRow& each) {
+    return text.find(each.text) != std::string::npos;
+  });
+  Status status(StatusCode::kUnavailable, std::string(row->message));
+  return status.WithDetail(std::move(text));
+}
 
 bool EndsSession(FailureKind kind) {
   return kind == FailureKind::kLost || kind == FailureKind::kInterrupted ||

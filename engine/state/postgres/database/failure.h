@@ -45,4 +45,8 @@ FailureKind KindOfSqlState(std::string_view sqlstate, std::string_view message);
 // The Status of a failure: its message is safe for clients, `detail` is for the log.
 Status StatusOfFailure(const Failure& failure, std::string detail);
 
+// The failure of an attempt to connect; `text` is libpq's, without secrets. The message says what
+// the operator has to correct: the password, the database, TLS.
+Status ConnectFailure(std::string text);
+
 }  // namespace agent_graph::state::postgres
