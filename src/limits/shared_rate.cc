@@ -26,6 +26,35 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000 + 1000)
 return {1, limit - count - 1, 0}
 )lua";
 
+// Grants a block of up to ARGV[3] permits, which expires with the current sub-window. The hash has
+// the granted permits by sub-window; each counts until a window after the end of its sub-window.
+// Returns {granted, remaining, microseconds until the block expires, or until there is room}.
+constexpr std::string_view kBlockScript = R"lua(
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local window = ARGV[2] * 1000000
+local width = math.ceil(window / ARGV[4])
+local current = math.floor(now / width)
+local granted = redis.call('HGETALL', KEYS[1])
+local count = 0
+local oldest_end = nil
+for i = 1, #granted, 2 do
+  local ends = (tonumber(granted[i]) + 1) * width
+  if ends + window <= now then
+    redis.call('HDEL', KEYS[1], granted[i])
+  else
+    count = count + tonumber(granted[i + 1])
+    if not oldest_end or ends < oldest_end then oldest_end = ends end
+  end
+end
+local room = tonumber(ARGV[1]) - count
+if room <= 0 then return {0, 0, oldest_end + window - now} end
+local block = math.min(room, tonumber(ARGV[3]))
+redis.call('HINCRBY', KEYS[1], string.format('%.0f', current), block)
+redis.call('PEXPIRE', KEYS[1], math.ceil((window + width) / 1000) + 1000)
+return {block, room - block, (current + 1) * width - now}
+)lua";
+
 // Maximum wait for Redis when many requests arrive at once and are counted one by one. A client
 // that would wait longer gets 429 and retries.
 constexpr std::chrono::milliseconds kQueueTimeout{2'000};
@@ -58,15 +87,36 @@ SharedRate::SharedRate(const RateLimitOptions& options, net::RedisEndpoint endpo
     : options_(options),
       link_(std::move(endpoint), "the shared rate limit",
             options.fail_open ? "requests are let through" : "requests are refused",
-            std::move(warn)) {}
+            std::move(warn)),
+      blocks_(options.requests) {}
 
 std::optional<RateDecision> SharedRate::Check(const std::string& key) {
-  std::optional<RateDecision> decision = Ask(key);
+  std::optional<RateDecision> decision = is_exact() ? Ask(key) : AskForBlock(key);
   if (decision) {
     ++(decision->admitted ? counters_.admitted : counters_.refused);
   } else {
     ++(options_.fail_open ? counters_.unchecked : counters_.refused);
   }
+  return decision;
+}
+
+RateDecision SharedRate::Admitted(int64_t remaining) const {
+  RateDecision decision;
+  decision.admitted = true;
+  decision.limit = options_.requests;
+  decision.remaining = static_cast<uint32_t>(std::clamp<int64_t>(remaining, 0, options_.requests));
+  decision.reset_after_seconds = options_.window_seconds;
+  return decision;
+}
+
+RateDecision SharedRate::Refused(int64_t wait_micros) const {
+  RateDecision decision;
+  decision.admitted = false;
+  decision.limit = options_.requests;
+  const int64_t wait_seconds = (wait_micros + kMicrosPerSecond - 1) / kMicrosPerSecond;
+  // A request counts until its sub-window has left the window.
+  decision.reset_after_seconds = static_cast<uint32_t>(
+      std::clamp<int64_t>(wait_seconds, 1, int64_t{options_.window_seconds} * 2));
   return decision;
 }
 
@@ -76,24 +126,29 @@ std::optional<RateDecision> SharedRate::Ask(const std::string& key) {
       {"EVAL", std::string(kScript), "1", options_.redis_prefix + ":" + key,
        std::to_string(options_.requests), std::to_string(options_.window_seconds), NewUuid()},
       kQueueTimeout);
-  RateDecision decision;
-  if (reply.status().code() == StatusCode::kResourceExhausted) {
-    decision.admitted = false;
-    decision.limit = options_.requests;
-    decision.reset_after_seconds = 1;
-    return decision;
-  }
+  if (reply.status().code() == StatusCode::kResourceExhausted) return Refused(kMicrosPerSecond);
   if (!reply.ok() || !IsDecision(*reply)) return std::nullopt;
-  decision.admitted = reply->elements[0].integer == 1;
-  decision.limit = options_.requests;
-  decision.remaining =
-      static_cast<uint32_t>(std::clamp<int64_t>(reply->elements[1].integer, 0, options_.requests));
-  int64_t wait_seconds = (reply->elements[2].integer + kMicrosPerSecond - 1) / kMicrosPerSecond;
-  decision.reset_after_seconds = decision.admitted
-                                     ? options_.window_seconds
-                                     : static_cast<uint32_t>(std::clamp<int64_t>(
-                                           wait_seconds, 1, int64_t{options_.window_seconds} + 1));
-  return decision;
+  if (reply->elements[0].integer == 1) return Admitted(reply->elements[1].integer);
+  return Refused(reply->elements[2].integer);
+}
+
+std::optional<RateDecision> SharedRate::AskForBlock(const std::string& key) {
+  const Deadline now = MonotonicClock::now();
+  if (const auto remaining = blocks_.Take(key, now)) return Admitted(*remaining);
+  Result<net::RedisReply> reply =
+      link_.Call({"EVAL", std::string(kBlockScript), "1", options_.redis_prefix + ":blocks:" + key,
+                  std::to_string(options_.requests), std::to_string(options_.window_seconds),
+                  std::to_string(blocks_.Wanted(key)), std::to_string(WindowShape::kSubWindows)},
+                 kQueueTimeout);
+  if (reply.status().code() == StatusCode::kResourceExhausted) return Refused(kMicrosPerSecond);
+  if (!reply.ok() || !IsDecision(*reply)) return std::nullopt;
+  const int64_t granted = reply->elements[0].integer;
+  const int64_t remaining = reply->elements[1].integer;
+  const std::chrono::microseconds time(reply->elements[2].integer);
+  if (granted == 0) return Refused(time.count());
+  // Measured from before the call, so that it never ends after the block of Redis.
+  blocks_.Add(key, static_cast<uint32_t>(granted), static_cast<uint32_t>(remaining), now + time);
+  return Admitted(remaining + granted - 1);
 }
 
 }  // namespace agent_graph::limits

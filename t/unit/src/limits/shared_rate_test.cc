@@ -39,6 +39,28 @@ class SharedRateTest : public agent_graph::testing::OnFiber {
   std::vector<std::string> warnings_;
 };
 
+// Limits above 256 are counted in blocks.
+TEST_F(SharedRateTest, BlocksOfHostsNeverExceedTheLimit) {
+  RedisServer server;
+  RateLimitOptions options = Options(server.Url(), 1000, 3600);
+  auto one = Make(options);
+  auto other = Make(options);
+  uint32_t admitted = 0;
+  for (int i = 0; i < 1200; ++i) {
+    std::optional<RateDecision> decision = Check(i % 3 == 0 ? *other : *one, "ip:1");
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(decision->limit, 1000u);
+    admitted += decision->admitted ? 1 : 0;
+    if (decision->admitted) continue;
+    EXPECT_GE(decision->reset_after_seconds, 3600u - 57);
+    EXPECT_LE(decision->reset_after_seconds, 7200u);
+  }
+  // A host may keep a few permits when the other one finds none left.
+  EXPECT_LE(admitted, 1000u);
+  EXPECT_GE(admitted, 990u);
+  EXPECT_EQ(one->counters().admitted + other->counters().admitted, admitted);
+}
+
 TEST_F(SharedRateTest, HostsShareOneWindow) {
   RedisServer server;
   RateLimitOptions options = Options(server.Url(), 3, 60);
