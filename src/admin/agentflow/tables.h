@@ -16,10 +16,10 @@ struct StoredMessage {
   std::string id;
   std::string role;
   std::string content;  // JSON of the blocks; rows of old versions have the text itself
-  std::string tool_calls_json;
-  std::string reasoning;
-  std::string usages_json;
-  std::string metadata_json;
+  std::string tool_calls_json = {};
+  std::string reasoning = {};
+  std::string usages_json = {};
+  std::string metadata_json = {};
   int64_t created_micros = 0;
 };
 
@@ -27,12 +27,12 @@ struct StoredMessage {
 struct StoredThread {
   std::string id;
   std::string user;
-  std::string name;
-  std::string metadata_json;
+  std::string name = {};
+  std::string metadata_json = {};
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
-  std::string state_json;               // the latest row of `states`; empty: none
-  std::vector<StoredMessage> messages;  // in the order in which they were stored
+  std::string state_json = {};               // the latest row of `states`; empty: none
+  std::vector<StoredMessage> messages = {};  // in the order in which they were stored
 };
 
 struct TableCounts {
