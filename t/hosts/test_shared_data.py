@@ -27,6 +27,16 @@ def test_memories(start_hosts):
     assert _search(hosts[1], "coffee") == []
 
 
+def test_memories_are_listed_in_the_order_of_all_hosts(start_hosts):
+    hosts = start_hosts(_STORE)
+    texts = [f"memory {number}" for number in range(6)]
+    for number, text in enumerate(texts):
+        assert hosts[number % 2].post("/v1/store/memories", {"content": text}).status == 200
+    for host in hosts:
+        reply = host.post("/v1/store/memories/list", {})
+        assert [one["content"] for one in reply.json()["data"]["memories"]] == texts[::-1]
+
+
 @pytest.mark.parametrize("size", [5, 5 << 20])
 def test_files(start_hosts, size):
     hosts = start_hosts(DEMO)

@@ -13,6 +13,8 @@ from harness.service import invocation
 from harness.stream import is_done
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.one_host("the processes of one nginx")
+
 _STREAMS = 200
 
 

@@ -13,6 +13,8 @@ from harness.service import invocation
 from harness.waiting import wait_until
 from harness.websocket import WebSocket
 
+pytestmark = pytest.mark.one_host("the status page of one host")
+
 _PAGES = """
         location = /status { agent_graph_status; }
         location = /status.json { agent_graph_status format=json; }

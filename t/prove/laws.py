@@ -141,8 +141,9 @@ def _check_stream(book, run, turn):
             book.expect(_VIEW, stored[id] == text_of(message), f"{run.path} sent another {id}")
     for id, text in seen.deltas.items():
         whole = text_of(seen.messages[id]) if id in seen.messages else None
-        book.expect(_VIEW, text.strip() in ("", (whole or "").strip()),
-                    f"{run.path}: pieces of {id} are {text!r}, not {whole!r}")
+        holds = text.strip() in ("", (whole or "").strip())
+        book.expect(_VIEW, holds, f"{run.path}: pieces of {id} are {text!r}, not {whole!r}: "
+                                  f"{'' if holds else _story(seen)}")
     own = [m["message_id"] for m in turn if m["role"] == "assistant"]
     shown = [id for id in seen.order if id in own]
     other = run.resumed.seen.order if run.resumed else []
@@ -150,13 +151,11 @@ def _check_stream(book, run, turn):
     book.expect(_VIEW, not missing, f"{run.path} never sent {missing}")
     back = [pair for pair in itertools.pairwise(seen.cursors)
             if _position(pair[0]) > _position(pair[1])]
-    book.expect(_ONE, not back, f"{run.path}: cursors go back: {_story(seen, back)}")
+    book.expect(_ONE, not back, f"{run.path}: cursors go back: {_story(seen, back) if back else ''}")
 
 
-def _story(seen, back):
+def _story(seen, back=()):
     """Describes a violation: the pairs of cursors, the connections, all events."""
-    if not back:
-        return ""
     pairs = [f"from {_position(before)} to {_position(after)}" for before, after in back]
     connections = [f"{name} after {after and _position(after)}, got {count} events"
                    for name, after, count in seen.history]

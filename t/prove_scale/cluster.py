@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import pathlib
 import shutil
+import time
 
 from harness import environment, processes
 from harness.haproxy import Haproxy
@@ -78,6 +79,7 @@ class Cluster:
         self.databases = databases
         self.network = network
         self.crashes_in_function = collections.Counter()
+        self.begin_pauses()
         url = f"http://{network.outside}:{outside.port}/{self.name}"
         models = {
             role: {"provider": "openai", "model": model, "base_url": f"{url}/v1", "api_key": "k"}
@@ -101,8 +103,20 @@ class Cluster:
     def port(self):
         return self.balancer.port
 
-    async def point(self, _point, _port):
-        """Faults strike at any moment."""
+    async def point(self, point, _port):
+        """Faults strike at any moment; clients show here that they get on."""
+        if point == "entry read":
+            now = time.monotonic()
+            self._longest_pause = max(self._longest_pause, now - self._last_event)
+            self._last_event = now
+
+    def begin_pauses(self):
+        self._last_event = time.monotonic()
+        self._longest_pause = 0.0
+
+    def longest_pause(self):
+        """Seconds without an event for any client, since begin_pauses."""
+        return max(self._longest_pause, time.monotonic() - self._last_event)
 
     async def wait_for_hosts(self):
         """Waits until every host serves."""

@@ -156,6 +156,9 @@ class HostGroup(Requests):
         self._host_of(pid).kill(pid)
 
     def kill_worker(self, victim=None):
+        """Without a victim: kills one worker of each host, because any of them may be meant."""
+        if victim is None:
+            return self._each("kill_worker")[0]
         return self._host_of(victim).kill_worker(victim)
 
     def wait_for_log(self, pattern, count=1):
