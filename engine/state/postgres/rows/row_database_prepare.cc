@@ -46,8 +46,11 @@ const char* SequenceOf(Counter counter) {
 }
 
 Command NumbersCommand(Counter counter) {
+  // Memories are listed by their numbers, the newest first. Numbers that a host keeps for later
+  // would put them between those of other hosts.
+  const size_t count = counter == Counter::kMemory ? 1 : kNumbersAtOnce;
   return {std::string("SELECT nextval('") + SequenceOf(counter) + "') FROM generate_series(1, $1)",
-          {Value::Number(kNumbersAtOnce)}};
+          {Value::Number(count)}};
 }
 
 void TakeNumbers(const Rows& rows, std::vector<uint64_t>& numbers) {
