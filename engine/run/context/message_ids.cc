@@ -16,9 +16,14 @@ bool IsUsable(const std::string& id) {
 
 }  // namespace
 
+bool MessageIds::IsInHistory(const std::string& id) const {
+  if (!in_history_) return false;
+  const Result<bool> found = in_history_(id);
+  return found.ok() ? *found : id != announced_;
+}
+
 void MessageIds::Assign(Message& message) {
-  if (!IsUsable(message.id) || taken_.contains(message.id) ||
-      (in_history_ && in_history_(message.id))) {
+  if (!IsUsable(message.id) || taken_.contains(message.id) || IsInHistory(message.id)) {
     message.id = generator_.Next();
   }
   taken_.insert(message.id);

@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "agent_graph/message.h"
 #include "base/id_generator.h"
+#include "base/status.h"
 
 namespace agent_graph::run {
 
@@ -16,9 +18,9 @@ namespace agent_graph::run {
 // missing timestamp. Not thread-safe.
 class MessageIds {
  public:
-  // Returns true if the history has the id. Called for ids that a client chose and that are not in
-  // the working window.
-  using Lookup = std::function<bool(const std::string& id)>;
+  // Returns true if the history has the id. Called for ids that are not in the working window.
+  // Fails if the state does not answer.
+  using Lookup = std::function<Result<bool>(const std::string& id)>;
 
   explicit MessageIds(const IdGenerator& generator, Lookup in_history = {})
       : generator_(generator), in_history_(std::move(in_history)) {}
@@ -26,12 +28,19 @@ class MessageIds {
   void Reserve(std::string id) { taken_.insert(std::move(id)); }
   bool IsTaken(const std::string& id) const { return taken_.contains(id); }
 
+  // Readers get pieces of a message under this id. It keeps the id, also if the state does not
+  // answer.
+  void Announce(std::string id) { announced_ = std::move(id); }
+
   void Assign(Message& message);
 
  private:
+  bool IsInHistory(const std::string& id) const;
+
   const IdGenerator& generator_;
   Lookup in_history_;
   std::unordered_set<std::string> taken_;
+  std::string announced_;
 };
 
 }  // namespace agent_graph::run

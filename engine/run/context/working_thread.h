@@ -62,6 +62,8 @@ class WorkingThread {
   // Like CloseOpenCalls, for calls that were handed to the client and calls that ask the user, if
   // neither `answers` nor `inputs` has a new result or answer: the client continues without them.
   Status CloseAbandonedCalls(const std::vector<Message>& answers, const OpenInputs& inputs);
+  // See MessageIds::Announce.
+  void Announce(std::string id) { ids_.Announce(std::move(id)); }
   // Applies a node's field updates and summary, then its messages, and logs them. On an error
   // nothing is applied. Returns the messages' JSON texts and moves the messages out of `result`.
   Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);

@@ -29,9 +29,11 @@ constexpr int64_t kStepsPerTurn = 8;
 MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scope,
                                  const std::string& thread_id, bool created) {
   if (state == nullptr || created) return {};
-  return [state, scope, thread_id](const std::string& id) {
-    Result<state::StoredMessage> found = state->GetMessage(scope, thread_id, id);
-    return found.ok() || found.status().code() != StatusCode::kNotFound;
+  return [state, scope, thread_id](const std::string& id) -> Result<bool> {
+    const Status found = state->GetMessage(scope, thread_id, id).status();
+    if (found.code() == StatusCode::kNotFound) return false;
+    AG_RETURN_IF_ERROR(found);
+    return true;
   };
 }
 
@@ -156,6 +158,7 @@ Status RunLoop::Arrive() {
   // Followers of an accepted run get pieces; if the attempt is lost, the log names their message.
   if (request_.accepted && node != nullptr && RunnerOf(*node).StreamsOneMessage(*node)) {
     message_id_ = environment_->services->ids->Next();
+    thread_.Announce(message_id_);
     log_.Add(entry::ModelStarted{.node = next_, .message_id = message_id_});
   }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
