@@ -95,6 +95,7 @@ Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) 
     // Entries added during this call are appended by the next iteration.
     more = HasPending();
     Result<state::AppendRunReply> reply = state_->AppendRun(append);
+    cut_off_ = reply.status().code() == StatusCode::kUnavailable;
     if (!reply.ok()) {
       PutBack(std::move(append));
       return reply.status();

@@ -58,6 +58,8 @@ class RunLog {
   // True if so many bytes were logged that an entry with everything that the run has changed should
   // follow: a fold then need not read further back.
   bool wants_complete_effect() const { return bytes_since_complete_ > complete_effect_after_; }
+  // True if the state gave no answer to the last append.
+  bool is_cut_off() const { return cut_off_; }
   // True if a stop was requested before the last flush.
   bool stop_requested() const { return stop_requested_; }
 
@@ -80,6 +82,7 @@ class RunLog {
   state::AppendRunRequest pending_;  // thread, run and epoch stay set; the rest is the buffer
   RunUsage usage_;
   bool stop_requested_ = false;
+  bool cut_off_ = false;
   size_t bytes_since_complete_ = 0;
   size_t complete_effect_after_ = kCompleteEffectAfter;
   const bool recording_;

@@ -38,12 +38,12 @@ std::string ReasonOfFailure(const Status& failure) {
 // The end of a run does not wait on its cancellation, because a cancelled run must also be stored
 // and release its lease.
 RunOutcome RunLoop::Conclude(Ending ending) {
-  if (ending.leaves) return Leave();
+  if (ending.leaves) return Leave(ending);
   // No later run has the window of a transient run.
   if (ending.status == RunStatus::kDone && !IsAnswered() && !request_.transient) ShortenWindow();
   NameThread();
   Status recorded = Record(ending);
-  if (!recorded.ok() && ending.status != RunStatus::kError) ending = Fail(recorded);
+  if (!recorded.ok() && ending.status != RunStatus::kError) ending = EndWithError(recorded);
   if (recorded.ok()) EmitQueued();
   if (ending.status == RunStatus::kError) {
     if (!StaysPaused(ending)) {
@@ -68,13 +68,18 @@ RunOutcome RunLoop::Conclude(Ending ending) {
 }
 
 // If the position cannot be stored, the other worker begins at the last one that was.
-RunOutcome RunLoop::Leave() {
+RunOutcome RunLoop::Leave(const Ending& ending) {
   const std::string place = next_ == END ? kEndNode : next_;
   log_.SetInUserCode(false);
-  // Not logged if this attempt could not check which calls the previous one had left in progress.
-  if (!request_.accepted->continues() || earlier_calls_) log_.Add(entry::AttemptLeft{});
-  Status kept = log_.Flush(place, meta_.step);
-  if (kept.ok()) EmitQueued();
+  Status kept = ending.error;
+  // After an error, the latest entries are left out: those of a node that was cut off say nothing
+  // of what its next execution does.
+  if (kept.ok()) {
+    // Not logged if this attempt could not check which calls the previous one had left in progress.
+    if (!request_.accepted->continues() || earlier_calls_) log_.Add(entry::AttemptLeft{});
+    kept = log_.Flush(place, meta_.step);
+    if (kept.ok()) EmitQueued();
+  }
   if (kept.code() != StatusCode::kFenced) {
     const Status given =
         state_->HandOverRun(environment_->thread_id, environment_->run_id, start_.lease_epoch);

@@ -305,7 +305,15 @@ RunLoop::Ending RunLoop::FailAtDeadline() {
   return ending;
 }
 
+// An accepted run outlives a state that does not answer: another attempt begins where the log ends,
+// as after the loss of a worker.
 RunLoop::Ending RunLoop::Fail(Status status) {
+  const bool is_cut_off = log_.is_cut_off() && status.code() == StatusCode::kUnavailable;
+  if (request_.accepted && is_cut_off) return {.error = std::move(status), .leaves = true};
+  return EndWithError(std::move(status));
+}
+
+RunLoop::Ending RunLoop::EndWithError(Status status) {
   AG_CHECK(!status.ok(), "a run that failed has a reason");
   if (status.code() == StatusCode::kFenced) fenced_ = true;
   environment_->Log(LogLevel::kError, meta_.current_node, status.ToString());

@@ -52,7 +52,9 @@ class RunLoop {
     Status error = {};
     // Reason of the cancellation that ended the run; later cancellations have no effect.
     runtime::CancelReason reason = runtime::CancelReason::kNone;
-    bool leaves = false;  // it does not end: another worker continues it
+    // It does not end: another worker continues it. With an error: its log may lack the latest
+    // entries.
+    bool leaves = false;
   };
 
   static RunStart StartOf(const RunEnvironment& environment, const RunRequest& request,
@@ -92,10 +94,11 @@ class RunLoop {
   Ending EndCancelled();
   Ending FailAtDeadline();
   Ending Fail(Status status);
+  Ending EndWithError(Status status);
 
   RunOutcome Conclude(Ending ending);
   // Gives the run back for another worker.
-  RunOutcome Leave();
+  RunOutcome Leave(const Ending& ending);
   // Removes from the working window what the graph's context policy leaves out.
   void ShortenWindow();
   // Gives a new thread a name at the end of its first run.

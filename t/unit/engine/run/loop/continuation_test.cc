@@ -85,6 +85,34 @@ class ContinuationTest : public RunTest {
   state::FinishRunRequest finished_;
 };
 
+// As after the loss of a worker: what the node had not stored is done again.
+TEST_F(ContinuationTest, ARunWhoseStateDoesNotAnswerIsGivenBack) {
+  std::atomic<int> calls = 0;
+  AddAgentWithTools({MakeTool("add", false, [&](const json&, ToolContext&) -> ToolOutput {
+    ++calls;
+    return "3";
+  })});
+  bool answers = false;
+  state_.before_append = [&](const state::AppendRunRequest& append) {
+    for (const state::LogEntry& entry : append.entries) {
+      if (entry.kind == "tool_intent" && !answers) {
+        return Status(StatusCode::kUnavailable, "the state service did not answer in time");
+      }
+    }
+    appends_.push_back(append);
+    return Status::Ok();
+  };
+  const ToolCallBlock call{"c1", "add", "{}", false};
+  model_.script = {{.calls = {call}}, {.pieces = {"Three."}}};
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+  EXPECT_EQ(calls, 0);
+  answers = true;
+  const RunOutcome second = RunOk(NextAttempt());
+  EXPECT_EQ(second.status, RunStatus::kDone);
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(ContinuationTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
   std::atomic<int> calls = 0;
   AddAgentWithTools({MakeTool("add", false, [&](const json&, ToolContext&) -> ToolOutput {
