@@ -156,12 +156,16 @@ bench:
 	$(MAKE) build
 	ninja -C $(BUILD) -j $(JOBS) benchmarks
 	$(BUILD)/bench/engine_steps
-	/usr/bin/python3 bench/run.py $(BUILD)
-	/usr/bin/python3 bench/access.py $(BUILD)
-	/usr/bin/python3 bench/live.py $(BUILD)
-	/usr/bin/python3 bench/slow_readers.py $(BUILD)
+	rm -f $(BUILD)/bench/results
+	export BENCH_RESULTS=$(BUILD)/bench/results; \
+	/usr/bin/python3 bench/run.py $(BUILD); \
+	/usr/bin/python3 bench/access.py $(BUILD); \
+	/usr/bin/python3 bench/live.py $(BUILD); \
+	/usr/bin/python3 bench/slow_readers.py $(BUILD); \
 	/usr/bin/python3 bench/continuation.py $(BUILD)
 	/usr/bin/python3 bench/readers.py $(BUILD)
+
+	/usr/bin/python3 bench/results.py $(BUILD)/bench/results
 
 # Measures several hosts with one PostgreSQL behind haproxy.
 bench-scale:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares two builds of the module, such as those of a commit and its parent: what do requests cost?
 
-Usage: bench/compare.py BASE HEAD [--rounds N] [--seconds N]
+Usage: bench/compare.py BASE HEAD [--rounds N] [--seconds N] [--only WORD]
 
 BASE and HEAD are build directories with the target `benchmarks`. One nginx of each runs at the same
 time, and the measurements alternate, so that other load on the machine meets both. Prints for each
@@ -21,7 +21,14 @@ import run
 from servers import BODY, TOKENS, Nginx, Provider, canned_reply
 
 WORSE_MAX = 1.05
-INVOKE, STREAM, SLOW = "/durable/v1/graph/invoke", "/stored/v1/graph/stream", "/dripped/v1/graph/stream"
+SLOW, STREAM = "/dripped/v1/graph/stream", "/stored/v1/graph/stream"
+# Name, path, connections and body of what is measured by its CPU time.
+REQUESTS = (("ping", "/plain/ping", 64, None),
+            ("invoke, nothing stored", "/plain/v1/graph/invoke", 64, BODY),
+            ("invoke, new threads", "/durable/v1/graph/invoke", 64, BODY),
+            ("invoke, one thread with a full window", "/windowed/v1/graph/invoke", 16, run.ONE_THREAD_BODY),
+            (f"stream of {TOKENS} tokens, nothing stored", "/model/v1/graph/stream", 32, BODY),
+            (f"stream of {TOKENS} tokens, new threads", STREAM, 32, BODY))
 FIRST_TOKENS = 200  # in one round
 OPEN_STREAMS = 500
 
@@ -53,8 +60,8 @@ class Ratios:
                 f"({min(spread):.3f} to {max(spread):.3f}) {verdict}")
 
 
-def costs(path, connections):
-    return lambda nginx: run.wrk(nginx, path, connections, BODY)
+def costs(path, connections, body):
+    return lambda nginx: run.wrk(nginx, path, connections, body)
 
 
 def first_token_ms(nginx):
@@ -67,9 +74,13 @@ def open_stream_kib(nginx):
 
 
 class Comparison:
-    def __init__(self, base, head):
+    def __init__(self, base, head, only):
         self._sides = base, head
+        self._only = only
         self.ratios = {}
+
+    def _wants(self, what):
+        return self._only in what
 
     def _in_turns(self, measure, round_number):
         """Each side is the first one in every second round."""
@@ -81,16 +92,18 @@ class Comparison:
         self.ratios.setdefault(name, Ratios(name, **options)).add(base, head)
 
     def run_round(self, number):
-        for what, path, connections in (("invoke, new threads", INVOKE, 64),
-                                        (f"stream of {TOKENS} tokens, new threads", STREAM, 32)):
-            base, head = self._in_turns(costs(path, connections), number)
+        for what, path, connections, body in filter(lambda row: self._wants(row[0]), REQUESTS):
+            base, head = self._in_turns(costs(path, connections, body), number)
             self._add(f"{what}: us of CPU", base.cpu, head.cpu)
             # The inverse, so that more is worse, as everywhere.
             self._add(f"{what}: us between requests", 1e6 / base.rate, 1e6 / head.rate, bounded=False)
-        self._add("time to the first token, idle: ms", *self._in_turns(first_token_ms, number))
+        if self._wants("first token"):
+            self._add("time to the first token, idle: ms", *self._in_turns(first_token_ms, number))
 
     def measure_memory(self):
         """Once: later rounds would find pages that the allocator has kept."""
+        if not self._wants("memory"):
+            return
         self._add(f"private memory of one of {OPEN_STREAMS} open streams: KiB",
                   *self._in_turns(open_stream_kib, 0))
 
@@ -101,6 +114,7 @@ def _options():
     parser.add_argument("head", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=run.SECONDS, help="of each measurement with wrk")
+    parser.add_argument("--only", default="", help="a word in the names of the wanted measurements")
     return parser.parse_args()
 
 
@@ -125,7 +139,9 @@ def main():
             folder = directory / ("base", "head")[number]
             folder.mkdir()
             sides.append(stack.enter_context(Nginx(build, folder, port + 1 + number, port)))
-        comparison = Comparison(*sides)
+        for nginx in sides:
+            run.fill_window(nginx)
+        comparison = Comparison(*sides, options.only)
         comparison.measure_memory()
         for number in range(options.rounds):
             comparison.run_round(number)

@@ -28,6 +28,8 @@ import time
 
 import websockets
 
+import results
+
 INTERVAL = 0.1
 FRAME_BYTES = 3200
 TIMES = struct.Struct("<ddd")  # times: sent by the client, received and returned by the provider
@@ -122,7 +124,8 @@ async def measure_latency(through, direct, seconds):
         one, other = (sorted(trip[index] for trip in side) for side in (ours, theirs))
         for label, share in (("p50", 0.5), ("p99", 0.99)):
             a, b = percentile(one, share), percentile(other, share)
-            print(f"{name} {label}: {a:.2f} ms through the module, {b:.2f} ms without, added {a - b:.2f} ms")
+            results.note(f"added to audio, {name}, {label}", a - b, "ms",
+                         results.at_most(5) if label == "p99" else results.NONE)
 
 
 async def measure_cpu(through, sessions, seconds, worker):
@@ -132,8 +135,9 @@ async def measure_cpu(through, sessions, seconds, worker):
     used = cpu_seconds(worker) - before
     expected = sessions * (int(seconds / INTERVAL) - int(1 / INTERVAL))
     print(f"{sessions} sessions, {seconds:g} s at the rate of real time: {len(trips)} of {expected} packets "
-          f"came back, {used / seconds / sessions * 1000:.3f} ms of CPU per session and second: one core "
-          f"carries {sessions * seconds / used:.0f}")
+          "came back")
+    results.note("realtime sessions that one core carries", sessions * seconds / used, "",
+                 results.at_least(1000))
 
 
 async def measure_memory(through, cap, worker):
@@ -151,8 +155,8 @@ async def measure_memory(through, cap, worker):
         await connection.wait_closed()
         refused.append((json.loads(answer)["code"], connection.close_code))
     each = (private_bytes(worker) - before) / len(opened)
-    print(f"{len(opened)} sessions open on one worker, {each / 1024:.1f} KiB of private memory each; "
-          f"{len(refused)} beyond the cap were told {set(refused)}")
+    print(f"{len(opened)} sessions open on one worker, {len(refused)} beyond the cap were told {set(refused)}")
+    results.note("private memory per open realtime session", each / 1024, "KiB")
     await asyncio.gather(*(connection.close() for connection in opened))
 
 

@@ -112,11 +112,12 @@ class Nginx:
                                           ("model", "none", "fast_agent.json:app"),
                                           ("slow", "none", "slow_agent.json:app"),
                                           ("stored", "leveldb", "fast_agent.json:app"),
-                                          ("dripped", "leveldb", "slow_agent.json:app")):
+                                          ("dripped", "leveldb", "slow_agent.json:app"),
+                                          ("windowed", "leveldb", "graph.so:app")):
             (directory / f"{name}.json").write_text(json.dumps({
                 "agent": agent, "checkpointer": {"type": checkpointer},
                 "store": "leveldb" if checkpointer == "leveldb" else None,
-                "window_max": 20,
+                "window_max": 100 if name == "windowed" else 20,
                 "models": {"fast": self.model("provider"), "slow": self.model("drip")}}))
         (directory / "nginx.conf").write_text(f"""
 {module_head(build, directory, "keepalive_requests 1000000000;")}
@@ -126,6 +127,7 @@ class Nginx:
     agent_graph_service slow {directory}/slow.json state={directory}/state-slow;
     agent_graph_service stored {directory}/stored.json state={directory}/state-stored;
     agent_graph_service dripped {directory}/dripped.json state={directory}/state-dripped;
+    agent_graph_service windowed {directory}/windowed.json state={directory}/state-windowed;
     upstream provider {{ server 127.0.0.1:{self.provider_port}; keepalive 64; }}
     server {{
         listen 127.0.0.1:{self.port};
@@ -136,6 +138,7 @@ class Nginx:
         location /slow/ {{ agent_graph slow; }}
         location /stored/ {{ agent_graph stored; }}
         location /dripped/ {{ agent_graph dripped; }}
+        location /windowed/ {{ agent_graph windowed; }}
         location /proxied/ {{
             proxy_pass http://provider/provider/;
             proxy_http_version 1.1;
@@ -153,7 +156,7 @@ class Nginx:
     def __enter__(self):
         self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",
                                          self.directory / "nginx.conf", "-g", "daemon off;"])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
                 if self.get("/plain/ping") == 200 and self.invoke_once("/durable") == 200:
@@ -161,6 +164,7 @@ class Nginx:
             except OSError:
                 pass
             time.sleep(0.1)
+        self.__exit__()
         raise SystemExit("nginx did not come up: " + (self.directory / "error.log").read_text())
 
     def __exit__(self, *_):
