@@ -12,6 +12,19 @@
 
 namespace agent_graph::state {
 
+// A working window that a client has kept, up to a message. The id is that of the message, so that
+// a window of another database is not taken for it.
+struct KnownWindow {
+  uint64_t thread_number = 0;
+  uint64_t version = 0;  // BeginRunReply::window_version
+  uint64_t through = 0;  // sequence number of its newest message
+  std::string message_id;
+};
+template <pack::SameAs<KnownWindow> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_number, s.version, s.through, s.message_id);
+}
+
 // Takes the thread's lease and loads what a run needs, in one round trip. Returns kConflict if a
 // run with the same id is in flight or queued on the thread.
 struct BeginRunRequest {
@@ -43,13 +56,15 @@ struct BeginRunRequest {
   bool interrupt_if_busy = false;
   // Epoch of the grant: kFenced if the run was granted again since then. 0: any is accepted.
   uint64_t granted_epoch = 0;
+  // Messages that the reply may leave out; see BeginRunReply::window_is_partial.
+  std::optional<KnownWindow> known_window = {};
 };
 template <pack::SameAs<BeginRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
                   s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max, s.granted,
-                  s.interrupt_if_busy, s.granted_epoch);
+                  s.interrupt_if_busy, s.granted_epoch, s.known_window);
 }
 
 struct BeginRunReply {
@@ -60,11 +75,18 @@ struct BeginRunReply {
   uint64_t omitted_bytes = 0;         // weight of the state that was omitted; 0: it is there
   uint64_t thread_number = 0;         // 0: a server of an older build
   uint64_t log_index = 0;             // index that the run's next entry will have in the log
+  // Changes when a stored message gets other content. 0: not known, a server of an older build.
+  uint64_t window_version = 0;
+  // The window has only the messages behind known_window.through; `window_sequences` has the
+  // sequence numbers of all messages that belong to it, in their order.
+  bool window_is_partial = false;
+  std::vector<uint64_t> window_sequences = {};
 };
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
   return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version, s.omitted_bytes,
-                  s.thread_number, s.log_index);
+                  s.thread_number, s.log_index, s.window_version, s.window_is_partial,
+                  s.window_sequences);
 }
 
 // Reads a thread's state unless it is large.

@@ -48,11 +48,15 @@ struct CountersRow {
   std::vector<uint64_t> log_marks;
   uint64_t runs_since_mark = 0;
   bool log_is_cut = false;
+  uint64_t replacements = 0;  // times that a stored message got other content
+
+  // See BeginRunReply: never 0.
+  uint64_t window_version() const { return replacements + 1; }
 };
 template <pack::SameAs<CountersRow> T>
 auto Fields(T& row) {
   return std::tie(row.next_sequence, row.next_log_index, row.messages, row.log_marks,
-                  row.runs_since_mark, row.log_is_cut);
+                  row.runs_since_mark, row.log_is_cut, row.replacements);
 }
 
 // The log keeps at least this many of a thread's latest runs, and up to half as many more; older
@@ -255,11 +259,13 @@ struct ReplyRow {
   uint64_t lease_epoch = 0;
   uint64_t remote_tools_version = 0;
   std::optional<uint64_t> reply_bytes_max = {};
+  std::optional<KnownWindow> known_window = {};
 };
 template <pack::SameAs<ReplyRow> T>
 auto Fields(T& row) {
   return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch,
-                  row.remote_tools_version, row.thread_number, row.reply_bytes_max);
+                  row.remote_tools_version, row.thread_number, row.reply_bytes_max,
+                  row.known_window);
 }
 
 // The entries of one append, keyed by the index of the last of them.

@@ -209,21 +209,20 @@ Result<std::string> Reader::Load(const ReplyRow& reply, std::unique_ptr<Database
   if (is_another) thread = Status(StatusCode::kNotFound, "thread not found");
   if (begins && thread.status().code() == StatusCode::kNotFound) return Fenced();
   AG_RETURN_IF_ERROR(thread.status());
-  AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, *thread));
-  if (!begins) return pack::ToBytes(state);
-  AG_ASSIGN_OR_RETURN(const std::optional<CountersRow> counters,
-                      ReadRow<CountersRow>(snapshot, keys::Counters(thread->key())));
+  if (!begins) return Packed(ReadState(snapshot, reply.thread_id, *thread));
   BeginRunReply begun{.created = reply.created,
                       .lease_epoch = reply.lease_epoch,
-                      .state = std::move(state),
+                      .state = {},
                       .remote_tools_version = reply.remote_tools_version,
-                      .thread_number = thread->number,
-                      .log_index = counters ? counters->next_log_index : 0};
+                      .thread_number = thread->number};
+  AG_RETURN_IF_ERROR(ReadBegunState(snapshot, reply.thread_id, *thread, reply.known_window, begun));
   std::string bytes = pack::ToBytes(begun);
   if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
   begun.omitted_bytes = bytes.size() + JsonWeight(begun.state.snapshot.fields_json).structure() +
                         json_weight::kMessage * begun.state.window.size();
   begun.state = {};
+  begun.window_is_partial = false;
+  begun.window_sequences.clear();
   return pack::ToBytes(begun);
 }
 

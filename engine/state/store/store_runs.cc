@@ -46,6 +46,7 @@ ReplyRow AnswerOf(const BeginRunRequest& run, const LeaseRow& lease, const keys:
   reply.lease_epoch = lease.epoch;
   reply.remote_tools_version = remote_tools_version;
   reply.reply_bytes_max = run.reply_bytes_max;
+  reply.known_window = run.known_window;
   return reply;
 }
 
@@ -59,6 +60,7 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
   answer.state.record = thread.Record(lease.thread_id);
   answer.state.in_flight = RunInFlight{lease.run_id, lease.current_node, lease.step, false};
   answer.thread_number = thread.number;
+  answer.window_version = CountersRow().window_version();
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
   return reply;

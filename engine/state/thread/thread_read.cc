@@ -79,13 +79,11 @@ Status ReadWindowByRow(const DatabaseSnapshot& snapshot, const keys::ThreadKey& 
   return Status::Ok();
 }
 
-Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
-                                              const keys::ThreadKey& thread) {
+Result<std::vector<StoredMessage>> ReadMessagesOf(const DatabaseSnapshot& snapshot,
+                                                  const keys::ThreadKey& thread,
+                                                  const std::vector<uint64_t>& items) {
   std::vector<StoredMessage> messages;
-  AG_ASSIGN_OR_RETURN(std::optional<WindowRow> window,
-                      ReadRow<WindowRow>(snapshot, keys::Window(thread)));
-  if (!window || window->items.empty()) return messages;
-  const auto& items = window->items;
+  if (items.empty()) return messages;
   const uint64_t span = WindowRow::Sequence(items.back()) - WindowRow::Sequence(items.front()) + 1;
   messages.reserve(items.size());
   AG_RETURN_IF_ERROR(span <= items.size() * kScanSpanPerItem
@@ -100,6 +98,43 @@ Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
   }
   messages.erase(messages.begin(), kept);
   return messages;
+}
+
+Result<std::vector<uint64_t>> ReadWindowItems(const DatabaseSnapshot& snapshot,
+                                              const keys::ThreadKey& thread) {
+  AG_ASSIGN_OR_RETURN(std::optional<WindowRow> window,
+                      ReadRow<WindowRow>(snapshot, keys::Window(thread)));
+  return window ? std::move(window->items) : std::vector<uint64_t>();
+}
+
+// Returns false if the client's window is of another thread, or not as it is stored.
+Result<bool> IsStored(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                      uint64_t window_version, const std::optional<KnownWindow>& known) {
+  if (!known || known->thread_number != thread.number || known->version != window_version) {
+    return false;
+  }
+  AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
+                      snapshot.Get(keys::Message(thread, known->through)));
+  if (!value) return false;
+  AG_ASSIGN_OR_RETURN(const StoredMessage message, ToMessage(*value, known->through));
+  return message.id == known->message_id;
+}
+
+Result<ThreadState> ReadStateBesideWindow(const DatabaseSnapshot& snapshot,
+                                          const std::string& thread_id, const ThreadRow& thread) {
+  ThreadState state;
+  state.record = thread.Record(thread_id);
+  AG_ASSIGN_OR_RETURN(std::optional<Snapshot> stored,
+                      ReadRow<Snapshot>(snapshot, keys::Snapshot(thread.key())));
+  if (stored) state.snapshot = std::move(*stored);
+  AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
+                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
+  if (lease) {
+    state.record.last_run_id = lease->run_id;
+    state.in_flight = RunInFlight{lease->run_id, lease->current_node, lease->step,
+                                  lease->stop_requested, std::move(lease->queued_runs)};
+  }
+  return state;
 }
 
 // The position where a page of messages begins.
@@ -185,20 +220,30 @@ Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scop
 
 Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                               const ThreadRow& thread) {
-  ThreadState state;
-  state.record = thread.Record(thread_id);
-  AG_ASSIGN_OR_RETURN(std::optional<Snapshot> stored,
-                      ReadRow<Snapshot>(snapshot, keys::Snapshot(thread.key())));
-  if (stored) state.snapshot = std::move(*stored);
-  AG_ASSIGN_OR_RETURN(state.window, ReadWindow(snapshot, thread.key()));
-  AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
-                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
-  if (lease) {
-    state.record.last_run_id = lease->run_id;
-    state.in_flight = RunInFlight{lease->run_id, lease->current_node, lease->step,
-                                  lease->stop_requested, std::move(lease->queued_runs)};
-  }
+  AG_ASSIGN_OR_RETURN(ThreadState state, ReadStateBesideWindow(snapshot, thread_id, thread));
+  AG_ASSIGN_OR_RETURN(const std::vector<uint64_t> items, ReadWindowItems(snapshot, thread.key()));
+  AG_ASSIGN_OR_RETURN(state.window, ReadMessagesOf(snapshot, thread.key(), items));
   return state;
+}
+
+Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
+                      const ThreadRow& thread, const std::optional<KnownWindow>& known,
+                      BeginRunReply& reply) {
+  AG_ASSIGN_OR_RETURN(reply.state, ReadStateBesideWindow(snapshot, thread_id, thread));
+  AG_ASSIGN_OR_RETURN(const std::optional<CountersRow> counters,
+                      ReadRow<CountersRow>(snapshot, keys::Counters(thread.key())));
+  reply.log_index = counters ? counters->next_log_index : 0;
+  reply.window_version = counters.value_or(CountersRow()).window_version();
+  AG_ASSIGN_OR_RETURN(std::vector<uint64_t> items, ReadWindowItems(snapshot, thread.key()));
+  AG_ASSIGN_OR_RETURN(reply.window_is_partial,
+                      IsStored(snapshot, thread.key(), reply.window_version, known));
+  if (reply.window_is_partial) {
+    for (const uint64_t item : items) reply.window_sequences.push_back(WindowRow::Sequence(item));
+    std::erase_if(items,
+                  [&](uint64_t item) { return WindowRow::Sequence(item) <= known->through; });
+  }
+  AG_ASSIGN_OR_RETURN(reply.state.window, ReadMessagesOf(snapshot, thread.key(), items));
+  return Status::Ok();
 }
 
 Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,

@@ -31,6 +31,11 @@ Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scop
                              const std::string& thread_id);
 Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                               const ThreadRow& thread);
+// Fills in the state of a reply, the version of the window, and the index of the log. Leaves out
+// the messages that `known` names if the client still has them as they are stored.
+Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
+                      const ThreadRow& thread, const std::optional<KnownWindow>& known,
+                      BeginRunReply& reply);
 Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                   const std::string& message_id);
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,

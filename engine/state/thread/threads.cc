@@ -234,7 +234,9 @@ Result<std::optional<uint64_t>> ThreadEditor::StoreMessage(const StoredMessage& 
   }
   if (known && existing == Existing::kKeep) return std::optional<uint64_t>();
   const uint64_t sequence = known ? *known : counters_->next_sequence++;
-  if (!known) {
+  if (known) {
+    ++counters_->replacements;
+  } else {
     ++counters_->messages;
     transaction_.PutRow(id_key, sequence);
   }
