@@ -162,9 +162,8 @@ bench:
 	/usr/bin/python3 bench/access.py $(BUILD); \
 	/usr/bin/python3 bench/live.py $(BUILD); \
 	/usr/bin/python3 bench/slow_readers.py $(BUILD); \
-	/usr/bin/python3 bench/continuation.py $(BUILD)
+	/usr/bin/python3 bench/continuation.py $(BUILD); \
 	/usr/bin/python3 bench/readers.py $(BUILD)
-
 	/usr/bin/python3 bench/results.py $(BUILD)/bench/results
 
 # Measures several hosts with one PostgreSQL behind haproxy.
