@@ -48,7 +48,7 @@ Result<size_t> Store::EndRunsOf(const std::string& instance) {
   for (const std::string& thread_id : threads) {
     Use(thread_id);
     const auto found = leases_.find(thread_id);
-    if (found == leases_.end() || found->second.row.instance != instance) continue;
+    if (found == leases_.end() || found->second.row.hosts.instance != instance) continue;
     EndWithoutHistory(thread_id);
     ++ended;
   }
