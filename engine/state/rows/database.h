@@ -143,6 +143,8 @@ class Database : public RowReads {
   // batch ends with a check that no other host has changed the threads since. If one has, WriteRows
   // or EndBatch returns kConflict and the batch has had no effect: prepare and execute it again.
   virtual bool Assume(const BatchUse&) { return false; }
+  // Ends a batch that began with Assume before it has written anything.
+  virtual void Dismiss() {}
   // Returns what the last batch has read and written of a thread; null: it is not known.
   virtual std::unique_ptr<DatabaseView> TakeThreadView(const std::string&) { return nullptr; }
   // Ends a batch that has nothing to write.

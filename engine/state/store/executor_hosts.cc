@@ -38,6 +38,10 @@ StoreExecutor::Trial StoreExecutor::TryBatch(std::vector<WriteItem>& items, cons
     return Trial::kNone;
   }
   if (!database_->Assume(use)) return Trial::kNone;
+  if (!store_.KnowsLeases(use)) {
+    database_->Dismiss();
+    return Trial::kNone;
+  }
   std::vector<std::string> clients;
   for (const WriteItem& item : items) clients.push_back(item.request.client);
   store_.BeginTrial(use, clients);

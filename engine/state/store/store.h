@@ -97,6 +97,8 @@ class Store {
   // A trial executes requests of a batch that began with Database::Assume, so that their effect in
   // memory can be undone (store_trial.cc). False: some of them could have effects that cannot.
   bool CanTry(const BatchUse& use) const;
+  // Call after Assume. False: a lease has changed since the database knew its row.
+  bool KnowsLeases(const BatchUse& use) const;
   void BeginTrial(const BatchUse& use, const std::vector<std::string>& clients);
   // Call after the Commit: keeps the effect, or undoes it if the commit was refused.
   void EndTrial(bool committed);
@@ -332,9 +334,7 @@ class Store {
   void LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed);
   ClientEntry* FindClient(const std::string& client, uint64_t connection);
   void AdmitWaiters();
-  // Gives a free thread to the first run of its queue that can begin.
   void StartNext(FreedThread& freed);
-  // Starts a run of this host; the first one if `run_id` is not known.
   void StartWaiter(FreedThread& freed, const std::string& run_id);
   // Cancels the waiters of `run_id`; empty: all.
   void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});

@@ -54,6 +54,7 @@ void Store::TakeHandOver(const std::string& thread_id) {
   admissions_.push_back(std::move(freed));
 }
 
+// Starts a run of this host; the first one if `run_id` is not known.
 void Store::StartWaiter(FreedThread& freed, const std::string& run_id) {
   auto next = std::ranges::find_if(
       freed.waiters, [&](const Waiter& waiter) { return waiter.run.run_id == run_id; });
@@ -68,6 +69,7 @@ void Store::StartWaiter(FreedThread& freed, const std::string& run_id) {
   }
 }
 
+// Gives a free thread to the first run of its queue that can begin.
 void Store::StartNext(FreedThread& freed) {
   while (!leases_.contains(freed.thread_id)) {
     const auto waits_here = [&](const QueuedRun& run) {

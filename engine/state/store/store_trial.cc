@@ -19,6 +19,19 @@ bool Store::CanTry(const BatchUse& use) const {
   });
 }
 
+bool Store::KnowsLeases(const BatchUse& use) const {
+  return std::ranges::all_of(use.threads, [this](const ThreadUse& used) {
+    const Result<std::optional<ThreadRow>> thread = FindThread(transaction_, used.thread_id);
+    if (!thread.ok() || !*thread) return false;
+    const Result<std::optional<LeaseRow>> row =
+        transaction_.GetRow<LeaseRow>(keys::Lease((*thread)->key()));
+    const auto lease = leases_.find(used.thread_id);
+    if (!row.ok() || row->has_value() != (lease != leases_.end())) return false;
+    return !*row ||
+           ((*row)->run_id == lease->second.row.run_id && (*row)->epoch == lease->second.row.epoch);
+  });
+}
+
 void Store::BeginTrial(const BatchUse& use, const std::vector<std::string>& clients) {
   trial_.emplace();
   for (const ThreadUse& thread : use.threads) {

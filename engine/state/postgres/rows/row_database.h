@@ -56,6 +56,7 @@ class RowDatabase : public Database {
 
   Status Prepare(const BatchUse& use) override;
   bool Assume(const BatchUse& use) override;
+  void Dismiss() override { Forget(); }
   std::unique_ptr<DatabaseView> TakeThreadView(const std::string& thread_id) override;
   Status EndBatch() override;
   void Notify(HostNotice notice) override { notices_.push_back(std::move(notice)); }

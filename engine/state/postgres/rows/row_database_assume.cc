@@ -204,6 +204,10 @@ CachedThread RowDatabase::TakeCached(const std::string& thread, int64_t version,
 
 void RowDatabase::Remember(const SqlRowBatch& batch, const std::set<std::string>& changed) {
   const auto latest = batch.Latest();
+  // Threads that do not exist any more have no lease row to lock.
+  for (const std::string& key : locked_) {
+    if (!versions_.contains(key)) cache_.Erase(key);
+  }
   std::map<std::string, CachedThread> threads;  // by place
   std::map<std::string, std::string> keys;      // of their records, by place
   for (const auto& [thread, version] : versions_) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "../conformance/grants.h"
 #include "../fixture.h"
 #include "hosts_fixture.h"
 
@@ -67,6 +68,23 @@ TEST_F(HostsTest, MessagesThatTheOtherHostChangedAreReadAgain) {
   RunTurn(on_a_, "t", "", {UserMessage("m1"), UserMessage("m2")});
   EXPECT_TRUE(on_b_.DeleteMessage(Scope::All(), "t", "m1").ok());
   EXPECT_EQ(Ids(Begin(on_a_, RunOn("t")).state.window), std::vector<std::string>{"m2"});
+}
+
+TEST_F(HostsTest, ARunOfAThreadThatTheOtherHostHasDeletedIsOver) {
+  Grants grants;
+  Client& worker = a_.Connect(grants.Receiver());
+  ASSERT_TRUE(worker.AcceptRun(Accepted("t", "r")).ok());
+  const GrantedRun granted = grants.Next();
+  BeginRunRequest run = RunOn("t", "", "r");
+  run.granted = true;
+  run.granted_epoch = granted.lease_epoch;
+  const BeginRunReply begun = Begin(worker, run);
+  EXPECT_TRUE(worker.AppendRun(AppendOf(run, begun, {UserMessage("m1")})).ok());
+  EXPECT_TRUE(on_b_.DeleteThread(Scope::All(), "t").ok());
+  // The host finds that the thread has gone.
+  EXPECT_FALSE(on_a_.RequestStop({Scope::All(), "t", true, {}})->running);
+  EXPECT_EQ(worker.FinishRun(FinishOf(run, begun)).code(), StatusCode::kFenced);
+  EXPECT_EQ(on_a_.GetState(Scope::All(), "t").status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace
