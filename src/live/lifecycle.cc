@@ -45,6 +45,12 @@ void Lifecycle::AwaitAnswers() {
   EnterStep(Answering{});
 }
 
+void Lifecycle::LoseClient(Deadline now) {
+  auto* draining = std::get_if<Draining>(&state_);
+  AG_CHECK(draining != nullptr, "a session that loses its client drains");
+  draining->client_lost_at = std::min(draining->client_lost_at, now);
+}
+
 void Lifecycle::Advance(Deadline now) {
   const auto* listening = std::get_if<Listening>(&draining_state().step);
   if (listening != nullptr && now >= listening->until) AwaitAnswers();

@@ -44,6 +44,10 @@ class Lifecycle {
   void Listen(Deadline until);
   // sending, listening → answering.
   void AwaitAnswers();
+  // The client has disconnected. Only the first call counts.
+  void LoseClient(Deadline now);
+  // Time of the first LoseClient; kNoDeadline: the client is there.
+  Deadline client_lost_at() const { return draining_state().client_lost_at; }
   // Ends the listening step when its time is over.
   void Advance(Deadline now);
 
@@ -62,6 +66,7 @@ class Lifecycle {
     Deadline until;
     Closing closing;
     DrainStep step = {};
+    Deadline client_lost_at = kNoDeadline;
   };
   struct Closed {};
   using State = std::variant<Running, Draining, Closed>;  // in the order of Phase

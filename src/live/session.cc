@@ -38,20 +38,26 @@ void Session::Advance(Deadline now) {
 
 Deadline Session::wake_at() const {
   const Deadline replace_at = ReplacementAllowed() ? link_.replace_at() : kNoDeadline;
-  return std::min({lifecycle_.wake_at(), link_.deadline(), replace_at, conversation_.wake_at()});
+  return std::min({lifecycle_.wake_at(), link_.deadline(), replace_at, conversation_.wake_at(),
+                   unheard_until()});
 }
 
 // --- the client -------------------------------------------------------------------------------
 
 void Session::OnFrame(UpstreamFrame frame, Deadline now) {
   if (!lifecycle_.running()) return;
-  if (frame.kind == UpstreamFrame::Kind::kClose) return OnDisconnect(now);
+  if (frame.kind == UpstreamFrame::Kind::kClose) return DrainForClient(now);
   frame.arrived = now;
   counters_.frames_dropped += upstream_.Push(std::move(frame), ports_.UpstreamBytesMax());
 }
 
-void Session::OnDisconnect(Deadline now) {
+void Session::DrainForClient(Deadline now) {
   Drain(now, websocket::close_code::kNormal, "closed", Outcome::kOk);
+}
+
+void Session::OnDisconnect(Deadline now) {
+  DrainForClient(now);
+  if (lifecycle_.draining()) lifecycle_.LoseClient(now);
 }
 
 void Session::OnLeave(Deadline now) {
@@ -148,7 +154,7 @@ void Session::Drain(Deadline now, uint16_t code, std::string reason, Outcome out
 // Returns true when the session may end: first the frames in the queue are sent, then the remaining
 // answers of the model are received.
 bool Session::Drained(Deadline now) {
-  if (lifecycle_.expired(now)) return true;
+  if (lifecycle_.expired(now) || now >= unheard_until()) return true;
   lifecycle_.Advance(now);
   if (!link_.ready()) {
     const bool something_left = !upstream_.empty() || AnswerDue() || audio_sent_;
@@ -165,6 +171,13 @@ bool Session::Drained(Deadline now) {
   }
   return lifecycle_.step() == Lifecycle::Step::kAnswering && !AnswerDue() &&
          !conversation_.transcript().expected();
+}
+
+Deadline Session::unheard_until() const {
+  if (!lifecycle_.draining() || !link_.ready()) return kNoDeadline;
+  const Deadline gone = lifecycle_.client_lost_at(), due = turn_.due_since();
+  if (gone == kNoDeadline || due == kNoDeadline) return kNoDeadline;
+  return std::max(gone, due) + times_.unheard_max;
 }
 
 void Session::Fail(const std::string& code, const std::string& message, uint16_t close_code) {

@@ -60,7 +60,8 @@ class Session {
   void Start(Deadline now);
   // Handles a frame of the client. Ignored while the session drains.
   void OnFrame(UpstreamFrame frame, Deadline now);
-  // The client has disconnected: drains the session.
+  // The client has disconnected: drains the session, and does not wait long for an answer that has
+  // not begun.
   void OnDisconnect(Deadline now);
   // The worker is exiting: the client reconnects to another worker and continues its thread.
   void OnLeave(Deadline now);
@@ -86,8 +87,11 @@ class Session {
 
  private:
   // --- session.cc: the client, and the end ---
+  void DrainForClient(Deadline now);
   void Drain(Deadline now, uint16_t code, std::string reason, Outcome outcome);
   bool Drained(Deadline now);
+  // End of the wait for an answer that has not begun, when the client has gone.
+  Deadline unheard_until() const;
   bool AnswerDue() const { return !turn_.idle() || !calls_.empty() || !unsent_results_.empty(); }
   void Forward(Deadline now);
   void Send(const UpstreamFrame& frame);

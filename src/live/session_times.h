@@ -7,6 +7,9 @@ namespace agent_graph::live {
 
 struct SessionTimes {
   std::chrono::milliseconds drain_max{30'000};
+  // Wait for the start of an answer when the client has gone: nobody hears it, and the session
+  // keeps its thread from the client's next session.
+  std::chrono::milliseconds unheard_max{5'000};
   std::chrono::milliseconds drain_quiet{1'500};  // wait for the start of an answer to audio
   std::chrono::milliseconds ready_max{15'000};   // wait for the provider to accept a link
   std::chrono::milliseconds reconnect_first{500};

@@ -46,6 +46,8 @@ class Turn {
   // Starts the measurement of the time until the answer, unless it has started or none is due.
   void StartClock(Deadline now);
   bool clock_started() const { return since() != kNoDeadline; }
+  // Start of the measurement if no answer has begun; kNoDeadline: none is due, or one has begun.
+  Deadline due_since() const { return phase() == Phase::kDue ? since() : kNoDeadline; }
   // Ends the measurement and returns its start; kNoDeadline: it had not started.
   Deadline TakeClock();
 

@@ -3,7 +3,7 @@ how long."""
 
 import pytest
 
-from harness.live import LiveClient, begin_session, messages_of, wait_for_messages
+from harness.live import LiveClient, begin_session, messages_of, transcript, wait_for_messages
 from harness.messages import texts
 from harness.waiting import wait_until
 from harness.websocket import CLOSE, PING, PONG, frame
@@ -57,3 +57,31 @@ def test_the_end_waits_for_half_a_minute(start_service, live_provider):
         seen.append({one.opcode for one in frames})
         assert texts(messages_of(service, "late")) == ["a question that nobody answers"]
     assert seen == [{PING, CLOSE}, {CLOSE}]
+
+
+def test_a_silent_provider_does_not_keep_the_thread_of_a_client_that_has_gone(
+    start_service, live_provider
+):
+    """Another client, that has closed its session before, still waits for its answer."""
+    service = start_service(live_provider.settings(), workers=1, server=_STATUS)
+    patient, answering = begin_session(service, live_provider, thread_id="patient")
+    patient.type("a question")
+    patient.send_json({"type": "close"})
+    answering.receive_until("clientContent")
+    gone, silent = begin_session(service, live_provider, thread_id="gone")
+    gone.type("another question")
+    silent.receive_until("clientContent")
+    gone.reset()
+
+    def sessions():
+        return service.get("/status.json").json()["services"][0]["live_sessions"]
+
+    wait_until(lambda: sessions() == 1, "the session without a client is over")
+    back, connection = begin_session(service, live_provider, thread_id="gone")
+    connection.say("hello again")
+    connection.complete_turn()
+    assert transcript(back.read_turn()) == "hello again"
+    assert texts(messages_of(service, "gone"))[0] == "another question"
+    answering.say("the answer")
+    answering.complete_turn()
+    assert transcript(patient.read_to_end()) == "the answer"

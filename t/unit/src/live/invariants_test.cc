@@ -28,6 +28,11 @@ TEST(LifecycleDeathTest, OnlyADrainHasAnEnd) {
   EXPECT_DEATH((void)running.closing(), "the session drains");
 }
 
+TEST(LifecycleDeathTest, OnlyADrainLosesItsClient) {
+  Lifecycle running;
+  EXPECT_DEATH(running.LoseClient({}), "a session that loses its client drains");
+}
+
 TEST(LinkPhaseDeathTest, FollowsItsPicture) {
   LinkPhase absent;
   EXPECT_DEATH(absent.HandOver(kNoDeadline), "the phases of a link follow the picture");

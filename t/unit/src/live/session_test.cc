@@ -194,10 +194,61 @@ TEST_F(SessionTest, DrainsTheAnswerInFlight) {
 TEST_F(SessionTest, DrainsForThirtySecondsAtMost) {
   BeginReady();
   Client(kText, "a question");
-  session_->OnDisconnect(now_);
+  Client(kClose);
   After(seconds(29));
   EXPECT_EQ(close_code_, 0);
   After(seconds(1));
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, AnAnswerThatNobodyHearsMustBeginInFiveSeconds) {
+  BeginReady();
+  Client(kText, "a question");
+  session_->OnDisconnect(now_);
+  session_->Advance(now_);
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(5));
+  After(milliseconds(4999));
+  session_->OnDisconnect(now_);  // it is reported again and again
+  EXPECT_EQ(close_code_, 0);
+  After(milliseconds(1));
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_, ElementsAre("user: a question"));
+}
+
+TEST_F(SessionTest, AnAnswerThatNobodyHearsIsCompleted) {
+  BeginReady();
+  Client(kText, "a question");
+  session_->OnDisconnect(now_);
+  After(seconds(4));
+  Say("An answer");
+  After(seconds(25));
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_, ElementsAre("user: a question", "assistant: An answer"));
+}
+
+TEST_F(SessionTest, ToolsThatRunHaveTheTimeOfTheDrain) {
+  BeginReady();
+  Client(kText, "a question");
+  CallAdd();
+  session_->OnDisconnect(now_);
+  After(seconds(20));
+  EXPECT_EQ(close_code_, 0);
+  AnswerAdd();
+  After(milliseconds(4999));
+  EXPECT_EQ(close_code_, 0);
+  After(milliseconds(1));
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, AClientThatClosesAndThenGoesIsNotWaitedFor) {
+  BeginReady();
+  Client(kText, "a question");
+  Client(kClose);
+  After(seconds(10));
+  session_->OnDisconnect(now_);
+  After(seconds(5));
   EXPECT_EQ(close_code_, 1000);
 }
 
