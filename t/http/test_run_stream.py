@@ -16,8 +16,8 @@ def _path(run_id="r1", thread_id="t"):
     return f"/v1/threads/{thread_id}/runs/{run_id}/stream"
 
 
-def _start(service, text="hi", run_id="r1", **fields):
-    config = {"thread_id": "t", "run_id": run_id}
+def _start(service, text="hi", run_id="r1", thread_id="t", **fields):
+    config = {"thread_id": thread_id, "run_id": run_id}
     reply = service.post(_RUNS, invocation(text, config=config, **fields))
     assert reply.status == 202, reply.text
 
@@ -226,15 +226,24 @@ def test_head_is_answered_without_a_body(start_service):
 
 
 @pytest.mark.one_host("readers of one worker are counted")
-def test_readers_of_a_worker_are_bounded(start_service, gated_provider):
+def test_readers_of_a_worker_and_of_a_thread_are_bounded(start_service, gated_provider):
+    """Four of the worker, half of them of one thread."""
     models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
-    service = start_service(DEMO | {"models": models, "limits": {"runs_max": 4}}, workers=1)
-    _start(service)
-    gated_provider.wait_for_waiting(1)
+    service = start_service(DEMO | {"models": models, "limits": {"runs_max": 8}}, workers=1)
+    for thread_id in ("t", "u"):
+        _start(service, thread_id=thread_id)
+    gated_provider.wait_for_waiting(2)
+
+    def is_refused(thread_id):
+        reply = service.request("GET", _path(thread_id=thread_id))
+        assert reply.header("Retry-After")
+        return reply.status == 503
+
     streams = [RunStream(service.port, _path()) for _ in range(2)]
-    refused = RunStream(service.port, _path())
-    assert refused.reply.status == 503
-    assert refused.reply.header("Retry-After")
+    assert is_refused("t")
+    others = [RunStream(service.port, _path(thread_id="u")) for _ in range(2)]
+    assert [stream.reply.status for stream in streams + others] == [200] * 4
+    assert is_refused("another")
     streams[0].close()
     wait_until(lambda: RunStream(service.port, _path()).reply.status == 200, "there is a place again")
     gated_provider.open_gate()

@@ -41,7 +41,7 @@ class InvokeSink : public run::RunSink {
 
 // The run does not need this connection: the response waits for it.
 void InvokeAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms) {
-  const FollowerLimit::Place place = EnterFollowers(context);
+  const FollowerLimit::Place place = EnterFollowers(context, request.run.thread_id);
   if (!place) return context.Fail(TooManyFollowers());
   const Granularity granularity = request.granularity;
   AcceptedRun accepted;

@@ -75,7 +75,7 @@ class HttpStream : public StreamSink {
 // other runs has no room for it.
 [[gnu::noinline]] void StreamAccepted(HandlerContext& context, GraphRequest request,
                                       const RunTerms& terms, const StreamForm& form) {
-  const FollowerLimit::Place place = EnterFollowers(context);
+  const FollowerLimit::Place place = EnterFollowers(context, request.run.thread_id);
   if (!place) return context.Fail(TooManyFollowers());
   RunStreamRequest stream;
   stream.granularity = request.granularity;

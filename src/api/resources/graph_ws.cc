@@ -157,7 +157,7 @@ std::string NamedThread(const json& body) {
 // The run does not need this connection: the frames follow it.
 void FollowAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms,
                     Refusal& refusal) {
-  const FollowerLimit::Place place = EnterFollowers(context);
+  const FollowerLimit::Place place = EnterFollowers(context, request.run.thread_id);
   if (!place) return refusal.Answer(TooManyFollowers());
   FollowerOptions options;
   options.with_state = request.granularity != Granularity::kLow;

@@ -52,7 +52,7 @@ void StreamStoredRun(HandlerContext& context) {
   stream.framing =
       AcceptsNdjson(context.head().Header("accept")) ? Framing::kNdjson : Framing::kSse;
   stream.content_type = ContentTypeOf(stream.framing);
-  const FollowerLimit::Place place = EnterFollowers(context);
+  const FollowerLimit::Place place = EnterFollowers(context, stream.run.thread_id);
   if (!place) return context.Fail(TooManyFollowers());
   StreamRun(context, stream, place);
 }

@@ -43,13 +43,14 @@ std::string StatePath(const HandlerContext& context, const std::string& thread_i
 
 }  // namespace
 
-FollowerLimit::Place EnterFollowers(HandlerContext& context) {
+FollowerLimit::Place EnterFollowers(HandlerContext& context, const std::string& thread_id) {
   // At most half of the worker's requests may follow runs; the others stay free to start runs.
-  return context.api().followers->Enter((context.api().settings->limits.runs_max + 1) / 2);
+  const size_t max = (context.api().settings->limits.runs_max + 1) / 2;
+  return context.api().followers->Enter(thread_id, max);
 }
 
 ErrorInfo TooManyFollowers() {
-  return {ApiError::kOverloaded, "too many requests of this worker follow a run", {}};
+  return {ApiError::kOverloaded, "too many requests follow runs of this worker or thread", {}};
 }
 
 bridge::HeaderList StreamHeaders(std::string_view content_type) {

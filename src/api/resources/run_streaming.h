@@ -11,8 +11,9 @@
 
 namespace agent_graph::api {
 
-// A place for one more request that follows a run; false if there are too many.
-FollowerLimit::Place EnterFollowers(HandlerContext& context);
+// A place for one more request that follows a run of the thread; false if there are too many. Empty
+// `thread_id`: a new thread.
+FollowerLimit::Place EnterFollowers(HandlerContext& context, const std::string& thread_id);
 ErrorInfo TooManyFollowers();
 
 // A run of the caller's.

@@ -19,7 +19,7 @@ void WaitForRun(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Result<state::RunRecord> run = FindRun(context);
   if (!run.ok()) return context.Fail(run.status());
-  const FollowerLimit::Place place = EnterFollowers(context);
+  const FollowerLimit::Place place = EnterFollowers(context, run->thread_id);
   if (!place) return context.Fail(TooManyFollowers());
   const Status ended = AwaitRunEnd(context, *run, DeadlineAfter(timeout));
   if (ended.ok()) return AnswerRunResult(context, *run, granularity);

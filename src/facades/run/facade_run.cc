@@ -129,7 +129,7 @@ std::optional<api::ErrorInfo> CheckThread(HandlerContext& context, const std::st
 std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun run,
                                          api::RunReader& reader) {
   if (!run.terms.accepted) return ExecuteRun(context, std::move(run), reader);
-  const api::FollowerLimit::Place place = api::EnterFollowers(context);
+  const api::FollowerLimit::Place place = api::EnterFollowers(context, run.request.run.thread_id);
   if (!place) return api::TooManyFollowers();
   const bool logs_pieces = run.request.run.log_pieces;
   api::AcceptedRun accepted;
@@ -147,7 +147,7 @@ std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun run,
 
 std::optional<api::ErrorInfo> ReadRun(HandlerContext& context, const api::RunName& run,
                                       const api::FollowerOptions& options, api::RunReader& reader) {
-  const api::FollowerLimit::Place place = api::EnterFollowers(context);
+  const api::FollowerLimit::Place place = api::EnterFollowers(context, run.thread_id);
   if (!place) return api::TooManyFollowers();
   return Follow(context, run, options, reader, place);
 }

@@ -334,11 +334,26 @@ TEST_F(AcceptedRunTest, TheHeaderIsNewerThanTheCursorOfTheUrl) {
 
 TEST_F(AcceptedRunTest, TooManyFollowersAreRefused) {
   settings_.limits.runs_max = 2;
-  const FollowerLimit::Place place = api_.followers->Enter(1);
+  const FollowerLimit::Place place = api_.followers->Enter("other", 1);
   ASSERT_TRUE(place);
   Answer answer = Send("GET", "/v1/threads/t/runs/r1/stream");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.Header("Retry-After"), "1");
+}
+
+TEST_F(AcceptedRunTest, AThreadTakesHalfOfTheFollowers) {
+  FollowerLimit limit;
+  {
+    const FollowerLimit::Place first = limit.Enter("a", 4), second = limit.Enter("a", 4);
+    EXPECT_TRUE(first && second);
+    EXPECT_FALSE(limit.Enter("a", 4));
+    const FollowerLimit::Place other = limit.Enter("b", 4), unnamed = limit.Enter("", 4);
+    EXPECT_TRUE(other && unnamed);
+    EXPECT_FALSE(limit.Enter("c", 4));
+    EXPECT_EQ(limit.count(), 4u);
+  }
+  EXPECT_EQ(limit.count(), 0u);
+  EXPECT_TRUE(limit.Enter("a", 1));
 }
 
 TEST_F(AcceptedRunTest, OtherTextsAreNoCursors) {
