@@ -1,15 +1,17 @@
 // POST /v1/graph/invoke: runs the graph to its end and returns one response.
 
+#include <memory>
+#include <utility>
+
 #include "agent_graph/json.h"
 #include "api/http/request_memory.h"
 #include "api/resources/accepted_run.h"
 #include "api/resources/handlers.h"
+#include "api/resources/requested_run.h"
 #include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
 #include "api/resources/run_result.h"
 #include "api/resources/run_streaming.h"
-#include "api/resources/tool_decisions.h"
-#include "api/resources/waiting_thread.h"
 
 namespace agent_graph::api {
 namespace {
@@ -39,13 +41,15 @@ class InvokeSink : public run::RunSink {
   const Granularity granularity_;
 };
 
-// The run does not need this connection: the response waits for it.
-void InvokeAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms) {
-  const FollowerLimit::Place place = EnterFollowers(context, request.run.thread_id);
+// The run does not need this connection: the response waits for it. Not inlined, so that the stack
+// of other runs has no room for it.
+[[gnu::noinline]] void InvokeAccepted(HandlerContext& context, RequestedRun& run) {
+  const FollowerLimit::Place place = EnterFollowers(context, run.request.run.thread_id);
   if (!place) return context.Fail(TooManyFollowers());
-  const Granularity granularity = request.granularity;
+  const Granularity granularity = run.request.granularity;
+  const RunTerms& terms = run.terms;
   AcceptedRun accepted;
-  if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
+  if (auto error = AcceptGraphRun(context, std::move(run.request), terms, accepted)) {
     return context.Fail(*error);
   }
   const Status ended = AwaitRunEnd(context, accepted.run, kNoDeadline);
@@ -54,29 +58,29 @@ void InvokeAccepted(HandlerContext& context, GraphRequest request, const RunTerm
   context.Fail(ended);
 }
 
-}  // namespace
-
-void InvokeGraph(HandlerContext& context) {
-  Problems problems;
-  GraphRequest request = ReadGraphRequest(context, problems);
-  const RunTerms terms = ReadRunTerms(context, problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  FindThreadOfResults(context, request.run);
-  if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
-  if (auto error = CheckToolDecisions(context, request.run)) return context.Fail(*error);
-  if (terms.accepted) return InvokeAccepted(context, std::move(request), terms);
-  InvokeSink sink(context.exchange(), request.granularity);
-  Result<run::RunOutcome> outcome =
-      RunGraph(context, std::move(request.run), context.exchange().cancellation(), sink);
+[[gnu::noinline]] void AnswerInvoke(HandlerContext& context, Result<run::RunOutcome> outcome,
+                                    Granularity granularity) {
   if (!outcome.ok()) return context.Fail(outcome.status());
   if (outcome->status == run::RunStatus::kError) return context.Fail(outcome->error);
   if (context.api().state == nullptr) {
-    return context.Succeed(InvokeData(*std::move(outcome), request.granularity));
+    return context.Succeed(InvokeData(*std::move(outcome), granularity));
   }
   const std::string stream =
       RunStreamPath(context, outcome->start.thread_id, outcome->start.run_id);
-  context.Succeed(200, InvokeData(*std::move(outcome), request.granularity),
-                  {{"Location", stream}});
+  context.Succeed(200, InvokeData(*std::move(outcome), granularity), {{"Location", stream}});
+}
+
+}  // namespace
+
+void InvokeGraph(HandlerContext& context) {
+  const std::unique_ptr<RequestedRun> run = ReadRequestedRun(context);
+  if (run == nullptr) return;
+  if (run->terms.accepted) return InvokeAccepted(context, *run);
+  InvokeSink sink(context.exchange(), run->request.granularity);
+  AnswerInvoke(
+      context,
+      RunGraph(context, std::move(run->request.run), context.exchange().cancellation(), sink),
+      run->request.granularity);
 }
 
 }  // namespace agent_graph::api

@@ -1,16 +1,18 @@
 // POST /v1/graph/stream: streams the events of a run, one JSON object per line.
 
+#include <memory>
+#include <utility>
+
 #include "agent_graph/json.h"
 #include "api/http/query.h"
 #include "api/http/request_memory.h"
 #include "api/resources/accepted_run.h"
 #include "api/resources/handlers.h"
+#include "api/resources/requested_run.h"
 #include "api/resources/run_record.h"
 #include "api/resources/run_request.h"
 #include "api/resources/run_shapes.h"
 #include "api/resources/run_streaming.h"
-#include "api/resources/tool_decisions.h"
-#include "api/resources/waiting_thread.h"
 #include "api/stream/sink.h"
 
 namespace agent_graph::api {
@@ -73,48 +75,49 @@ class HttpStream : public StreamSink {
 
 // The run does not need this connection: the response follows it. Not inlined, so that the stack of
 // other runs has no room for it.
-[[gnu::noinline]] void StreamAccepted(HandlerContext& context, GraphRequest request,
-                                      const RunTerms& terms, const StreamForm& form) {
-  const FollowerLimit::Place place = EnterFollowers(context, request.run.thread_id);
+[[gnu::noinline]] void StreamAccepted(HandlerContext& context, RequestedRun& run,
+                                      const StreamForm& form) {
+  const FollowerLimit::Place place = EnterFollowers(context, run.request.run.thread_id);
   if (!place) return context.Fail(TooManyFollowers());
   RunStreamRequest stream;
-  stream.granularity = request.granularity;
+  stream.granularity = run.request.granularity;
   stream.delta_cursors = form.delta_cursors;
   stream.framing = form.framing;
   stream.content_type = form.content_type;
   AcceptedRun accepted;
-  if (auto error = AcceptGraphRun(context, std::move(request), terms, accepted)) {
+  if (auto error = AcceptGraphRun(context, std::move(run.request), run.terms, accepted)) {
     return context.Fail(*error);
   }
   stream.run.thread_id = accepted.run.thread_id;
   stream.run.run_id = accepted.run.run_id;
   StreamRun(context, stream, place);
-  LeaveRun(context, terms, accepted, context.exchange().cancellation().reason());
+  LeaveRun(context, run.terms, accepted, context.exchange().cancellation().reason());
+}
+
+[[gnu::noinline]] void EndStream(HandlerContext& context, const Result<run::RunOutcome>& outcome,
+                                 HttpStream& sink) {
+  bridge::Exchange& exchange = context.exchange();
+  if (outcome.ok()) {
+    sink.Finish(*outcome);
+    return exchange.End(StreamOutcome(*outcome, exchange.cancellation().reason()));
+  }
+  if (!sink.started()) return context.Fail(outcome.status());
+  sink.FinishFailed();
+  exchange.End(OutcomeOf(ErrorOf(outcome.status()), exchange.cancellation().reason()));
 }
 
 }  // namespace
 
 void StreamGraph(HandlerContext& context) {
   Problems problems;
-  GraphRequest request = ReadGraphRequest(context, problems);
-  const RunTerms terms = ReadRunTerms(context, problems);
   const StreamForm form = ReadForm(context, problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  FindThreadOfResults(context, request.run);
-  if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
-  if (auto error = CheckToolDecisions(context, request.run)) return context.Fail(*error);
-  if (terms.accepted) return StreamAccepted(context, std::move(request), terms, form);
-  HttpStream sink(context, request.granularity, form);
-  bridge::Exchange& exchange = context.exchange();
-  Result<run::RunOutcome> outcome =
-      RunGraph(context, std::move(request.run), exchange.cancellation(), sink);
-  if (!outcome.ok()) {
-    if (!sink.started()) return context.Fail(outcome.status());
-    sink.FinishFailed();
-    return exchange.End(OutcomeOf(ErrorOf(outcome.status()), exchange.cancellation().reason()));
-  }
-  sink.Finish(*outcome);
-  exchange.End(StreamOutcome(*outcome, exchange.cancellation().reason()));
+  const std::unique_ptr<RequestedRun> run = ReadRequestedRun(context, std::move(problems));
+  if (run == nullptr) return;
+  if (run->terms.accepted) return StreamAccepted(context, *run, form);
+  HttpStream sink(context, run->request.granularity, form);
+  EndStream(context,
+            RunGraph(context, std::move(run->request.run), context.exchange().cancellation(), sink),
+            sink);
 }
 
 }  // namespace agent_graph::api
