@@ -19,7 +19,7 @@
 
 namespace agent_graph::run {
 
-Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) {
+[[gnu::noinline]] Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) {
   if (request_.accepted && request_.accepted->continues()) return Continue(std::move(loaded));
   log_.Add(entry::RunStarted{
       .run_id = environment_->run_id, .graph = graph_.name(), .graph_hash = graph_.hash()});

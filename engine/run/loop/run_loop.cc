@@ -85,46 +85,65 @@ RunStart RunLoop::StartOf(const RunEnvironment& environment, const RunRequest& r
   return start;
 }
 
-RunOutcome RunLoop::Execute(state::ThreadState loaded, InitialState initial) {
+RunOutcome RunLoop::Execute(state::ThreadState&& loaded, InitialState&& initial) {
   Ending ending;
   try {
     ending = Drive(std::move(loaded), std::move(initial));
   } catch (const std::exception& failure) {
-    ending = Fail(Status(StatusCode::kInternal, "the run failed").WithDetail(failure.what()));
+    ending = FailUnexpectedly(failure.what());
   } catch (...) {
-    ending = Fail(Status(StatusCode::kInternal, "the run failed"));
+    ending = FailUnexpectedly("an exception of another kind");
   }
   return Conclude(std::move(ending));
 }
 
+[[gnu::noinline]] RunLoop::Ending RunLoop::FailUnexpectedly(const char* what) {
+  return Fail(Status(StatusCode::kInternal, "the run failed").WithDetail(what));
+}
+
 RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initial) {
+  std::optional<Ending> ending = Open(std::move(loaded), std::move(initial));
+  while (!ending) {
+    ending = BeforeNode();
+    if (!ending) ending = AfterStep(Step());
+  }
+  return *std::move(ending);
+}
+
+[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::Open(state::ThreadState&& loaded,
+                                                               InitialState&& initial) {
   AG_CHECK(next_.empty() && meta_.step == 0, "a run is driven once");
-  // A client that has gone already has cancelled the run; that is looked at below.
+  // A client that has gone already has cancelled the run; BeforeNode looks at that.
   (void)emitter_.Start(start_);
   if (Status status = Prepare(std::move(loaded), std::exchange(initial, {})); !status.ok()) {
     const bool again = request_.accepted && request_.accepted->continues();
-    if (again && status.code() == StatusCode::kUnavailable) return {.leaves = true};
+    if (again && status.code() == StatusCode::kUnavailable) return Ending{.leaves = true};
     return Fail(std::move(status));
   }
   if (IsAnswered()) return AnswerAgain();
-  for (;;) {
-    if (environment_->meter != nullptr) {
-      if (Status over = environment_->meter->status(); !over.ok()) return Fail(std::move(over));
-    }
-    if (std::optional<Ending> ending = EndBeforeNode()) return *std::move(ending);
-    if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
-    if (environment_->cancellation.cancelled()) return EndCancelled();
-    if (log_.stop_requested()) return {RunStatus::kStopped, {}, {}};
-    if (MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
-    Status status = Step();
-    // Nodes that never wait would otherwise block all other fibers of this thread.
-    if (meta_.step % kStepsPerTurn == 0) runtime::Yield();
-    if (status.ok()) continue;
-    if (environment_->cancellation.cancelled()) return EndCancelled();
-    const bool late = status.code() == StatusCode::kDeadlineExceeded;
-    if (late && MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
-    return Fail(std::move(status));
+  return std::nullopt;
+}
+
+[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::BeforeNode() {
+  if (environment_->meter != nullptr) {
+    if (Status over = environment_->meter->status(); !over.ok()) return Fail(std::move(over));
   }
+  if (std::optional<Ending> ending = EndBeforeNode()) return ending;
+  if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
+  if (environment_->cancellation.cancelled()) return EndCancelled();
+  if (log_.stop_requested()) return Ending{RunStatus::kStopped, {}, {}};
+  if (MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
+  return std::nullopt;
+}
+
+[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::AfterStep(Status status) {
+  // Nodes that never wait would otherwise block all other fibers of this thread.
+  if (meta_.step % kStepsPerTurn == 0) runtime::Yield();
+  if (status.ok()) return std::nullopt;
+  if (environment_->cancellation.cancelled()) return EndCancelled();
+  const bool late = status.code() == StatusCode::kDeadlineExceeded;
+  if (late && MonotonicClock::now() >= request_.deadline) return FailAtDeadline();
+  return Fail(std::move(status));
 }
 
 std::optional<RunLoop::Ending> RunLoop::EndBeforeNode() {
@@ -175,15 +194,21 @@ Status RunLoop::Step() {
   if (node == nullptr) {
     return Status(StatusCode::kGraph, "the graph has no node \"" + next_ + "\"");
   }
+  const NodeRun run = Start(*node);
+  Result<NodeResult> result = ExecuteNode(run);
+  return result.ok() ? EndStep(*node, *std::move(result)) : result.status();
+}
+
+[[gnu::noinline]] NodeRun RunLoop::Start(const graph::Node& node) {
   resumed_ = false;
   arrived_before_ = false;
-  took_time_ = took_time_ || !RunnerOf(*node).IsInstant(*node);
-  meta_.current_node = node->name;
-  emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
-  LogStart(log_, node->name, meta_.step + 1);
-  const NodeRun run{
+  took_time_ = took_time_ || !RunnerOf(node).IsInstant(node);
+  meta_.current_node = node.name;
+  emitter_.SetNode(node.name, static_cast<int>(meta_.step) + 1);
+  LogStart(log_, node.name, meta_.step + 1);
+  return NodeRun{
       .environment = environment_,
-      .node = *node,
+      .node = node,
       .thread = thread_,
       .emitter = emitter_,
       .log = log_,
@@ -192,8 +217,6 @@ Status RunLoop::Step() {
       .log_begin = start_.thread_number == 0 ? std::nullopt : std::optional(start_.log_index),
       .earlier = earlier_calls_ ? &*earlier_calls_ : nullptr,
       .message_id = std::exchange(message_id_, {})};
-  Result<NodeResult> result = ExecuteNode(run);
-  return result.ok() ? EndStep(*node, *std::move(result)) : result.status();
 }
 
 [[gnu::noinline]] Status RunLoop::EndStep(const graph::Node& node, NodeResult&& result) {

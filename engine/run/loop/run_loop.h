@@ -24,6 +24,8 @@
 
 namespace agent_graph::run {
 
+struct NodeRun;
+
 inline constexpr size_t kMessagesPerNodeMax = 1000;
 
 // Reasons that a failure's text begins with.
@@ -42,8 +44,8 @@ class RunLoop {
   RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
           const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink);
 
-  // Never fails. No exception escapes before the lease is released.
-  RunOutcome Execute(state::ThreadState loaded, InitialState initial);
+  // Never fails. No exception escapes before the lease is released. Consumes both arguments.
+  RunOutcome Execute(state::ThreadState&& loaded, InitialState&& initial);
 
  private:
   // How a run ends.
@@ -59,7 +61,11 @@ class RunLoop {
 
   static RunStart StartOf(const RunEnvironment& environment, const RunRequest& request,
                           const state::BeginRunReply& begun);
+  // The functions that a node waits in have small stack frames: a fiber keeps every page of its
+  // stack that it has touched. Everything else has functions of its own that are not inlined.
   Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
+  // Loads the thread, and ends the run if there is nothing to execute.
+  std::optional<Ending> Open(state::ThreadState&& loaded, InitialState&& initial);
   // Consumes both arguments, so that a long run keeps only one copy of its data.
   Status Prepare(state::ThreadState loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.
@@ -77,12 +83,16 @@ class RunLoop {
   Status AppendRequest();
   Status AppendMissing();
   Status ChooseFirstNode();
-  // Ends the run before `next_`, if there is a reason.
+  // Ends the run before `next_`, if there is a reason; otherwise arrives there.
+  std::optional<Ending> BeforeNode();
   std::optional<Ending> EndBeforeNode();
   // Appends what is buffered, with `next_` as the next node.
   Status Arrive();
   // Executes `next_`, applies its result and selects the next node.
   Status Step();
+  NodeRun Start(const graph::Node& node);
+  // Ends the run after a step, if there is a reason.
+  std::optional<Ending> AfterStep(Status status);
   Status EndStep(const graph::Node& node, NodeResult&& result);
   Status TakeIn(const std::string& node, NodeResult result);
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
@@ -93,6 +103,7 @@ class RunLoop {
   bool StaysPaused(const Ending& ending) const;
   Ending EndCancelled();
   Ending FailAtDeadline();
+  Ending FailUnexpectedly(const char* what);
   Ending Fail(Status status);
   Ending EndWithError(Status status);
 
