@@ -67,7 +67,7 @@ void RunLog::Add(EntryBody body) {
   bytes_since_complete_ += bytes;
   if (entry.effect && entry.effect->complete) {
     bytes_since_complete_ = 0;
-    complete_effect_after_ = std::max(kCompleteEffectAfter, bytes);
+    complete_effect_after_ = std::max(kCompleteEffectAfter, kCompleteEffectFactor * bytes);
   }
   pending_.entries.push_back(std::move(entry));
 }

@@ -20,9 +20,11 @@ class Service;
 
 namespace agent_graph::run {
 
-// A run that logs more than this writes its changes of the state again, as one entry. If that entry
-// is larger than this, the next one follows after as many bytes as it has.
+// A run that logs more than this writes its changes of the state again, as one entry. The next one
+// follows after kCompleteEffectFactor times as many bytes as that entry has, if this is more: so
+// all of them together are little more than what the nodes have produced.
 inline constexpr size_t kCompleteEffectAfter = size_t{1} << 20;
+inline constexpr size_t kCompleteEffectFactor = 4;
 
 // Used by fibers of one engine thread: the run's and those of its tool calls. While the run's fiber
 // waits for a user function, UserEmission uses it instead. Only one of them may call Flush at a
