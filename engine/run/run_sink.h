@@ -65,6 +65,12 @@ class RunSink {
   // Reports how many bytes of JSON the run holds of its thread, weighed as JsonWeight does, and of
   // a reply that a model is still sending. Called whenever the numbers change.
   virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
+  // The same for a large reply of a model, before it is read on: waits until there is memory for
+  // it. kResourceExhausted: other requests took too long to free memory. Nothing is counted then.
+  virtual Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) {
+    OnHeld(thread_bytes, reply_bytes);
+    return Status::Ok();
+  }
   // Called before OnStart if the thread is large, before it is loaded, and before a large reply of
   // a tool is read: waits until there is memory for so many bytes of JSON more. A failure ends the
   // run or the call.

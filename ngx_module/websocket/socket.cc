@@ -15,6 +15,10 @@ constexpr int kReadsInARow = 16;
 // Waiting frames are joined into strings of up to this size.
 constexpr size_t kJoinedFramesBytesMax = 16 * 1024;
 
+// Sent bytes do not count any more, so their memory is given back when they are more than this and
+// more than what is still to be sent.
+constexpr size_t kSentBytesKept = 64 * 1024;
+
 ngx_msec_t SendTimeout(ngx_http_request_t* request) {
   return static_cast<ngx_http_core_loc_conf_t*>(
              ngx_http_get_module_loc_conf(request, ngx_http_core_module))
@@ -196,8 +200,11 @@ Socket::Life Socket::SendFrames() {
     sent_ += static_cast<size_t>(sent);
     if (current_counts_) released_ += static_cast<size_t>(sent);
     if (connection_->write->timer_set) ngx_del_timer(connection_->write);
-    if (sent_ < current_.size()) continue;
-    current_ = {};
+    if (sent_ == current_.size()) {
+      current_ = {};
+    } else if (sent_ > kSentBytesKept && sent_ > current_.size() / 2) {
+      current_ = std::string(current_, std::exchange(sent_, 0));
+    }
   }
 }
 

@@ -73,44 +73,57 @@ def test_each_worker_has_the_bound(start_service):
         assert {reply.status for reply in replies} <= {200, 503}
 
 
-def test_large_messages_of_sockets_take_turns(start_service):
+@pytest.mark.parametrize("messages, sockets", [(1, 60), (2, 60)])
+def test_large_messages_and_replies_of_sockets_take_turns(start_service, messages, sockets):
     service = start_watched(start_service, _SETTINGS, location="agent_graph_ws_ping off;")
     assert service.invoke("hi").status == 200
-    # The agent repeats the last message only, so that replies are small.
-    large = [user("x" * 1_000_000) for _ in range(2)]
-    message = frame(TEXT, json.dumps({"messages": [*large, user("go")]}))
-    sockets = [open_socket(service) for _ in range(20)]
+    message = frame(TEXT, json.dumps({"messages": [user("x" * 1_000_000) for _ in range(messages)]}))
+    sockets = [open_socket(service) for _ in range(sockets)]
+    is_full = threading.Event()
 
-    # Like a request, a message that gets no memory for half a minute is refused.
+    # The agent repeats the last message. Nobody reads its reply before the memory is taken. A message
+    # that gets no memory for half a minute is refused, like a request, and so is a reply.
     def run(number):
         sockets[number].send(message)
+        is_full.wait()
         while True:
             received = sockets[number].read_frame()
             if received.opcode == CLOSE:
                 return received.close_code
-            if (received.json()["data"] or {}).get("status") == "done":
+            chunk = received.json()
+            if chunk["event"] == "error":
+                return chunk["data"]["code"]
+            if (chunk["data"] or {}).get("status") == "done":
                 return "done"
 
+    def let_read():
+        wait_until(lambda: status_of(service)["memory_waiting"] > 0, "requests wait for memory")
+        is_full.set()
+
+    reading = threading.Thread(target=let_read)
+    reading.start()
     with peaks_within(service, _BOUND):
         outcomes = set(at_once(len(sockets), run))
-        assert "done" in outcomes and outcomes <= {"done", 1013}
+        reading.join()
+        assert "done" in outcomes and outcomes <= {"done", 1013, "OVERLOADED"}
 
 
 def test_a_large_message_waits_in_the_middle(start_service, gated_provider):
     bound = 8 * MIB
     settings = gated_settings(gated_provider) | {"limits": {"buffered_bytes_max": bound}}
-    service = start_watched(start_service, settings)
+    service = start_watched(start_service, settings, location="agent_graph_ws_ping off;")
     sockets = [open_socket(service) for _ in range(3)]
     # The run of the first one fills the memory, and the second one waits for it as a whole.
     sockets[0].send_json(invocation("x" * 1_000_000))
     gated_provider.wait_for_waiting(1)
-    sockets[1].send_json({"messages": [user("x" * 1_000_000) for _ in range(2)]})
+    sockets[1].send_json(invocation("x" * 1_000_000))
     wait_until(lambda: status_of(service)["memory_waiting"] == 1, "the second one waits")
     before = status_of(service)["buffered_bytes"]
     large = {"messages": [user("x" * 1_000_000) for _ in range(5)]}
     third = threading.Thread(target=sockets[2].send_json, args=(large,))
     third.start()
-    room = bound / 4
+    # The second message takes a part of what input may take.
+    room = bound / 4 - 1.01 * 1_000_000
     wait_until(lambda: status_of(service)["buffered_bytes"] >= before + room, "the third one is read")
     # The worker reads up to 1 MiB of a socket in a row.
     assert status_of(service)["buffered_bytes"] < before + room + 1.25 * MIB

@@ -24,6 +24,9 @@ class DirectSink final : public RunSink {
   Status OnDelta(const RunDelta& delta) override;
   void OnStored(uint64_t log_end) override;
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override;
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    return client_.AwaitHeld(thread_bytes, reply_bytes);
+  }
   Status AwaitMemory(uint64_t thread_bytes) override { return client_.AwaitMemory(thread_bytes); }
   bool wants_deltas() const override { return collects_ || client_.wants_deltas(); }
   bool wants_states() const override { return client_.wants_states(); }

@@ -34,9 +34,17 @@ void LiveSink::OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) {
   Hold(MemoryOf(thread_bytes, reply_bytes) + live_.partial_bytes());
 }
 
+Status LiveSink::AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) {
+  const uint64_t bytes = MemoryOf(thread_bytes, reply_bytes) + live_.partial_bytes();
+  return bytes > held_ ? Await(bytes - held_) : Status::Ok();
+}
+
 Status LiveSink::AwaitMemory(uint64_t thread_bytes) {
+  return Await(MemoryOf(thread_bytes, 0));
+}
+
+Status LiveSink::Await(uint64_t bytes) {
   if (!options_.await_bytes) return Status::Ok();
-  const uint64_t bytes = MemoryOf(thread_bytes, 0);
   Status room = options_.await_bytes(bytes, held_, cancellation_, DeadlineAfter(kMemoryWaitMax));
   if (room.ok()) held_ += bytes;
   if (room.code() != StatusCode::kDeadlineExceeded) return room;

@@ -32,12 +32,14 @@ class LiveSink final : public RunSink {
   Status OnDelta(const RunDelta& delta) override;
   void OnStored(uint64_t log_end) override { live_.SetStored(log_end); }
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override;
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override;
   Status AwaitMemory(uint64_t thread_bytes) override;
   bool wants_deltas() const override { return true; }
   bool wants_states() const override { return false; }
   bool wants_final_state() const override { return false; }
 
  private:
+  Status Await(uint64_t bytes);
   uint64_t MemoryOf(uint64_t thread_bytes, uint64_t reply_bytes) const;
   void Hold(uint64_t bytes);
 

@@ -181,9 +181,11 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
       run.message_id.empty() ? environment.services->ids->Next() : run.message_id;
   std::string partial;  // kept only if a budget may cut the reply
   auto on_delta = [&](const models::ModelDelta& delta) {
+    const size_t bytes = delta.text.size() + delta.reasoning.size();
+    AG_RETURN_IF_ERROR(run.emitter.AwaitPiece(bytes));
     if (environment.meter != nullptr) partial += delta.text;
     if (!Streams(agent)) {
-      run.emitter.HoldPiece(delta.text.size() + delta.reasoning.size());
+      run.emitter.HoldPiece(bytes);
       return Status::Ok();
     }
     return run.emitter.EmitPiece(message_id, delta.text, delta.reasoning);
@@ -193,8 +195,9 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
     const HandOver::RepeatableWork work(environment.hand_over.get());
     return CallModel(environment, agent.model, *std::move(request), on_delta);
   }();
-  return ResultOf(run, agent, message_id, metered, std::move(partial),
-                  UnixMicros() - started_micros);
+  const int64_t duration_micros = UnixMicros() - started_micros;
+  if (metered.reply.ok()) run.emitter.AwaitReply();
+  return ResultOf(run, agent, message_id, metered, std::move(partial), duration_micros);
 }
 
 class AgentNodeRunner final : public NodeRunner {

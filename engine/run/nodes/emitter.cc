@@ -1,5 +1,6 @@
 #include "run/nodes/emitter.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace agent_graph::run {
@@ -7,6 +8,8 @@ namespace {
 
 // Deltas are often only a few bytes, so the size of a reply in progress is reported in steps.
 constexpr uint64_t kReportedReplyStep = 16 * 1024;
+// Replies up to this size do not wait for memory.
+constexpr uint64_t kFreeReplyBytes = 32 * 1024;
 
 }  // namespace
 
@@ -18,15 +21,27 @@ void Emitter::SetNode(std::string node, int step) {
 
 void Emitter::HoldThread(uint64_t bytes) {
   thread_bytes_ = bytes;
-  reply_bytes_ = reported_reply_bytes_ = 0;
+  reply_bytes_ = reported_reply_bytes_ = awaited_reply_bytes_ = 0;
   sink_.OnHeld(thread_bytes_, 0);
+}
+
+Status Emitter::AwaitPiece(uint64_t bytes) {
+  const uint64_t size = reply_bytes_ + bytes;
+  if (size <= kFreeReplyBytes || size <= awaited_reply_bytes_) return Status::Ok();
+  AG_RETURN_IF_ERROR(sink_.AwaitHeld(thread_bytes_, size + size / 2));
+  awaited_reply_bytes_ = size + size / 2;
+  return Status::Ok();
+}
+
+void Emitter::AwaitReply() {
+  if (awaited_reply_bytes_ > 0) (void)sink_.AwaitHeld(thread_bytes_ + reply_bytes_, 0);
 }
 
 void Emitter::HoldPiece(uint64_t bytes) {
   reply_bytes_ += bytes;
   if (reply_bytes_ - reported_reply_bytes_ < kReportedReplyStep) return;
   reported_reply_bytes_ = reply_bytes_;
-  sink_.OnHeld(thread_bytes_, reply_bytes_);
+  sink_.OnHeld(thread_bytes_, std::max(reply_bytes_, awaited_reply_bytes_));
 }
 
 Status Emitter::Start(const RunStart& start) {

@@ -34,6 +34,13 @@ class Emitter : public CallMemory {
   void HoldThread(uint64_t bytes);
   Status AwaitMemory(uint64_t bytes) override { return sink_.AwaitMemory(bytes); }
   void HoldCalls(uint64_t bytes) override { sink_.OnHeld(thread_bytes_ + bytes, reply_bytes_); }
+  // Waits until there is memory for a piece of a model's reply, in bytes, before HoldPiece or
+  // EmitPiece counts it. Small replies do not wait. kResourceExhausted: other requests took too
+  // long to free memory.
+  Status AwaitPiece(uint64_t bytes);
+  // The same for a complete reply, before it becomes a part of the thread. The reply is not lost
+  // if there is too little memory for too long.
+  void AwaitReply();
   // Counts a piece of a reply, in bytes, without emitting it.
   void HoldPiece(uint64_t bytes);
   Status Start(const RunStart& start);
@@ -53,6 +60,7 @@ class Emitter : public CallMemory {
   uint64_t thread_bytes_ = 0;
   uint64_t reply_bytes_ = 0;  // bytes of replies that are not part of the thread yet
   uint64_t reported_reply_bytes_ = 0;
+  uint64_t awaited_reply_bytes_ = 0;  // memory is held for a reply of this size
 };
 
 }  // namespace agent_graph::run

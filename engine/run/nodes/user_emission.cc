@@ -59,6 +59,17 @@ Status UserEmission::EmitPiece(std::string_view message_id, std::string_view tex
   });
 }
 
+Status UserEmission::AwaitPiece(uint64_t bytes) {
+  return WhileOpen([&](const NodeRun& run) { return run.emitter.AwaitPiece(bytes); });
+}
+
+Status UserEmission::HoldPiece(uint64_t bytes) {
+  return WhileOpen([&](const NodeRun& run) {
+    run.emitter.HoldPiece(bytes);
+    return Status::Ok();
+  });
+}
+
 Status UserEmission::Name(const NodeRun& run, std::string_view message_id) {
   if (!MayBeAttemptedAgain(run) || named_.contains(message_id) || named_.size() == kNamedMax) {
     return Status::Ok();

@@ -25,6 +25,9 @@ class UserEmission {
   // Emits a delta of a message. If others can follow the run to its next attempt, the log names the
   // message first.
   Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
+  // As the methods of Emitter: memory of the replies that the function gets from models.
+  Status AwaitPiece(uint64_t bytes);
+  Status HoldPiece(uint64_t bytes);
   // Logs a model call that the function has made. If the run has a budget over several attempts,
   // the entry is stored at once, because the function may be lost with its worker.
   void LogModelCall(EntryBody call);

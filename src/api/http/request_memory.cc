@@ -20,6 +20,13 @@ Status Explain(Status room) {
 // A larger state is read in a second call, once there is memory for it.
 constexpr uint64_t kStateBytesMax = 64 * 1024;
 
+// `bytes`: what the exchange is to hold in all.
+Status AwaitInAll(bridge::Exchange& exchange, uint64_t bytes) {
+  const uint64_t held = exchange.held_bytes();
+  if (bytes <= held) return Status::Ok();
+  return Explain(exchange.AwaitMemory(bytes - held, DeadlineAfter(kMemoryWaitMax)));
+}
+
 Status AwaitOmitted(bridge::Exchange& exchange, uint64_t state_bytes) {
   return Explain(exchange.AwaitMemory(kStateCopies * state_bytes, DeadlineAfter(kMemoryWaitMax)));
 }
@@ -30,16 +37,19 @@ Status AwaitRunMemory(bridge::Exchange& exchange, uint64_t thread_bytes) {
   return Explain(exchange.AwaitMemory(RunMemory(thread_bytes, 0), DeadlineAfter(kMemoryWaitMax)));
 }
 
+Status AwaitRunGrowth(bridge::Exchange& exchange, uint64_t thread_bytes, uint64_t reply_bytes) {
+  return AwaitInAll(exchange, RunMemory(thread_bytes, reply_bytes));
+}
+
 Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes) {
   return Explain(exchange.AwaitInputMemory(bytes, DeadlineAfter(kMemoryWaitMax)));
 }
 
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes) {
   if (bytes <= kUncountedBodyBytes) return std::nullopt;
-  const uint64_t more = kBodyCopies * bytes - std::min(kBodyCopies * bytes, exchange.held_bytes());
-  const Status room = exchange.AwaitMemory(more, DeadlineAfter(kMemoryWaitMax));
+  const Status room = AwaitInAll(exchange, kBodyCopies * bytes);
   if (room.ok()) return std::nullopt;
-  return ErrorOf(Explain(room));
+  return ErrorOf(room);
 }
 
 Result<state::ThreadState> ReadThreadState(bridge::Exchange& exchange, state::Service& state,

@@ -47,6 +47,10 @@ constexpr uint64_t RunMemory(uint64_t thread_bytes, uint64_t reply_bytes) {
 // run::RunSink::AwaitMemory.
 Status AwaitRunMemory(bridge::Exchange& exchange, uint64_t thread_bytes);
 
+// Waits until the worker has room for a run of this size, of which the exchange holds a part
+// already, and holds it. See run::RunSink::AwaitHeld.
+Status AwaitRunGrowth(bridge::Exchange& exchange, uint64_t thread_bytes, uint64_t reply_bytes);
+
 // Waits until the worker has room for the text of a body of `bytes` that the event loop is to read.
 Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes);
 

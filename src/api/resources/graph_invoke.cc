@@ -29,6 +29,9 @@ class InvokeSink : public run::RunSink {
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
   }
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    return AwaitRunGrowth(exchange_, thread_bytes, reply_bytes);
+  }
   Status AwaitMemory(uint64_t thread_bytes) override {
     return AwaitRunMemory(exchange_, thread_bytes);
   }

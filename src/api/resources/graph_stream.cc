@@ -65,6 +65,9 @@ class HttpStream : public StreamSink {
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     context_.exchange().Hold(RunMemory(thread_bytes, reply_bytes));
   }
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    return AwaitRunGrowth(context_.exchange(), thread_bytes, reply_bytes);
+  }
   Status AwaitMemory(uint64_t thread_bytes) override {
     return AwaitRunMemory(context_.exchange(), thread_bytes);
   }

@@ -50,6 +50,9 @@ class SocketStream : public StreamSink {
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
   }
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    return AwaitRunGrowth(exchange_, thread_bytes, reply_bytes);
+  }
   Status AwaitMemory(uint64_t thread_bytes) override {
     return AwaitRunMemory(exchange_, thread_bytes);
   }
@@ -114,12 +117,12 @@ std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::Socket
     const bool on_pool = message.payload.size() > limits.json_io_pool_bytes;
     on_pool ? context.api().runtime->RunOnIoPool(step) : step();
   };
-  context.exchange().Hold(message.payload.size());
-  context.exchange().socket().CountedAsHeld();
   JsonWeight weight;
   work([&] { weight.Add(message.payload); });
   const uint64_t weighed = weight.bytes(limits.json_values_max);
+  // A message that waits is still input, of which only so much is read.
   if (auto error = AwaitBodyMemory(context.exchange(), weighed)) return error;
+  context.exchange().socket().CountedAsHeld();
   Result<json> parsed = json();
   work([&] {
     parsed = ParseJson(message.payload, {limits.json_depth_max, limits.json_values_max});

@@ -57,6 +57,9 @@ class DirectSink : public run::RunSink {
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     context_.exchange().Hold(api::RunMemory(thread_bytes, reply_bytes));
   }
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    return api::AwaitRunGrowth(context_.exchange(), thread_bytes, reply_bytes);
+  }
   Status AwaitMemory(uint64_t thread_bytes) override {
     return api::AwaitRunMemory(context_.exchange(), thread_bytes);
   }

@@ -119,7 +119,10 @@ class WebSocket(http1.Connection):
         return Frame(first & 0x0F, self.read_exactly(size))
 
     def read_json(self):
-        return self.read_frame().json()
+        """Reads a message and answers pings before it, which come when the machine is slow."""
+        while (received := self.read_frame()).opcode == PING:
+            self.send(frame(PONG, received.payload))
+        return received.json()
 
     def read_run(self):
         """Reads the chunks of one run; `done` is the last one."""

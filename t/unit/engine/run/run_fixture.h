@@ -89,6 +89,8 @@ class RecordingSink : public RunSink {
   std::vector<Held> held;
   std::vector<uint64_t> awaited;
   std::function<Status()> on_await = {};
+  std::vector<Held> awaited_in_all;
+  std::function<Status()> on_await_in_all = {};
 
   Status OnStart(const RunStart& start) override {
     starts.push_back(start);
@@ -100,6 +102,10 @@ class RecordingSink : public RunSink {
   }
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     held.push_back({thread_bytes, reply_bytes});
+  }
+  Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    awaited_in_all.push_back({thread_bytes, reply_bytes});
+    return on_await_in_all ? on_await_in_all() : Status::Ok();
   }
   Status AwaitMemory(uint64_t thread_bytes) override {
     awaited.push_back(thread_bytes);

@@ -5,25 +5,29 @@ namespace agent_graph::run {
 namespace {
 
 constexpr size_t kLarge = 100'000;
+const std::string kPiece(kLarge / 2, 'x');
 
 class HeldBytesTest : public RunTest {
  protected:
   HeldBytesTest() {
     AddAgentWithTools({});
-    const std::string piece(kLarge / 2, 'x');
-    model_.script = {{.pieces = {piece, piece}, .calls = {}, .failure = {}}};
+    model_.script = {{.pieces = {kPiece, kPiece}, .calls = {}, .failure = {}}};
   }
 
-  // The thread of before, the reply in two steps, and the thread with the reply.
+  // The thread of before, the reply in two steps, and the thread with the reply. The run waits for
+  // the memory of each step and of the thread.
   void ExpectGrowth() const {
     ASSERT_EQ(sink_.held.size(), 4u);
     EXPECT_GT(sink_.held[0].thread_bytes, kLarge);
     EXPECT_EQ(sink_.held[0].reply_bytes, 0u);
-    EXPECT_EQ(sink_.held[1].reply_bytes, kLarge / 2);
-    EXPECT_EQ(sink_.held[2].reply_bytes, kLarge);
+    EXPECT_EQ(sink_.held[1].reply_bytes, kLarge / 2 * 3 / 2);
+    EXPECT_EQ(sink_.held[2].reply_bytes, kLarge * 3 / 2);
     EXPECT_EQ(sink_.held[2].thread_bytes, sink_.held[0].thread_bytes);
     EXPECT_GT(sink_.held[3].thread_bytes, 2 * kLarge);
     EXPECT_EQ(sink_.held[3].reply_bytes, 0u);
+    ASSERT_EQ(sink_.awaited_in_all.size(), 3u);
+    EXPECT_EQ(sink_.awaited_in_all[1].reply_bytes, kLarge * 3 / 2);
+    EXPECT_EQ(sink_.awaited_in_all[2].thread_bytes, sink_.held[0].thread_bytes + kLarge);
   }
 };
 
@@ -36,6 +40,37 @@ TEST_F(HeldBytesTest, CountAReplyThatIsNotStreamed) {
   sink_.deltas = false;
   RunOk(Ask(std::string(kLarge, 'x')));
   ExpectGrowth();
+}
+
+using HeldBytesOfFunctionTest = RunTest;
+
+TEST_F(HeldBytesOfFunctionTest, CountRepliesOfItsModel) {
+  model_.script = {{.pieces = {kPiece, kPiece}, .calls = {}, .failure = {}}};
+  builder_.AddFunction("A", [](const State& state, RunContext& context) -> NodeResult {
+    return context.CallModel({.messages = state.messages(), .stream = false});
+  });
+  builder_.AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  EXPECT_EQ(sink_.awaited_in_all.size(), 2u);
+  EXPECT_EQ(sink_.held[sink_.held.size() - 2].reply_bytes, kLarge * 3 / 2);
+}
+
+TEST_F(HeldBytesTest, EndARunWhoseReplyGetsNoMemory) {
+  sink_.on_await_in_all = [] { return Status(StatusCode::kResourceExhausted, "no memory"); };
+  const Result<RunOutcome> outcome = Run(Ask("hi"));
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->status, RunStatus::kError);
+  EXPECT_EQ(outcome->error.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(sink_.awaited_in_all.size(), 1u) << "the model is not called again";
+}
+
+TEST_F(HeldBytesTest, KeepACompleteReplyWithoutMemory) {
+  sink_.on_await_in_all = [this] {
+    const bool is_complete = sink_.awaited_in_all.size() == 3;
+    return is_complete ? Status(StatusCode::kResourceExhausted, "no memory") : Status::Ok();
+  };
+  EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 2u);
+  EXPECT_EQ(sink_.awaited_in_all.size(), 3u);
 }
 
 TEST_F(HeldBytesTest, ReportNoSmallSteps) {

@@ -30,6 +30,37 @@ TEST_F(EmitterTest, AReplyIsReportedInStepsOfSixteenKibibytes) {
   EXPECT_EQ(ReplyBytes().back(), 16u * 1024);
 }
 
+TEST_F(EmitterTest, ALargeReplyWaitsForMemoryAsItGrows) {
+  emitter_.HoldThread(7);
+  const auto receive = [&](uint64_t bytes) {
+    EXPECT_TRUE(emitter_.AwaitPiece(bytes).ok());
+    emitter_.HoldPiece(bytes);
+  };
+  receive(32 * 1024);
+  emitter_.AwaitReply();
+  EXPECT_TRUE(sink_.awaited_in_all.empty()) << "a small reply does not wait";
+  receive(32 * 1024);
+  ASSERT_EQ(sink_.awaited_in_all.size(), 1u);
+  EXPECT_EQ(sink_.awaited_in_all[0].thread_bytes, 7u);
+  EXPECT_EQ(sink_.awaited_in_all[0].reply_bytes, 96u * 1024);
+  EXPECT_EQ(ReplyBytes().back(), 96u * 1024) << "what was awaited is held";
+  receive(32 * 1024);
+  EXPECT_EQ(sink_.awaited_in_all.size(), 1u);
+  receive(1);
+  ASSERT_EQ(sink_.awaited_in_all.size(), 2u);
+  EXPECT_EQ(sink_.awaited_in_all[1].reply_bytes, (96u * 1024 + 1) * 3 / 2);
+  emitter_.AwaitReply();
+  ASSERT_EQ(sink_.awaited_in_all.size(), 3u);
+  EXPECT_EQ(sink_.awaited_in_all[2].thread_bytes, 7u + 96 * 1024 + 1);
+  EXPECT_EQ(sink_.awaited_in_all[2].reply_bytes, 0u);
+}
+
+TEST_F(EmitterTest, TooLittleMemoryForAReplyIsNoLostClient) {
+  sink_.on_await_in_all = [] { return Status(StatusCode::kResourceExhausted, "no memory"); };
+  EXPECT_EQ(emitter_.AwaitPiece(100'000).code(), StatusCode::kResourceExhausted);
+  EXPECT_FALSE(cancellation_.cancelled());
+}
+
 TEST_F(EmitterTest, ReasoningIsAPieceToo) {
   emitter_.SetNode("A", 1);
   ASSERT_TRUE(emitter_.EmitPiece("m", "", "").ok());
