@@ -9,6 +9,7 @@
 #include "base/configuration_json.h"
 #include "base/hex.h"
 #include "base/text_position.h"
+#include "base/utf8.h"
 
 namespace agent_graph {
 namespace {
@@ -211,29 +212,6 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   std::string cause_;
 };
 
-// Length of the valid UTF-8 sequence at `position`; 0 if there is none.
-size_t Utf8SequenceLength(std::string_view text, size_t position) {
-  auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char lead = at(position);
-  size_t length = lead < 0x80                   ? 1
-                  : lead >= 0xc2 && lead < 0xe0 ? 2
-                  : lead >= 0xe0 && lead < 0xf0 ? 3
-                  : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                : 0;
-  if (length == 0 || position + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((at(position + i) & 0xc0) != 0x80) return 0;
-  }
-  if (length > 2) {
-    unsigned char second = at(position + 1);
-    if (lead == 0xe0 && second < 0xa0) return 0;  // overlong
-    if (lead == 0xed && second > 0x9f) return 0;  // surrogate
-    if (lead == 0xf0 && second < 0x90) return 0;  // overlong
-    if (lead == 0xf4 && second > 0x8f) return 0;  // above U+10FFFF
-  }
-  return length;
-}
-
 bool IsLetter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
@@ -321,7 +299,7 @@ void AppendJsonString(std::string& out, std::string_view text) {
       continue;
     }
     if (byte >= 0x80) {
-      if (size_t length = Utf8SequenceLength(text, position); length > 0) {
+      if (size_t length = Utf8CharacterSize(text.substr(position)); length > 0) {
         position += length;
         continue;
       }

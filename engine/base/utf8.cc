@@ -16,6 +16,30 @@ size_t AsciiWords(const char* bytes, size_t size) {
   return length;
 }
 
+constexpr uint8_t kLowestContinuation = 0x80;
+constexpr uint8_t kHighestContinuation = 0xBF;
+
+// The meaning of the first byte of a character: the size of the character, 0 if no character begins
+// with this byte, and the bounds of its second byte, which exclude overlong forms, surrogates and
+// values above U+10FFFF.
+struct Lead {
+  int size;
+  uint8_t lowest = kLowestContinuation;
+  uint8_t highest = kHighestContinuation;
+};
+
+Lead LeadOf(uint8_t byte) {
+  if (byte < 0x80) return {.size = 1};
+  if (byte >= 0xC2 && byte <= 0xDF) return {.size = 2};
+  if (byte == 0xE0) return {.size = 3, .lowest = 0xA0};
+  if (byte == 0xED) return {.size = 3, .highest = 0x9F};
+  if (byte >= 0xE1 && byte <= 0xEF) return {.size = 3};
+  if (byte == 0xF0) return {.size = 4, .lowest = 0x90};
+  if (byte == 0xF4) return {.size = 4, .highest = 0x8F};
+  if (byte >= 0xF1 && byte <= 0xF3) return {.size = 4};
+  return {.size = 0};
+}
+
 }  // namespace
 
 bool Utf8Validator::Feed(std::string_view bytes) {
@@ -31,35 +55,37 @@ bool Utf8Validator::Feed(std::string_view bytes) {
   return true;
 }
 
-// The bounds of the second byte exclude overlong forms, surrogates and values above U+10FFFF.
 bool Utf8Validator::FeedByte(uint8_t byte) {
   if (remaining_ > 0) {
     if (byte < lowest_ || byte > highest_) return false;
     --remaining_;
-    lowest_ = 0x80;
-    highest_ = 0xBF;
+    lowest_ = kLowestContinuation;
+    highest_ = kHighestContinuation;
     return true;
   }
-  if (byte < 0x80) return true;
-  if (byte >= 0xC2 && byte <= 0xDF) {
-    remaining_ = 1;
-  } else if (byte >= 0xE0 && byte <= 0xEF) {
-    remaining_ = 2;
-    if (byte == 0xE0) lowest_ = 0xA0;
-    if (byte == 0xED) highest_ = 0x9F;
-  } else if (byte >= 0xF0 && byte <= 0xF4) {
-    remaining_ = 3;
-    if (byte == 0xF0) lowest_ = 0x90;
-    if (byte == 0xF4) highest_ = 0x8F;
-  } else {
-    return false;
-  }
+  const Lead lead = LeadOf(byte);
+  if (lead.size == 0) return false;
+  remaining_ = lead.size - 1;
+  lowest_ = lead.lowest;
+  highest_ = lead.highest;
   return true;
 }
 
 bool IsUtf8(std::string_view text) {
   Utf8Validator validator;
   return validator.Feed(text) && validator.complete();
+}
+
+size_t Utf8CharacterSize(std::string_view text) {
+  const Lead lead = LeadOf(static_cast<uint8_t>(text.front()));
+  const auto size = static_cast<size_t>(lead.size);
+  if (size > text.size()) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte < (i == 1 ? lead.lowest : kLowestContinuation)) return 0;
+    if (byte > (i == 1 ? lead.highest : kHighestContinuation)) return 0;
+  }
+  return size;
 }
 
 }  // namespace agent_graph

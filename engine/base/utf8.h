@@ -1,6 +1,7 @@
-// Validates UTF-8 text that arrives in pieces.
+// Validates UTF-8 text, also when it arrives in pieces.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -26,5 +27,9 @@ class Utf8Validator {
 
 // Checks a complete text.
 bool IsUtf8(std::string_view text);
+
+// Number of bytes of the first character of `text`, which must not be empty; 0 if they are not
+// valid UTF-8.
+size_t Utf8CharacterSize(std::string_view text);
 
 }  // namespace agent_graph

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace agent_graph::extract {
 namespace {
 
@@ -23,32 +25,6 @@ void AppendCodePoint(std::string& out, uint32_t point) {
     out.push_back(static_cast<char>(0x80 | (point >> 6 & 0x3f)));
     out.push_back(static_cast<char>(0x80 | (point & 0x3f)));
   }
-}
-
-// Length of the first character, 0 if it is not UTF-8.
-size_t Utf8Length(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;
-  if (first == 0xed && byte(1) >= 0xa0) return 0;  // surrogates
-  if (first == 0xf0 && byte(1) < 0x90) return 0;
-  if (first == 0xf4 && byte(1) >= 0x90) return 0;
-  return length;
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 std::string FromUtf16(std::string_view bytes, bool big_endian) {
