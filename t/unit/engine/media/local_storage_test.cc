@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/ids.h"
+#include "kept_file.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media {
@@ -24,19 +25,6 @@ class LocalStorageTest : public testing::Test {
     options_.directory = path_ + "/uploads";
   }
   ~LocalStorageTest() override { fs::remove_all(path_); }
-
-  Result<FileRecord> Keep(LocalStorage& storage, std::string_view bytes, std::string owner = "",
-                          const std::optional<std::string>& text = std::nullopt) {
-    AG_ASSIGN_OR_RETURN(Spool spool, storage.Receive());
-    AG_RETURN_IF_ERROR(spool.Write(bytes));
-    FileRecord record;
-    record.file_id = NewHexId();
-    record.owner = std::move(owner);
-    record.mime_type = "text/plain";
-    record.filename = "a.txt";
-    AG_RETURN_IF_ERROR(storage.Keep(spool, record, text));
-    return record;
-  }
 
   size_t Files() {
     size_t count = 0;
@@ -55,7 +43,7 @@ TEST_F(LocalStorageTest, KeepsBytesRecordAndText) {
   FileRecord kept;
   {
     LocalStorage storage(options_, runtime_);
-    kept = Keep(storage, "hello", "alice", "the text").value();
+    kept = KeepFile(storage, "hello", "alice", "the text").value();
   }
   EXPECT_EQ(kept.sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
   LocalStorage storage(options_, runtime_);
@@ -73,8 +61,8 @@ TEST_F(LocalStorageTest, KeepsBytesRecordAndText) {
 
 TEST_F(LocalStorageTest, HidesFilesOfOthers) {
   LocalStorage storage(options_, runtime_);
-  const FileRecord mine = Keep(storage, "x", "alice").value();
-  const FileRecord nobodys = Keep(storage, "x").value();
+  const FileRecord mine = KeepFile(storage, "x", "alice").value();
+  const FileRecord nobodys = KeepFile(storage, "x").value();
   const Status unknown = storage.Find({"bob", true}, std::string(32, '0')).status();
   EXPECT_EQ(unknown.code(), StatusCode::kNotFound);
   EXPECT_EQ(storage.Find({"bob", true}, mine.file_id).status(), unknown);
@@ -86,7 +74,7 @@ TEST_F(LocalStorageTest, HidesFilesOfOthers) {
 
 TEST_F(LocalStorageTest, TakesNothingButIdsForNames) {
   LocalStorage storage(options_, runtime_);
-  ASSERT_TRUE(Keep(storage, "x").ok());
+  ASSERT_TRUE(KeepFile(storage, "x").ok());
   for (const std::string& name : std::vector<std::string>{
            "", "..", "../../etc/passwd", std::string(32, 'A'), std::string(33, 'a'),
            std::string(31, 'a') + "/", std::string(31, 'a') + '\0'}) {
@@ -112,26 +100,26 @@ TEST_F(LocalStorageTest, RemovesWhatAKilledProcessLeft) {
   std::ofstream(fresh) << "x";
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
   LocalStorage storage(options_, runtime_);
-  ASSERT_TRUE(Keep(storage, "x").ok());
+  ASSERT_TRUE(KeepFile(storage, "x").ok());
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(fresh)) << "another worker may be receiving it";
 }
 
 TEST_F(LocalStorageTest, StoresNothingInADirectoryThatWasMovedOrReplaced) {
   LocalStorage storage(options_, runtime_);
-  const FileRecord kept = Keep(storage, "x").value();
+  const FileRecord kept = KeepFile(storage, "x").value();
   const std::string aside = path_ + "/aside";
   fs::rename(options_.directory, aside);
-  const Status moved = Keep(storage, "y").status();
+  const Status moved = KeepFile(storage, "y").status();
   EXPECT_EQ(moved.code(), StatusCode::kUnavailable);
   EXPECT_NE(moved.ToString().find("deleted, moved or replaced"), std::string::npos);
   fs::create_directory(options_.directory);
-  EXPECT_EQ(Keep(storage, "y").status(), moved);
+  EXPECT_EQ(KeepFile(storage, "y").status(), moved);
   EXPECT_EQ(storage.Find({}, kept.file_id).status(), moved) << "it is not known that it is gone";
   fs::remove(options_.directory);
   fs::rename(aside, options_.directory);
   EXPECT_TRUE(storage.Find({}, kept.file_id).ok());
-  EXPECT_TRUE(Keep(storage, "y").ok());
+  EXPECT_TRUE(KeepFile(storage, "y").ok());
 }
 
 TEST_F(LocalStorageTest, LosesTheDirectoryDuringAnUpload) {
@@ -146,27 +134,28 @@ TEST_F(LocalStorageTest, LosesTheDirectoryDuringAnUpload) {
 
 TEST_F(LocalStorageTest, MakesTheFolderOfUploadsInProgressAgain) {
   LocalStorage storage(options_, runtime_);
-  ASSERT_TRUE(Keep(storage, "x").ok());
+  ASSERT_TRUE(KeepFile(storage, "x").ok());
   fs::remove_all(options_.directory + "/tmp");
-  EXPECT_TRUE(Keep(storage, "y").ok());
+  EXPECT_TRUE(KeepFile(storage, "y").ok());
 }
 
 TEST_F(LocalStorageTest, BoundsAllFilesTogether) {
   options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);
-  EXPECT_TRUE(Keep(storage, "123456").ok());  // uses two blocks of 4096 bytes, including its record
-  Status full = Keep(storage, std::string(5000, 'x')).status();
+  EXPECT_TRUE(
+      KeepFile(storage, "123456").ok());  // uses two blocks of 4096 bytes, including its record
+  Status full = KeepFile(storage, std::string(5000, 'x')).status();
   EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(full.message(), "the file storage is full");
-  EXPECT_TRUE(Keep(storage, "1234").ok());
+  EXPECT_TRUE(KeepFile(storage, "1234").ok());
   EXPECT_EQ(Files(), 4u);
 }
 
 TEST_F(LocalStorageTest, BoundsTextsToo) {
   options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);
-  EXPECT_FALSE(Keep(storage, "x", "", std::string(12'000, 'x')).ok());
-  EXPECT_TRUE(Keep(storage, "x", "", std::string(8'000, 'x')).ok());
+  EXPECT_FALSE(KeepFile(storage, "x", "", std::string(12'000, 'x')).ok());
+  EXPECT_TRUE(KeepFile(storage, "x", "", std::string(8'000, 'x')).ok());
 }
 
 TEST_F(LocalStorageTest, BoundsWhatIsBeingReceived) {
@@ -187,7 +176,7 @@ TEST_F(LocalStorageTest, CountsOnceForAllThatIsReceived) {
   FileRecord kept;
   {
     LocalStorage storage(options_, runtime_);
-    kept = Keep(storage, std::string(30'000, 'x')).value();
+    kept = KeepFile(storage, std::string(30'000, 'x')).value();
   }
   const std::string path = options_.directory + "/" + kept.file_id.substr(0, 2) + "/" +
                            kept.file_id.substr(2, 2) + "/" + kept.file_id;
@@ -231,12 +220,12 @@ TEST_F(LocalStorageTest, AsksForRoomInSteps) {
 TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
   {
     LocalStorage storage(options_, runtime_);
-    EXPECT_TRUE(Keep(storage, "123456").ok());
+    EXPECT_TRUE(KeepFile(storage, "123456").ok());
   }
   options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);
-  EXPECT_FALSE(Keep(storage, std::string(5000, 'x')).ok());
-  EXPECT_TRUE(Keep(storage, "1234").ok());
+  EXPECT_FALSE(KeepFile(storage, std::string(5000, 'x')).ok());
+  EXPECT_TRUE(KeepFile(storage, "1234").ok());
 }
 
 TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
@@ -245,7 +234,7 @@ TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
   FileRecord record;
   {
     LocalStorage storage(options_, runtime_);
-    record = Keep(storage, "x").value();
+    record = KeepFile(storage, "x").value();
   }
   {
     LocalStorage same(options_, runtime_);
@@ -256,7 +245,7 @@ TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
   {
     LocalStorage next(options_, runtime_);
     EXPECT_EQ(next.Find({}, record.file_id).status().code(), StatusCode::kNotFound);
-    record = Keep(next, "x").value();
+    record = KeepFile(next, "x").value();
   }
   options_.instance = InstanceOf(getppid());
   LocalStorage upgraded(options_, runtime_);
@@ -266,7 +255,7 @@ TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
 TEST_F(LocalStorageTest, AnInstanceIsRemovedByItselfOnly) {
   options_.instance = InstanceOf(getpid());
   LocalStorage storage(options_, runtime_);
-  ASSERT_TRUE(Keep(storage, "x").ok());
+  ASSERT_TRUE(KeepFile(storage, "x").ok());
   RemoveInstance(options_.directory, geteuid(), InstanceOf(getppid()));
   RemoveInstance(options_.directory, geteuid() + 1, options_.instance);
   EXPECT_TRUE(fs::exists(options_.directory));
@@ -290,9 +279,9 @@ TEST_F(LocalStorageTest, ComesBackWhenItsDirectoryDoes) {
   options_.directory = path_ + "/file/uploads";
   std::ofstream(path_ + "/file") << "in the way";
   LocalStorage storage(options_, runtime_);
-  EXPECT_EQ(Keep(storage, "x").status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(KeepFile(storage, "x").status().code(), StatusCode::kUnavailable);
   fs::remove(path_ + "/file");
-  EXPECT_TRUE(Keep(storage, "x").ok());
+  EXPECT_TRUE(KeepFile(storage, "x").ok());
 }
 
 TEST(CleanFileName, KeepsTheLastComponent) {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "../../state/postgres/postgres_server.h"
-#include "base/ids.h"
+#include "../kept_file.h"
 #include "media/local_storage.h"
 #include "media/postgres/storage.h"
 #include "runtime/runtime.h"
@@ -73,19 +73,6 @@ class StorageConformance : public testing::Test {
     return place_.Make(runtime_, total_bytes_max);
   }
 
-  static Result<FileRecord> Keep(Storage& storage, std::string_view bytes, std::string owner = "",
-                                 const std::optional<std::string>& text = {}) {
-    AG_ASSIGN_OR_RETURN(Spool spool, storage.Receive());
-    AG_RETURN_IF_ERROR(spool.Write(bytes));
-    FileRecord record;
-    record.file_id = NewHexId();
-    record.owner = std::move(owner);
-    record.mime_type = "text/plain";
-    record.filename = "a.txt";
-    AG_RETURN_IF_ERROR(storage.Keep(spool, record, text));
-    return record;
-  }
-
   static Result<std::string> Read(Storage& storage, const FileRecord& record, uint64_t first,
                                   uint64_t length) {
     AG_ASSIGN_OR_RETURN(Content content, storage.Open(record, first, length));
@@ -107,7 +94,7 @@ TYPED_TEST_SUITE(StorageConformance, Places);
 
 TYPED_TEST(StorageConformance, KeepsBytesRecordAndText) {
   const std::string owner = "al\xc3\xaf'ce";
-  const FileRecord kept = this->Keep(*this->Make(), "hello", owner, "the text").value();
+  const FileRecord kept = KeepFile(*this->Make(), "hello", owner, "the text").value();
   EXPECT_EQ(kept.sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
   EXPECT_EQ(kept.size_bytes, 5u);
   const std::unique_ptr<Storage> again = this->Make();
@@ -120,7 +107,7 @@ TYPED_TEST(StorageConformance, KeepsBytesRecordAndText) {
 
 TYPED_TEST(StorageConformance, KeepsAnEmptyFile) {
   const std::unique_ptr<Storage> storage = this->Make();
-  const FileRecord kept = this->Keep(*storage, "").value();
+  const FileRecord kept = KeepFile(*storage, "").value();
   EXPECT_FALSE(kept.has_text);
   EXPECT_EQ(storage->Find({}, kept.file_id)->size_bytes, 0u);
   EXPECT_EQ(this->Read(*storage, kept, 0, 0).value(), "");
@@ -130,7 +117,7 @@ TYPED_TEST(StorageConformance, ReadsEveryRangeOfALargeFile) {
   std::string bytes;  // more than two transactions of the database, and no multiple of a chunk
   for (uint64_t i = 0; bytes.size() < (size_t{9} << 20) + 5; ++i) bytes += std::to_string(i) + ' ';
   const std::unique_ptr<Storage> storage = this->Make();
-  const FileRecord kept = this->Keep(*storage, bytes).value();
+  const FileRecord kept = KeepFile(*storage, bytes).value();
   const uint64_t chunk = uint64_t{256} * 1024;
   const uint64_t size = bytes.size();
   for (const auto& [first, length] :
@@ -150,8 +137,8 @@ TYPED_TEST(StorageConformance, ReadsEveryRangeOfALargeFile) {
 
 TYPED_TEST(StorageConformance, HidesFilesOfOthers) {
   const std::unique_ptr<Storage> storage = this->Make();
-  const FileRecord mine = this->Keep(*storage, "x", "alice").value();
-  const FileRecord nobodys = this->Keep(*storage, "x").value();
+  const FileRecord mine = KeepFile(*storage, "x", "alice").value();
+  const FileRecord nobodys = KeepFile(*storage, "x").value();
   const Status unknown = storage->Find({"bob", true}, std::string(32, '0')).status();
   EXPECT_EQ(unknown.code(), StatusCode::kNotFound);
   EXPECT_EQ(storage->Find({"bob", true}, mine.file_id).status(), unknown);
@@ -162,7 +149,7 @@ TYPED_TEST(StorageConformance, HidesFilesOfOthers) {
 
 TYPED_TEST(StorageConformance, TakesNothingButIdsForNames) {
   const std::unique_ptr<Storage> storage = this->Make();
-  ASSERT_TRUE(this->Keep(*storage, "x").ok());
+  ASSERT_TRUE(KeepFile(*storage, "x").ok());
   for (const std::string& name : std::vector<std::string>{
            "", "..", "../../etc/passwd", std::string(32, 'A'), std::string(33, 'a'), "' OR true --",
            std::string(31, 'a') + '\0'}) {
@@ -176,7 +163,7 @@ TYPED_TEST(StorageConformance, IsFullAtItsLimit) {
   int kept = 0;
   Status last;
   // The limit may count more than the bytes of a file.
-  while ((last = this->Keep(*storage, bytes).status()).ok()) ++kept;
+  while ((last = KeepFile(*storage, bytes).status()).ok()) ++kept;
   EXPECT_EQ(last.code(), StatusCode::kResourceExhausted);
   EXPECT_TRUE(kept == 3 || kept == 4) << kept;
 }
