@@ -28,6 +28,10 @@ void Check(ObjectReader& outer, ObjectReader& inner) {
 
 HttpTool ReadHttpTool(ObjectReader& outer, const json& value, std::string path) {
   ObjectReader reader(value, std::move(path));
+  if (value.contains("function")) {  // a declaration of OpenAI's API
+    reader.Fail(reader.PathOf("function"),
+                "unknown key; name, description and parameters belong beside the url");
+  }
   HttpTool tool;
   tool.name = reader.RequiredText("name");
   tool.description = reader.Text("description", "");
@@ -44,7 +48,9 @@ HttpTool ReadHttpTool(ObjectReader& outer, const json& value, std::string path) 
   if (reader.ok()) {
     if (const Status status = tools::CheckHttpTool(tool); !status.ok()) {
       const size_t colon = status.message().find(": ");
-      reader.Fail(reader.PathOf(status.message().substr(0, colon)),
+      const std::string field = status.message().substr(0, colon);
+      // The only field whose name in JSON is another one.
+      reader.Fail(reader.PathOf(field == "result_pointer" ? "result" : field),
                   status.message().substr(colon + 2));
     }
   }
@@ -88,6 +94,9 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   server.directory = reader.Text("cwd", server.directory);
   if (server.url.empty() == server.command.empty()) {
     reader.Fail(reader.path(), "needs either a url or a command");
+  }
+  if (!server.command.starts_with('/') && server.command.find(' ') != std::string::npos) {
+    reader.Fail(reader.PathOf("command"), "must be a program alone; its arguments belong in args");
   }
   if (!server.directory.starts_with('/')) reader.Fail(reader.PathOf("cwd"), "must be absolute");
   server.prefix = reader.Text("prefix", "");
@@ -145,6 +154,13 @@ ToolNode ReadTools(ObjectReader& reader) {
       reader.Fail(path, "there is no tool \"" + tools[i]->get<std::string>() +
                             "\"; valid names: " + JoinNames(tools::BuiltinNames()));
     }
+  }
+  if (const json* servers = reader.Value("mcp_servers");
+      servers != nullptr && servers->is_object()) {
+    // Configurations of other programs have an object here.
+    reader.Fail(
+        reader.PathOf("mcp_servers"),
+        "must be an array, such as [{\"name\": \"files\", \"command\": \"npx\", \"args\": []}]");
   }
   const std::vector<const json*> servers = reader.List("mcp_servers");
   for (size_t i = 0; i < servers.size(); ++i) {

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/errno_text.h"
 #include "base/process.h"
 #include "media/file_lock.h"
 #include "media/usage.h"
@@ -300,10 +301,13 @@ Status CheckDirectory(const std::string& directory) {
   if (access(path.c_str(), F_OK) != 0) {
     path = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
   }
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+    return InvalidArgument(path + " is a file: name a folder in media.storage_path");
+  }
   if (access(path.c_str(), R_OK | W_OK | X_OK) == 0) return Status::Ok();
-  const int error = errno;
-  return Status(StatusCode::kInvalidArgument,
-                directory + " cannot be used: " + std::generic_category().message(error));
+  return InvalidArgument(directory + " cannot be used: " + ErrnoText(errno) +
+                         ": nginx's workers must be able to write in " + path);
 }
 
 void RemoveInstance(const std::string& directory, uid_t user, const std::string& instance) {

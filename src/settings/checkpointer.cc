@@ -50,11 +50,11 @@ constexpr Key<CheckpointerSettings> kCheckpointerKeys[] = {
     {"sync", ReadCheckpointerSync},
     {"ttl",
      [](const Value& v, CheckpointerSettings& c) {
-       return v.IsNull() ? Status::Ok() : v.Read(1, kIdleSecondsMax, c.ttl_seconds);
+       return v.IsNull() ? Status::Ok() : v.ReadSeconds(1, kIdleSecondsMax, c.ttl_seconds);
      }},
     {"log_kept",
      [](const Value& v, CheckpointerSettings& c) {
-       return v.Read(0, kLogKeptSecondsMax, c.log_kept_seconds);
+       return v.ReadSeconds(0, kLogKeptSecondsMax, c.log_kept_seconds);
      }},
     {"log_bytes_max",
      [](const Value& v, CheckpointerSettings& c) {

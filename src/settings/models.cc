@@ -19,7 +19,14 @@ constexpr double kPriceMax = 1e6;
 Status ReadProvider(const Value& value, ProviderOptions& model) {
   const std::vector<std::string_view> names = models::ProviderNames();
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(names, index));
+  const Status chosen = value.ReadChoice(names, index);
+  if (!chosen.ok() && value.IsString()) {
+    return Status(chosen.code(),
+                  chosen.message() +
+                      "; another server with OpenAI's API, such as Ollama, is \"openai\" "
+                      "with its base_url");
+  }
+  AG_RETURN_IF_ERROR(chosen);
   model.provider = names[index];
   return Status::Ok();
 }
@@ -141,7 +148,9 @@ std::optional<models::TokenPrice> Settings::PriceOf(std::string_view model) cons
 }
 
 Status ReadModels(const Value& value, Settings& settings) {
-  AG_RETURN_IF_ERROR(value.CheckObject());
+  if (!value.node().is_object()) {
+    return value.Error("must be an object, such as {\"default\": {\"provider\": \"demo\"}}");
+  }
   for (const std::string& name : value.Keys()) {
     Value entry = value.Member(name);
     if (name.empty() || name.size() > kModelNameBytesMax) {

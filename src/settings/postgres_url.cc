@@ -157,7 +157,9 @@ Status CheckPostgresUrl(std::string_view url) {
   } else if (url.starts_with("postgres://")) {
     rest.remove_prefix(11);
   } else {
-    return InvalidArgument("must start with postgresql:// or postgres://");
+    return InvalidArgument(
+        "must start with postgresql:// or postgres://, such as "
+        "postgresql://user:${PASSWORD}@host:5432/database");
   }
   if (HasBlankOrControlCharacter(rest)) {
     return InvalidArgument("must not contain blanks or control characters");

@@ -107,7 +107,7 @@ constexpr Key<RateLimitBlock> kRateLimitKeys[] = {
      [](const Value& v, RateLimitBlock& b) { return v.Read(1, kRequestsMax, b.options.requests); }},
     {"window",
      [](const Value& v, RateLimitBlock& b) {
-       return v.Read(1, kWindowSecondsMax, b.options.window_seconds);
+       return v.ReadSeconds(1, kWindowSecondsMax, b.options.window_seconds);
      }},
     {"by", ReadBy},
     {"scope", ReadScope},

@@ -10,8 +10,10 @@ constexpr int64_t kAgeSecondsMax = int64_t{30} * 24 * 60 * 60;
 constexpr int64_t kConcurrencyMax = 1024;
 
 constexpr Key<RecoverySettings> kRecoveryKeys[] = {
-    {"max_age", [](const Value& v,
-                   RecoverySettings& r) { return v.Read(1, kAgeSecondsMax, r.age_seconds_max); }},
+    {"max_age",
+     [](const Value& v, RecoverySettings& r) {
+       return v.ReadSeconds(1, kAgeSecondsMax, r.age_seconds_max);
+     }},
     {"concurrency",
      [](const Value& v, RecoverySettings& r) { return v.Read(1, kConcurrencyMax, r.concurrency); }},
     {"unknown_effects",

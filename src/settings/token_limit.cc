@@ -35,8 +35,10 @@ Status ReadTokenRedis(const Value& value, TokenLimitOptions& options) {
 constexpr Key<TokenLimitOptions> kTokenLimitKeys[] = {
     {"tokens",
      [](const Value& v, TokenLimitOptions& o) { return v.Read(1, kTokensMax, o.tokens); }},
-    {"window", [](const Value& v,
-                  TokenLimitOptions& o) { return v.Read(1, kTokenWindowMax, o.window_seconds); }},
+    {"window",
+     [](const Value& v, TokenLimitOptions& o) {
+       return v.ReadSeconds(1, kTokenWindowMax, o.window_seconds);
+     }},
     {"backend", ReadBackend},
     {"redis", ReadTokenRedis},
     {"fail_open", [](const Value& v, TokenLimitOptions& o) { return v.ReadBoolean(o.fail_open); }},

@@ -43,6 +43,12 @@ std::string JoinOr(std::span<const std::string_view> names) {
   return Join(names.first(names.size() - 1)) + " or " + std::string(names.back());
 }
 
+// The first names, as many as an error has room for.
+std::string JoinFew(std::span<const std::string_view> names) {
+  constexpr size_t kShown = 4;
+  return JoinOr(names.first(std::min(names.size(), kShown)));
+}
+
 // Returns a key as part of a path: plain, or quoted if it could be confused with the rest of the
 // path.
 std::string ShownKey(std::string_view key) {
@@ -148,8 +154,12 @@ Status Value::ReadBaseUrl(std::string& out) const {
 
 Status Value::ReadSecret(std::string& out) const {
   AG_RETURN_IF_ERROR(ReadString(out));
-  if (!HasBlankOrControlCharacter(out)) return Status::Ok();
-  return Error("must not contain blanks or control characters");
+  if (HasBlankOrControlCharacter(out)) {
+    return Error("must not contain blanks or control characters");
+  }
+  if (out.find_first_of("\"'") == 0)
+    return Error("must not begin with a quotation mark of its own");
+  return Status::Ok();
 }
 
 Status Value::ReadBoolean(bool& out) const {
@@ -170,7 +180,7 @@ Status Value::ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const 
   int64_t value = fits ? node_.get<int64_t>() : 0;
   if (!fits || value < minimum || value > maximum) {
     return Error("must be an integer from " + std::to_string(minimum) + " to " +
-                 std::to_string(maximum));
+                 std::to_string(maximum) + (node_.is_string() ? ", without quotes or a unit" : ""));
   }
   out = value;
   return Status::Ok();
@@ -255,9 +265,10 @@ Status Value::ReadObjectText(std::string& out) const {
   return Status::Ok();
 }
 
-Status Value::CheckObject() const {
+Status Value::CheckObject(std::span<const std::string_view> keys) const {
   if (node_.is_object()) return Status::Ok();
-  return Error("must be an object");
+  return Error(keys.empty() ? "must be an object"
+                            : "must be an object with keys such as " + JoinFew(keys));
 }
 
 Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index,

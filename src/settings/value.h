@@ -54,7 +54,8 @@ class Value {
   Status ReadHeaders(std::map<std::string, std::string>& out) const;
   Status ReadObjectText(std::string& out) const;  // an object of any shape, as JSON text
   Status ReadExpanded(json& out) const;           // any value; expands ${NAME} in its texts
-  Status CheckObject() const;
+  // `keys` are those that the object may have, for the error; empty: names that the user chooses.
+  Status CheckObject(std::span<const std::string_view> keys = {}) const;
 
   template <typename Integer>
   Status Read(int64_t minimum, int64_t maximum, Integer& out) const {
@@ -62,6 +63,12 @@ class Value {
     AG_RETURN_IF_ERROR(ReadInteger(minimum, maximum, value));
     out = static_cast<Integer>(value);
     return Status::Ok();
+  }
+  // For keys whose names do not show the unit.
+  template <typename Integer>
+  Status ReadSeconds(int64_t minimum, int64_t maximum, Integer& out) const {
+    const Status status = Read(minimum, maximum, out);
+    return status.ok() ? status : Status(status.code(), status.message() + " (seconds)");
   }
 
   // Sets `index` to the position of the text in `names`. Names in `unavailable` get an error of
@@ -104,7 +111,9 @@ void DescribeObject(const Value& object, const Key<Target> (&rows)[kRows], const
 // Reads an object by its rows. A key without a row is an error.
 template <typename Target, size_t kRows>
 Status ReadObject(const Value& object, const Key<Target> (&rows)[kRows], Target& target) {
-  AG_RETURN_IF_ERROR(object.CheckObject());
+  std::vector<std::string_view> known;
+  for (const Key<Target>& row : rows) known.push_back(row.name);
+  AG_RETURN_IF_ERROR(object.CheckObject(known));
   if (object.shape() != nullptr) {
     DescribeObject(object, rows, target);
     return Status::Ok();
@@ -114,11 +123,7 @@ Status ReadObject(const Value& object, const Key<Target> (&rows)[kRows], Target&
     for (const Key<Target>& candidate : rows) {
       if (candidate.name == key) row = &candidate;
     }
-    if (row == nullptr) {
-      std::vector<std::string_view> known;
-      for (const Key<Target>& candidate : rows) known.push_back(candidate.name);
-      return object.UnknownKey(key, known);
-    }
+    if (row == nullptr) return object.UnknownKey(key, known);
     AG_RETURN_IF_ERROR(row->read(object.Member(key), target));
   }
   return Status::Ok();

@@ -140,7 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("authorization": "owner")",
                   "authorization: \"owner\" is not one of ownership, allow_all, default, none, "
                   "<module>:<attribute>"},
-        ErrorCase{R"("authorization": 5)", "authorization: must be an object"},
+        ErrorCase{R"("authorization": 5)",
+                  "authorization: must be an object with keys such as backend, type, roles or "
+                  "role_scopes"},
         ErrorCase{R"("authorization": {})",
                   "authorization: needs a backend: rbac, role_based or roles"},
         ErrorCase{R"("authorization": {"backend": "acl"})",
@@ -156,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("redis": "redis://h:99999")", "redis: has a port that is not one"},
         ErrorCase{R"("redis": {"url": "rediss://h"})",
                   "redis.url: asks for TLS, which is not available in this build"},
-        ErrorCase{R"("redis": 5)", "redis: must be an object"}));
+        ErrorCase{R"("redis": 5)", "redis: must be an object with keys such as url or prefix"}));
 
 TEST(Access, ReadsACustomBackend) {
   Result<Settings> settings = LoadMember(

@@ -38,8 +38,9 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("checkpointer": {"sync": "sometimes"})",
                   "checkpointer.sync: \"sometimes\" is not one of run, always, none"},
         ErrorCase{R"("checkpointer": {"ttl": 0})",
-                  "checkpointer.ttl: must be an integer from 1 to 3153600000"},
-        ErrorCase{R"("checkpointer": 5)", "checkpointer: must be an object"},
+                  "checkpointer.ttl: must be an integer from 1 to 3153600000 (seconds)"},
+        ErrorCase{R"("checkpointer": 5)",
+                  "checkpointer: must be an object with keys such as type, url, sync or ttl"},
         ErrorCase{R"("checkpionter": {})", "checkpionter: unknown key; did you mean checkpointer?"},
         ErrorCase{R"("limits": {"json_depth": 5})",
                   "limits.json_depth: unknown key; did you mean json_depth_max?"},
@@ -94,8 +95,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "embedding.dimensions: must be an integer from 8 to 8192"},
         ErrorCase{R"("models": {"m": {}})",
                   "models.m: needs a provider: demo, openai, anthropic or gemini"},
-        ErrorCase{R"("models": {"m": {"provider": "opneai"}})",
-                  "models.m.provider: \"opneai\" is not one of demo, openai, anthropic, gemini"},
+        ErrorCase{
+            R"("models": {"m": {"provider": "opneai"}})",
+            "models.m.provider: \"opneai\" is not one of demo, openai, anthropic, gemini; another "
+            "server with OpenAI's API, such as Ollama, is \"openai\" with its base_url"},
         ErrorCase{R"("models": {"m": {"provider": "openai"}})",
                   "models.m: needs the name of a model in \"model\""},
         ErrorCase{R"("models": {"m": {"provider": "openai", "model": "x"}})",
@@ -118,7 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
             R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h/v1?key=1"}})",
             "models.m.base_url: must end before a ? or #"},
         ErrorCase{R"("models": {"m": {"provider": "demo", "parameters": {"delay_ms": "x"}}})",
-                  "models.m.parameters.delay_ms: must be an integer from 0 to 60000"},
+                  "models.m.parameters.delay_ms: must be an integer from 0 to 60000, without "
+                  "quotes or a unit"},
         ErrorCase{R"("models": {"m": {"provider": "demo", "parameters": {"delay_ms": -5}}})",
                   "models.m.parameters.delay_ms: must be an integer from 0 to 60000"},
         ErrorCase{

@@ -65,12 +65,17 @@ TEST_P(RateLimitFaults, NameTheKeyAndTheValidValues) {
 INSTANTIATE_TEST_SUITE_P(
     Table, RateLimitFaults,
     testing::Values(
-        Fault{"5", "rate_limit: must be an object"},
+        Fault{
+            "5",
+            "rate_limit: must be an object with keys such as enabled, backend, requests or window"},
         Fault{R"({"requests": 0})", "rate_limit.requests: must be an integer from 1 to 1000000000"},
         Fault{R"({"requests": "10"})",
-              "rate_limit.requests: must be an integer from 1 to 1000000000"},
-        Fault{R"({"window": -1})", "rate_limit.window: must be an integer from 1 to 604800"},
-        Fault{R"({"window": 0.5})", "rate_limit.window: must be an integer from 1 to 604800"},
+              "rate_limit.requests: must be an integer from 1 to 1000000000, without quotes or a "
+              "unit"},
+        Fault{R"({"window": -1})",
+              "rate_limit.window: must be an integer from 1 to 604800 (seconds)"},
+        Fault{R"({"window": 0.5})",
+              "rate_limit.window: must be an integer from 1 to 604800 (seconds)"},
         Fault{R"({"by": "key"})", R"(rate_limit.by: "key" is not one of ip, user, global)"},
         Fault{R"({"scope": "host"})", R"(rate_limit.scope: "host" is not one of nginx, worker)"},
         Fault{R"({"backend": "memcache"})",

@@ -127,7 +127,8 @@ TEST(Load, OffersOnlyWhatItAccepts) {
     const std::string_view kOneOf = "is not one of ";
     const size_t list = refusal.find(kOneOf);
     ASSERT_NE(list, std::string::npos) << choice.before << ": " << refusal;
-    std::istringstream names(refusal.substr(list + kOneOf.size()));
+    const size_t names_begin = list + kOneOf.size();  // advice may follow behind a semicolon
+    std::istringstream names(refusal.substr(names_begin, refusal.find(';') - names_begin));
     for (std::string name; std::getline(names >> std::ws, name, ',');) {
       const std::string message = load(name).message();
       if (name == "postgres" || name == "pg") {  // these need checkpointer.url
