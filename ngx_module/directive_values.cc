@@ -1,5 +1,7 @@
 #include "ngx_module/directive_values.h"
 
+#include <unistd.h>
+
 #include <string>
 
 #include "ngx_module/callback.h"
@@ -79,6 +81,19 @@ char* ChoiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexce
 char* RefuseVariables(ngx_conf_t* cf, const ngx_str_t& value) noexcept {
   if (View(value).find('$') == std::string_view::npos) return NGX_CONF_OK;
   return RefuseValue(cf, value, "contains \"$\": variables are not possible here");
+}
+
+char* CheckFolder(ngx_conf_t* cf, const ngx_str_t& folder) noexcept {
+  if (char* refused = RefuseVariables(cf, folder); refused != NGX_CONF_OK) return refused;
+  if (View(folder) == "off") return NGX_CONF_OK;
+  ngx_str_t path = folder;
+  if (ngx_conf_full_name(cf->cycle, &path, 0) != NGX_OK) return static_cast<char*>(NGX_CONF_ERROR);
+  if (access(reinterpret_cast<const char*>(path.data), R_OK | X_OK) != 0) {
+    ngx_conf_log_error(NGX_LOG_WARN, cf, ngx_errno,
+                       "\"%V\": the folder \"%V\" cannot be read, so its pages will be plain",
+                       static_cast<ngx_str_t*>(cf->args->elts), &path);
+  }
+  return NGX_CONF_OK;
 }
 
 }  // namespace agent_graph::nginx

@@ -19,6 +19,10 @@ char* ChoiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexce
 // Rejects a value with a "$": it would look like a variable, but is taken as written.
 char* RefuseVariables(ngx_conf_t* cf, const ngx_str_t& value) noexcept;
 
+// Checks the value of a directive that names a folder of pages, or "off". It rejects variables. A
+// folder that cannot be read causes a warning only, because the service works without its pages.
+char* CheckFolder(ngx_conf_t* cf, const ngx_str_t& folder) noexcept;
+
 // Logs `"<directive>": "<value>" <reason>` and returns NGX_CONF_ERROR.
 char* RefuseValue(ngx_conf_t* cf, const ngx_str_t& value, const char* reason) noexcept;
 

@@ -129,11 +129,12 @@ char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
 char* CheckDocs(ngx_conf_t* cf, void*, void* value) noexcept {
   const auto& folder = *static_cast<ngx_str_t*>(value);
   if (View(folder) == "on") return RefuseValue(cf, folder, "is neither a folder nor \"off\"");
-  return RefuseVariables(cf, folder);
+  return CheckFolder(cf, folder);
 }
 
 char* CheckUi(ngx_conf_t* cf, void*, void* value) noexcept {
-  return RefuseVariables(cf, *static_cast<ngx_str_t*>(value));
+  const auto& folder = *static_cast<ngx_str_t*>(value);
+  return View(folder) == "on" ? NGX_CONF_OK : CheckFolder(cf, folder);
 }
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};

@@ -224,8 +224,10 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
         "cannot be the name of a service: that is not empty, not off, and has no slash");
   }
   if (FindService(*main.services, service->name) != nullptr) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"agent_graph_service\": service \"%V\" is duplicate",
-                       &arguments[1]);
+    ngx_conf_log_error(
+        NGX_LOG_EMERG, cf, 0,
+        "\"agent_graph_service\": service \"%V\" is there twice: give each its own name",
+        &arguments[1]);
     return kFailed;
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -40,13 +41,24 @@ std::string FolderFault(const std::string& path, const struct stat& status) {
   return WriteFault(path, status, S_IRWXU);
 }
 
+// True if nobody but a state server has files in the directory.
+bool IsOurs(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "/owner.lock", error) ||
+         std::filesystem::exists(path + "/db", error) || std::filesystem::is_empty(path, error);
+}
+
 std::string StateFault(const std::string& path, const struct stat& status,
                        const ngx_core_conf_t* core) {
   if (!S_ISDIR(status.st_mode)) return "is not a directory";
   // nginx changes the owner of a directory of root to the workers' user.
   if (status.st_uid != geteuid() && !OwnedByWorkers(status, core)) return kOtherUser;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return "is open to group or others (chmod 700)";
+    // The advice must not lead to `chmod 700 /tmp`.
+    return IsOurs(path)
+               ? "is open to group or others (chmod 700)"
+               : "is open to group or others, and other files are in it: name a folder that "
+                 "only this service uses";
   }
   return FolderFault(path, status);
 }

@@ -303,7 +303,7 @@ def _of_another_version(module, path):
 @pytest.mark.skipif(environment.MODULE is None, reason="nginx contains the module")
 @pytest.mark.parametrize("mistake", [
     "not loaded", "loaded twice", "another version", "no such file", "in server", "in http", "name", "no file", "semicolon",
-    "certificate",
+    "certificate", "one argument", "zone", "events",
 ])  # fmt: skip
 def test_messages_of_nginx_are_explained(make_service, mistake):
     service = make_service(DEMO)
@@ -318,6 +318,9 @@ def test_messages_of_nginx_are_explained(make_service, mistake):
         "no such file": (load, f"load_module {other};"),
         "in http": ("server {", "agent_graph test; server {"),
         "name": ("agent_graph test;", "agent_graph test; agent_graph_runtimeout 10m;"),
+        "one argument": ("agent_graph test;", "agent_graph test; agent_graph_buffers 64k;"),
+        "zone": ("state=state/test", "state=state/test zone=z:1m; limit_req_zone $binary_remote_addr zone=z:1m rate=1r/s"),
+        "events": (re.search(r"events \{[^}]*\}", service.configuration)[0], ""),
         "no file": (f"{_SERVICE} state=state/test", "agent_graph_service test"),
         "semicolon": ("agent_graph test;", "agent_graph test"),
         "certificate": ("server {", "server { listen 127.0.0.1:1 ssl; ssl_certificate no.pem; ssl_certificate_key no.pem;"),
