@@ -45,6 +45,8 @@ class RecentMap {
     const auto place = places_.find(&key);
     if (place != places_.end()) Erase(place->second);
   }
+  // Key of the entry that was not used for the longest time; null: the map is empty.
+  const Key* OldestKey() const { return entries_.empty() ? nullptr : &entries_.back().first; }
   size_t size() const { return entries_.size(); }
 
  private:

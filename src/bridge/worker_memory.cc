@@ -12,6 +12,7 @@ constexpr int64_t kReserveParts = 4;
 
 constexpr int64_t kBodyParts = 2;     // divides the bound for texts of bodies
 constexpr int64_t kMessageParts = 4;  // the same for messages of WebSockets
+constexpr int64_t kKeptParts = 2;     // above this part nothing is kept
 
 int64_t Clamp(uint64_t bytes) {
   return static_cast<int64_t>(std::min(bytes, WorkerMemory::kUnlimited));
@@ -44,8 +45,13 @@ void WorkerMemory::CountHeld(int64_t bytes) {
 // `bytes` more are in memory.
 void WorkerMemory::Changed(int64_t bytes) {
   if (bytes < 0) return AdmitWaiters();
+  if (kept_ > 0 && InMemory() + kept_ > bytes_max_ / kKeptParts) give_up_();
   // A peak that is missed because two threads raise it at once was about as high.
   if (const int64_t now = InMemory(); now > peak_) peak_ = now;
+}
+
+void WorkerMemory::CountKept(int64_t bytes) {
+  kept_ += bytes;
 }
 
 uint64_t WorkerMemory::TakePeak() {

@@ -5,13 +5,16 @@
 // `in_memory` is an estimate of what is really held: of `buffered` what is not in a file or parsed,
 // and what the engine holds for requests besides, such as parsed JSON and the thread of a run. The
 // latter is several times the size of a body, so a request that needs much waits until there is
-// room below the same bound.
+// room below the same bound. What is `kept` only makes later requests cheaper; it is given up
+// before any request has to wait.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <list>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -36,12 +39,18 @@ class WorkerMemory {
   // The part of `buffered` that is not in memory.
   void CountElsewhere(int64_t bytes);
   void CountHeld(int64_t bytes);
+  // Memory that `give_up` frees, now or soon. It is called when there is little room, from any
+  // thread and possibly with a lock of this object, so that it must call nothing here but
+  // CountKept. Set it before use.
+  void CountKept(int64_t bytes);
+  void SetGiveUp(std::function<void()> give_up) { give_up_ = std::move(give_up); }
 
   // True if what is buffered, or what is in memory beyond the reserve of small requests, exceeds
   // the bound.
   bool is_full() const;
   uint64_t buffered() const { return ToUnsigned(buffered_); }
   uint64_t held() const { return ToUnsigned(held_); }
+  uint64_t kept() const { return ToUnsigned(kept_); }
   uint64_t in_memory() const { return ToUnsigned(InMemory()); }
   // The most that in_memory() was since the last call.
   uint64_t TakePeak();
@@ -82,6 +91,7 @@ class WorkerMemory {
   static uint64_t ToUnsigned(int64_t bytes) { return bytes > 0 ? static_cast<uint64_t>(bytes) : 0; }
   void Changed(int64_t bytes);
   Status Await(const Wanted& wanted, const runtime::Cancellation& cancellation, Deadline deadline);
+  // Without what is kept, because that never stands in the way of a request.
   int64_t InMemory() const { return buffered_ - elsewhere_ + held_; }
   bool IsSmall(int64_t bytes) const;
   bool Fits(const Wanted& wanted) const AG_REQUIRES(mutex_);
@@ -90,10 +100,12 @@ class WorkerMemory {
   void AdmitWaiters();
 
   const int64_t bytes_max_;
+  std::function<void()> give_up_;
   std::atomic<int64_t> buffered_{0};
   std::atomic<int64_t> elsewhere_{0};
   std::atomic<int64_t> held_{0};
   std::atomic<int64_t> replies_{0};  // part of buffered_
+  std::atomic<int64_t> kept_{0};
   std::atomic<int64_t> peak_{0};
   std::atomic<size_t> waiting_{0};
 

@@ -16,6 +16,9 @@
 namespace agent_graph::service {
 namespace {
 
+// The windows of a worker's latest runs take at most this part of its bound on memory.
+constexpr uint64_t kWindowParts = 16;
+
 bridge::LogLevel ToLogLevel(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -50,6 +53,8 @@ Service::Implementation::Implementation(std::shared_ptr<const settings::Settings
       reports(settings->evaluation.reports_directory),
       exporter(MakeExporter()),
       remote_tools(agent.remote_tools, checkpointer(), RemoteToolGeneration(), ToLog()),
+      windows(settings->limits.buffered_bytes_max / kWindowParts,
+              [this](int64_t bytes) { outbox.memory().CountKept(bytes); }),
       runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
       host(MakeHost()),
       inbox(runtime, {settings->limits.runs_max, options.queue},
@@ -77,8 +82,18 @@ Service::Implementation::Implementation(std::shared_ptr<const settings::Settings
   live.buffered_bytes_max = settings->limits.buffered_bytes_max;
   context.live = &live;
   context.ids = ids.get();
+  outbox.memory().SetGiveUp([this] { GiveUpWindows(); });
   agent.catalog->LogTo(ToLog());
   AddReadinessChecks(readiness, state.get(), *agent.models, runtime, options.state_directory);
+}
+
+// May be called by nginx's thread, which must not free thousands of messages itself.
+void Service::Implementation::GiveUpWindows() {
+  if (giving_up.exchange(true)) return;
+  runtime.Spawn([this] {
+    windows.Clear();
+    giving_up = false;
+  });
 }
 
 run::LogFunction Service::Implementation::ToLog() {
@@ -130,7 +145,10 @@ std::unique_ptr<state::Backend> Service::Implementation::MakeState() {
   state::StateOptions client = StateOptionsOf();
   client.on_server_missing = [this] { StartFallback(); };
   client.on_thread_deleted = [this](const std::string& thread_id) {
-    runtime.Spawn([this, thread_id] { guard->Forget(thread_id); });
+    runtime.Spawn([this, thread_id] {
+      guard->Forget(thread_id);
+      windows.Forget(thread_id);
+    });
   };
   // The backend starts after the host was made. Before the runtime starts, runs wait in its
   // queue.
@@ -178,6 +196,7 @@ run::Runner::Options Service::Implementation::MakeRunnerOptions() {
   runner_options.remote_tools = &remote_tools;
   services.memories = store.get();
   services.ids = ids;
+  services.windows = &windows;
   services.name_thread = agent.name_thread;
   if (exporter != nullptr) {
     services.on_finished = [this](run::RunRecord&& record) { exporter->Offer(std::move(record)); };

@@ -18,6 +18,7 @@
 #include "media/extractor.h"
 #include "media/storage.h"
 #include "memory/memory_store.h"
+#include "run/context/window_cache.h"
 #include "run/host/run_host.h"
 #include "run/loop/runner.h"
 #include "run/nodes/remote_tools.h"
@@ -37,6 +38,7 @@ struct Service::Implementation {
   Implementation(std::shared_ptr<const settings::Settings> settings_in, ServiceOptions options_in,
                  Agent agent_in);
 
+  void GiveUpWindows();
   run::LogFunction ToLog();
   std::function<void(const std::string&)> ToWarnings();
   Status MakeGuard();
@@ -79,6 +81,8 @@ struct Service::Implementation {
   evals::ReportDirectory reports;
   std::unique_ptr<telemetry::Exporter> exporter;  // null: runs are not exported
   run::RemoteTools remote_tools;
+  run::WindowCache windows;
+  std::atomic<bool> giving_up{false};
   std::unique_ptr<limits::SharedRate> shared_rate;
   std::unique_ptr<limits::UserTokens> user_tokens;  // null: no limit
   run::Runner runner;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "base/check.h"
 #include "base/own_json.h"
 #include "message/codec.h"
 #include "run/context/agent_state.h"
@@ -76,17 +77,20 @@ Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(Stat
   return TooLarge("the thread's fields", state::kFieldsBytesMax);
 }
 
-Status WorkingThread::Load(state::ThreadState loaded) {
-  // A turn mostly adds the user's message and one answer.
-  stored_.reserve(loaded.window.size() + 2);
-  state_->mutable_messages().reserve(loaded.window.size() + 2);
-  for (state::StoredMessage& stored : loaded.window) {
-    AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
-    ids_.Reserve(message.id);
-    state_->mutable_messages().push_back(std::move(message));
-    message_bytes_ += stored.json.size();
-    stored_.push_back({std::move(stored.json), stored.sequence});
+Status WorkingThread::Load(state::ThreadState loaded, std::vector<Message> decoded) {
+  AG_CHECK(decoded.empty() || decoded.size() == loaded.window.size(),
+           "a window is decoded completely or not at all");
+  if (decoded.empty()) {
+    // A turn mostly adds the user's message and one answer.
+    loaded.window.reserve(loaded.window.size() + 2);
+    decoded.reserve(loaded.window.size() + 2);
+    for (const state::StoredMessage& stored : loaded.window) {
+      AG_ASSIGN_OR_RETURN(decoded.emplace_back(), message::FromJsonText(stored.json));
+    }
   }
+  for (const state::StoredMessage& stored : loaded.window) message_bytes_ += stored.json.size();
+  stored_ = std::move(loaded.window);
+  state_->mutable_messages() = std::move(decoded);
   fields_bytes_ = loaded.snapshot.fields_json.size();
   fields_structure_ = JsonWeight(loaded.snapshot.fields_json).structure();
   AG_RETURN_IF_ERROR(Admit(0));
@@ -108,6 +112,7 @@ Status WorkingThread::Apply(const InitialState& initial, std::vector<Message> co
   AG_RETURN_IF_ERROR(Set(initial));
   for (Message& message : context) {
     // A client may send messages back that it has read before.
+    ReserveLoaded(message.id);
     if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
     AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
   }
@@ -147,22 +152,36 @@ Status WorkingThread::Set(const InitialState& initial) {
   return Status::Ok();
 }
 
+DecodedWindow WorkingThread::TakeWindow() {
+  if (state_.use_count() > 1) return {};
+  return {.stored = std::move(stored_), .messages = std::move(state_->mutable_messages())};
+}
+
 void WorkingThread::Detach() {
   state_ = std::make_shared<State>(*state_);
 }
 
 Result<std::string_view> WorkingThread::Append(Message message, std::string_view node) {
+  ReserveLoaded(message.id);
   ids_.Assign(message);
   std::string text = message::ToJsonText(message);
   AG_RETURN_IF_ERROR(Admit(text.size()));
   Add(std::move(message), std::move(text), node);
-  return std::string_view(stored_.back().text);
+  return std::string_view(stored_.back().json);
+}
+
+// Most runs only add messages whose ids are generated here, and those are new.
+void WorkingThread::ReserveLoaded(const std::string& wanted) {
+  if (wanted.empty() || std::exchange(reserved_loaded_, true)) return;
+  for (const state::StoredMessage& stored : stored_) {
+    if (stored.sequence > 0) ids_.Reserve(stored.id);
+  }
 }
 
 void WorkingThread::Add(Message message, std::string text, std::string_view node) {
   message_bytes_ += text.size();
-  stored_.push_back({std::move(text), 0});
-  log_.AddMessage(message, stored_.back().text, node);
+  stored_.push_back({.id = message.id, .sequence = 0, .json = std::move(text)});
+  log_.AddMessage(message, stored_.back().json, node);
   state_->mutable_messages().push_back(std::move(message));
 }
 
@@ -182,7 +201,7 @@ void WorkingThread::Forget(size_t count) {
     } else {
       forgotten_.ids.push_back(messages[i].id);
     }
-    message_bytes_ -= stored_[i].text.size();
+    message_bytes_ -= stored_[i].json.size();
   }
   messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count));
   stored_.erase(stored_.begin(), stored_.begin() + static_cast<ptrdiff_t>(count));
@@ -193,6 +212,7 @@ Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::
   texts.reserve(result.messages.size());
   size_t bytes = 0;
   for (Message& message : result.messages) {
+    ReserveLoaded(message.id);
     ids_.Assign(message);
     texts.push_back(message::ToJsonText(message));
     bytes += texts.back().size();
@@ -292,7 +312,7 @@ std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags
   AgentStateParts parts;
   parts.thread_id = thread_id_;
   parts.messages.reserve(stored_.size());
-  for (const Stored& stored : stored_) parts.messages.emplace_back(stored.text);
+  for (const state::StoredMessage& stored : stored_) parts.messages.emplace_back(stored.json);
   parts.summary = &state_->summary();
   const std::string fields = DumpJson(state_->fields());
   parts.fields_json = fields;

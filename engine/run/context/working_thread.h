@@ -18,6 +18,7 @@
 #include "run/context/initial_state.h"
 #include "run/context/message_ids.h"
 #include "run/context/open_inputs.h"
+#include "run/context/window_cache.h"
 #include "run/log/run_log.h"
 #include "state/requests.h"
 #include "state/types.h"
@@ -31,9 +32,10 @@ class WorkingThread {
   WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, size_t bytes_max,
                 RunLog& log, MessageIds ids);
 
-  // Takes over the loaded state. Returns kDataLoss if it cannot be read; Finish then leaves the
-  // stored state unchanged.
-  Status Load(state::ThreadState loaded);
+  // Takes over the loaded state. `decoded`: the messages of its window, if they are decoded
+  // already; otherwise empty. Returns kDataLoss if it cannot be read; Finish then leaves the stored
+  // state unchanged.
+  Status Load(state::ThreadState loaded, std::vector<Message> decoded = {});
   Status Apply(const InitialState& initial, std::vector<Message> context);
 
   const State& state() const { return *state_; }
@@ -78,8 +80,13 @@ class WorkingThread {
   // The window as invoke returns it, from index `first` to before `end`: without remote calls that
   // already have their result, which a client would otherwise execute again.
   std::vector<std::string> VisibleMessages(size_t first = 0, size_t end = SIZE_MAX) const;
+  // Gives the messages away for the next run; this object has no window afterwards. Empty if a user
+  // function may still be reading them.
+  DecodedWindow TakeWindow();
 
  private:
+  // Makes the ids of the loaded messages taken, before an id that was not generated is looked up.
+  void ReserveLoaded(const std::string& wanted);
   Status AppendAll(std::vector<Message> messages);
   void Add(Message message, std::string text, std::string_view node);
   // `beside`: additional bytes that must also fit.
@@ -105,13 +112,11 @@ class WorkingThread {
   RunLog& log_;
   MessageIds ids_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
-  struct Stored {
-    std::string text;       // JSON
-    uint64_t sequence = 0;  // 0: added by this run
-  };
 
   uint64_t first_taken_in_ = 0;
-  std::vector<Stored> stored_;  // one per message in state_->messages()
+  // One per message in state_->messages(). Messages that this run adds have no sequence number.
+  std::vector<state::StoredMessage> stored_;
+  bool reserved_loaded_ = false;
   size_t message_bytes_ = 0;
   size_t fields_bytes_ = 0;      // upper bound
   size_t fields_structure_ = 0;  // the same

@@ -102,7 +102,7 @@ std::vector<std::string> WorkingThread::VisibleMessages(size_t first, size_t end
       return IsAnsweredRemoteCall(block, answered);
     };
     if (std::none_of(message.content.begin(), message.content.end(), is_answered)) {
-      out.push_back(stored_[i].text);
+      out.push_back(stored_[i].json);
       continue;
     }
     Message rest = message;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "run/context/context_window.h"
+#include "run/context/window_cache.h"
 #include "run/log/run_record.h"
 #include "run/loop/run_loop.h"
 #include "run/loop/thread_name.h"
@@ -44,27 +45,45 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   NameThread();
   Status recorded = Record(ending);
   if (!recorded.ok() && ending.status != RunStatus::kError) ending = EndWithError(recorded);
-  if (recorded.ok()) EmitQueued();
+  if (ending.status == RunStatus::kError && !StaysPaused(ending)) {
+    meta_.phase = ExecutionMeta::Phase::kError;
+    meta_.error = ending.error.message();
+  }
+  RunOutcome outcome = OutcomeOf(ending);
+  if (recorded.ok()) {
+    // The next run may begin already, and a client may read the events slowly.
+    KeepWindow();
+    EmitQueued();
+  }
   if (ending.status == RunStatus::kError) {
-    if (!StaysPaused(ending)) {
-      meta_.phase = ExecutionMeta::Phase::kError;
-      meta_.error = ending.error.message();
-    }
     RunEvent error = ErrorEvent(ending.error, emitter_.node(), emitter_.step());
     error.log_end = failed_at_;
     (void)emitter_.Emit(error);
   }
-
-  RunOutcome outcome;
   outcome.start = std::move(start_);
-  outcome.status = ending.status;
   outcome.error = std::move(ending.error);
+  Report(outcome);
+  return outcome;
+}
+
+RunOutcome RunLoop::OutcomeOf(const Ending& ending) const {
+  RunOutcome outcome;
+  outcome.status = ending.status;
   if (ending.status == RunStatus::kInterrupted) outcome.interrupt_json = InterruptJson(meta_);
   outcome.messages_json = thread_.VisibleMessages();
   if (emitter_.wants_final_state()) outcome.state_json = thread_.AgentState(meta_, {});
   outcome.summary = thread_.state().summary();
-  Report(outcome);
   return outcome;
+}
+
+// Messages that others have changed or removed meanwhile are found when the next run begins.
+void RunLoop::KeepWindow() {
+  WindowCache* const windows = environment_->services->windows;
+  if (windows == nullptr || state_ == nullptr) return;
+  DecodedWindow window = thread_.TakeWindow();
+  window.thread_number = start_.thread_number;
+  window.version = window_version_;
+  windows->Keep(environment_->thread_id, std::move(window));
 }
 
 // If the position cannot be stored, the other worker begins at the last one that was.

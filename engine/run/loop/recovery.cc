@@ -19,13 +19,13 @@
 
 namespace agent_graph::run {
 
-[[gnu::noinline]] Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) {
+[[gnu::noinline]] Status RunLoop::Prepare(LoadedThread loaded, const InitialState& initial) {
   if (request_.accepted && request_.accepted->continues()) return Continue(std::move(loaded));
   log_.Add(entry::RunStarted{
       .run_id = environment_->run_id, .graph = graph_.name(), .graph_hash = graph_.hash()});
   if (!request_.note_json.empty()) log_.Add(entry::RunNote{.note_json = request_.note_json});
-  paused_before_ = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
-  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
+  paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
+  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded.state), std::move(loaded.messages)));
   const bool failed = paused_before_.phase == ExecutionMeta::Phase::kError;
   repetition_ = FindRepetition(thread_.state().messages(), request_.messages, failed);
   if (IsAnswered()) return Status::Ok();
@@ -42,13 +42,13 @@ namespace agent_graph::run {
 }
 
 // The state server has folded what earlier attempts set; their messages are in the window.
-Status RunLoop::Continue(state::ThreadState loaded) {
+Status RunLoop::Continue(LoadedThread loaded) {
   const AcceptedRun& accepted = *request_.accepted;
   log_.Add(entry::AttemptStarted{.run_id = environment_->run_id,
                                  .attempt = accepted.attempt,
                                  .graph = graph_.name(),
                                  .graph_hash = graph_.hash()});
-  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
+  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded.state), std::move(loaded.messages)));
   meta_.step = accepted.step;
   meta_.current_node = accepted.current_node;
   next_ = accepted.current_node == kEndNode ? END : accepted.current_node;

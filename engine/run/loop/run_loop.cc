@@ -60,6 +60,7 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Serv
       request_(request),
       state_(state),
       start_(StartOf(*environment_, request, begun)),
+      window_version_(begun.window_version),
       started_micros_(UnixMicros()),
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
            environment_->services->on_finished != nullptr),
@@ -85,7 +86,7 @@ RunStart RunLoop::StartOf(const RunEnvironment& environment, const RunRequest& r
   return start;
 }
 
-RunOutcome RunLoop::Execute(state::ThreadState&& loaded, InitialState&& initial) {
+RunOutcome RunLoop::Execute(LoadedThread&& loaded, InitialState&& initial) {
   Ending ending;
   try {
     ending = Drive(std::move(loaded), std::move(initial));
@@ -101,7 +102,7 @@ RunOutcome RunLoop::Execute(state::ThreadState&& loaded, InitialState&& initial)
   return Fail(Status(StatusCode::kInternal, "the run failed").WithDetail(what));
 }
 
-RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initial) {
+RunLoop::Ending RunLoop::Drive(LoadedThread&& loaded, InitialState&& initial) {
   std::optional<Ending> ending = Open(std::move(loaded), std::move(initial));
   while (!ending) {
     ending = BeforeNode();
@@ -110,7 +111,7 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
   return *std::move(ending);
 }
 
-[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::Open(state::ThreadState&& loaded,
+[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::Open(LoadedThread&& loaded,
                                                                InitialState&& initial) {
   AG_CHECK(next_.empty() && meta_.step == 0, "a run is driven once");
   // A client that has gone already has cancelled the run; BeforeNode looks at that.

@@ -35,6 +35,12 @@ inline constexpr std::string_view kWorkerLostReason = "worker_lost";
 // The reason in the record of a run that failed: one of these, or the name of the code.
 std::string ReasonOfFailure(const Status& failure);
 
+// A thread as the state has it. `messages` are those of its window if they are decoded already.
+struct LoadedThread {
+  state::ThreadState state;
+  std::vector<Message> messages;
+};
+
 // One run, on one fiber. The result of a node is appended to the log together with the next node's
 // name, and emitted only after that.
 class RunLoop {
@@ -45,7 +51,7 @@ class RunLoop {
           const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink);
 
   // Never fails. No exception escapes before the lease is released. Consumes both arguments.
-  RunOutcome Execute(state::ThreadState&& loaded, InitialState&& initial);
+  RunOutcome Execute(LoadedThread&& loaded, InitialState&& initial);
 
  private:
   // How a run ends.
@@ -63,13 +69,13 @@ class RunLoop {
                           const state::BeginRunReply& begun);
   // The functions that a node waits in have small stack frames: a fiber keeps every page of its
   // stack that it has touched. Everything else has functions of its own that are not inlined.
-  Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
+  Ending Drive(LoadedThread&& loaded, InitialState&& initial);
   // Loads the thread, and ends the run if there is nothing to execute.
-  std::optional<Ending> Open(state::ThreadState&& loaded, InitialState&& initial);
+  std::optional<Ending> Open(LoadedThread&& loaded, InitialState&& initial);
   // Consumes both arguments, so that a long run keeps only one copy of its data.
-  Status Prepare(state::ThreadState loaded, const InitialState& initial);
+  Status Prepare(LoadedThread loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.
-  Status Continue(state::ThreadState loaded);
+  Status Continue(LoadedThread loaded);
   // Counts what earlier attempts have used, and finds out about their tool calls.
   Status ReadEarlierAttempts();
   Status CheckLostNode();
@@ -108,6 +114,10 @@ class RunLoop {
   Ending EndWithError(Status status);
 
   RunOutcome Conclude(Ending ending);
+  // The outcome without its start and error.
+  RunOutcome OutcomeOf(const Ending& ending) const;
+  // Leaves the window in this worker for the next run of the thread.
+  void KeepWindow();
   // Gives the run back for another worker.
   RunOutcome Leave(const Ending& ending);
   // Removes from the working window what the graph's context policy leaves out.
@@ -130,6 +140,7 @@ class RunLoop {
   RunRequest& request_;
   state::Service* const state_;
   RunStart start_;
+  const uint64_t window_version_;
   const int64_t started_micros_;
   RunLog log_;
   WorkingThread thread_;

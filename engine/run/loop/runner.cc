@@ -24,9 +24,6 @@ namespace {
 
 constexpr int kThreadIdAttemptsMax = 8;
 
-// A larger thread is loaded in a second call, once there is memory for it.
-constexpr uint64_t kReplyBytesMax = 64 * 1024;
-
 using JsonPtr = std::shared_ptr<const json>;
 
 Result<JsonPtr> ObjectOf(const JsonPtr& value, const std::string& name) {
@@ -127,7 +124,8 @@ Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service
 // Retries with a new id: a generated id may already be used by a client or another machine.
 Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnvironment& environment,
                                            const runtime::Cancellation& cancellation,
-                                           std::optional<uint64_t> reply_bytes_max) {
+                                           std::optional<uint64_t> reply_bytes_max,
+                                           const std::optional<state::KnownWindow>& known_window) {
   Status taken;
   for (int attempt = 0; attempt < kThreadIdAttemptsMax; ++attempt) {
     environment.thread_id =
@@ -135,6 +133,7 @@ Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnviron
     if (StateFor(request) == nullptr) return BeginUnstored(request, environment);
     state::BeginRunRequest begin = BeginOf(request, environment, options_);
     begin.reply_bytes_max = reply_bytes_max;
+    begin.known_window = known_window;
     Result<state::BeginRunReply> begun = state_->BeginRun(begin, &cancellation);
     if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
     if (!request.thread_id.empty()) return begun;  // a run with that id is in flight on the thread
@@ -233,11 +232,13 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
 }
 
 Result<Runner::BegunRun> Runner::BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
-                                           const runtime::Cancellation& cancellation) {
+                                           const runtime::Cancellation& cancellation,
+                                           const std::optional<state::KnownWindow>& known_window) {
   AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
                       MakeEnvironment(request, cancellation));
   BegunRun begun;
-  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation, reply_bytes_max));
+  AG_ASSIGN_OR_RETURN(begun.reply,
+                      Lease(request, *environment, cancellation, reply_bytes_max, known_window));
   begun.environment = environment;
   if (options_.remote_tools == nullptr || request.client_tools) return begun;
   const auto find_tools = [&]() -> Status {
@@ -248,31 +249,11 @@ Result<Runner::BegunRun> Runner::BeginUpTo(uint64_t reply_bytes_max, const RunRe
   return begun;
 }
 
-Status Runner::LoadOmitted(const RunRequest& request, BegunRun& begun,
-                           const AwaitMemory& await_memory) {
-  if (begun.reply.omitted_bytes == 0) return Status::Ok();
-  Status status = await_memory(begun.reply.omitted_bytes);
-  if (status.ok()) {
-    Result<state::ThreadState> loaded =
-        state_->GetState(request.scope, begun.environment->thread_id);
-    if (loaded.ok()) {
-      begun.reply.state = *std::move(loaded);
-      return Status::Ok();
-    }
-    status = loaded.status();
-    // Deleted meanwhile, or deleted and created again by another user.
-    if (status.code() == StatusCode::kNotFound) {
-      status = Status(StatusCode::kFenced, "the run lost its thread");
-    }
-  }
-  Abandon(request, begun, status);
-  return status;
-}
-
 struct Runner::Opening {
   InitialState initial;
   BegunRun begun;
-  OpenInputs inputs;  // the thread's questions, and new answers
+  std::vector<Message> window;  // the messages of the state's window, if they are decoded
+  OpenInputs inputs;            // the thread's questions, and new answers
 };
 
 Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
@@ -295,11 +276,17 @@ Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
     if (request.accepted) AG_RETURN_IF_ERROR(EndUnexecuted(request, cancellation, status));
     return status;
   }
-  AG_ASSIGN_OR_RETURN(opening->begun, BeginUpTo(kReplyBytesMax, request, cancellation));
+  const std::optional<state::KnownWindow> known = KnownWindowOf(request);
+  AG_ASSIGN_OR_RETURN(opening->begun, BeginUpTo(kReplyBytesMax, request, cancellation, known));
   BegunRun& begun = opening->begun;
   const auto await_memory = [&](uint64_t bytes) { return sink.AwaitMemory(bytes); };
-  AG_RETURN_IF_ERROR(
-      WhileLeased(request, begun, [&] { return LoadOmitted(request, begun, await_memory); }));
+  const auto load = [&]() -> Status {
+    if (begun.reply.window_is_partial) {
+      AG_RETURN_IF_ERROR(TakeKeptWindow(request, *known, begun, opening->window, await_memory));
+    }
+    return LoadOmitted(request, begun, await_memory);
+  };
+  AG_RETURN_IF_ERROR(WhileLeased(request, begun, load));
   AG_RETURN_IF_ERROR(WhileLeased(request, begun, [&] { return TakeResults(request, *opening); }));
   return opening;
 }
@@ -356,7 +343,8 @@ Result<RunOutcome> Runner::Execute(RunRequest&& request, const runtime::Cancella
   return WhileLeased(request, begun, [&]() -> Result<RunOutcome> {
     const auto loop = std::make_unique<RunLoop>(begun.environment, request, StateFor(request),
                                                 begun.reply, std::move(opening->inputs), sink);
-    return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
+    return loop->Execute({std::move(begun.reply.state), std::move(opening->window)},
+                         std::move(opening->initial));
   });
 }
 

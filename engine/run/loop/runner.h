@@ -89,14 +89,26 @@ class Runner {
                        const Status& failure, std::string reason = {});
 
  private:
+  // A larger thread is loaded in a second call, once there is memory for it.
+  static constexpr uint64_t kReplyBytesMax = 64 * 1024;
   struct Opening;
 
   Result<std::unique_ptr<Opening>> Open(RunRequest& request,
                                         const runtime::Cancellation& cancellation, RunSink& sink);
-  // A larger state is omitted.
+  // A larger state is omitted, and the messages of `known_window`.
   Result<BegunRun> BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
-                             const runtime::Cancellation& cancellation);
+                             const runtime::Cancellation& cancellation,
+                             const std::optional<state::KnownWindow>& known_window = {});
+  // Each of these abandons the run if it fails (state_loading.cc).
   Status LoadOmitted(const RunRequest& request, BegunRun& begun, const AwaitMemory& await_memory);
+  // Completes the state with the window that this worker has kept, and returns its messages; loads
+  // the state if the window is gone.
+  Status TakeKeptWindow(const RunRequest& request, const state::KnownWindow& known, BegunRun& begun,
+                        std::vector<Message>& messages, const AwaitMemory& await_memory);
+  // Loads the state unless it is larger than a reply to BeginRun.
+  Status LoadUpTo(const RunRequest& request, BegunRun& begun);
+  Status AbandonUnloaded(const RunRequest& request, const BegunRun& begun, Status failure);
+  std::optional<state::KnownWindow> KnownWindowOf(const RunRequest& request) const;
   Status CheckRequest(const RunRequest& request, Opening& opening) const;
   Status CheckResults(const RunRequest& request) const;
   Status TakeResults(RunRequest& request, Opening& opening) const;
@@ -114,7 +126,8 @@ class Runner {
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
   Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,
                                      const runtime::Cancellation& cancellation,
-                                     std::optional<uint64_t> reply_bytes_max);
+                                     std::optional<uint64_t> reply_bytes_max,
+                                     const std::optional<state::KnownWindow>& known_window);
 
   std::shared_ptr<const graph::CompiledGraph> graph_;
   state::Service* state_;

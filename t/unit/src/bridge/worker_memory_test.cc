@@ -267,6 +267,33 @@ TEST(WorkerMemory, WhatAWaiterGivesUpGoesToThoseBehindIt) {
   EXPECT_TRUE(second.Wait().ok());
 }
 
+TEST(WorkerMemory, WhatIsKeptIsGivenUpBeforeMemoryIsScarce) {
+  WorkerMemory memory(kMax);
+  int calls = 0;
+  memory.SetGiveUp([&] {
+    ++calls;
+    memory.CountKept(-1024);
+  });
+  memory.CountKept(1024);
+  EXPECT_EQ(memory.kept(), 1024u);
+  EXPECT_EQ(memory.in_memory(), 0u);
+  memory.CountHeld(kHalf - 1024);
+  EXPECT_EQ(calls, 0);
+  memory.CountHeld(1);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(memory.kept(), 0u);
+  memory.CountHeld(kHalf);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(WorkerMemory, NoRequestWaitsForWhatIsKept) {
+  WorkerMemory memory(kMax);
+  memory.SetGiveUp([] {});
+  memory.CountKept(kMax);
+  Request large(memory, kMax);
+  EXPECT_TRUE(large.Wait().ok());
+}
+
 TEST(WorkerMemory, GivesNobodyMoreThanThereIs) {
   WorkerMemory memory(kMax);
   std::vector<std::thread> threads;

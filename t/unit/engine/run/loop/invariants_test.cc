@@ -38,6 +38,11 @@ TEST_F(RunLoopDeathTest, ARunIsDrivenOnce) {
   EXPECT_DEATH((void)loop_.Drive({}, {}), "a run is driven once");
 }
 
+TEST_F(RunLoopDeathTest, AWindowIsDecodedCompletelyOrNotAtAll) {
+  EXPECT_DEATH((void)loop_.thread_.Load({}, {Message::User("x")}),
+               "a window is decoded completely or not at all");
+}
+
 TEST_F(RunLoopDeathTest, APausedRunTakesNoStep) {
   loop_.next_ = "A";
   loop_.paused_ = true;
