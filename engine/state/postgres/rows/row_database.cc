@@ -47,6 +47,7 @@ Result<std::vector<Rows>> RowDatabase::Send(const std::vector<Command>& commands
   Result<std::vector<Rows>> results = writer_.ExecuteAll(holds_first ? all : commands);
   if (!results.ok()) {
     failure_ = results.status();
+    if (failure_.code() == StatusCode::kFenced) ++status_->fenced;
     is_refuted_ = IsRefuted();
   } else if (holds_first) {
     results->erase(results->begin());
@@ -142,6 +143,7 @@ Status RowDatabase::WriteRows(RowBatch& batch, bool) {
   }
   failure_ = writer_.Commit(commands).status();
   if (!failure_.ok()) {
+    if (failure_.code() == StatusCode::kFenced) ++status_->fenced;
     is_refuted_ = IsRefuted();
     return EndFailedBatch();
   }

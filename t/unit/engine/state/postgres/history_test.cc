@@ -54,7 +54,9 @@ TEST_F(HistoryTest, ARunWhoseEntriesAreMissingEnds) {
   ASSERT_TRUE(Append(run, *begun, 0).ok());
   Run({"CREATE TABLE earlier AS SELECT * FROM agent_graph.lease"});
   ASSERT_TRUE(Append(run, *begun, 1).ok());
-  Run({"UPDATE agent_graph.lease l SET value = e.value FROM earlier e WHERE e.thread = l.thread"});
+  Run(
+      {"UPDATE agent_graph.lease l SET value = e.value, version = e.version FROM earlier e "
+       "WHERE e.thread = l.thread"});
   EXPECT_EQ(options_.database_status->acked_lost, 0u);
   EXPECT_EQ(Append(run, *begun, 2).code(), StatusCode::kFenced);
   EXPECT_EQ(options_.database_status->acked_lost, 1u);
