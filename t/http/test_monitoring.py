@@ -41,10 +41,10 @@ def shown(start_service, database):
     service.invoke("call current_time")
     service.stream("hello").read_all()
 
-    counted = {
-        f"agent_graph_{what}_count"
-        for what in ("first_chunk_seconds", "tool_call_duration_seconds", "database_commit_duration_seconds")
-    }
+    durations = ("first_chunk_seconds", "tool_call_duration_seconds", "database_commit_duration_seconds")
+    counted = {f"agent_graph_{what}_count" for what in durations}
+    # These are measured some time after the start.
+    counted |= {f"agent_graph_database_{what}" for what in ("beat_age_seconds", "dead_rows")}
 
     def names():
         found = _names(service.get("/metrics").text)
