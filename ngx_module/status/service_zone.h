@@ -19,8 +19,8 @@ struct ServiceZone {
   StatusCounters retired;  // counts of processes that have ended
   time_t looked;           // last search for dead processes when no place was free; under the lock
   DatabaseRow database;
-  void* rate_table;        // null: no limit, or one table per worker
-  void* token_table;       // a limits::TokenTable; null: no limit, or counted in Redis
+  void* rate_table;   // null: no limit, or one table per worker
+  void* token_table;  // a limits::TokenTable; null: no limit, or counted in Redis
 };
 
 // Null in processes that have no zone yet.
