@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 
 #include "../requests.h"
@@ -39,7 +40,8 @@ TEST_F(RoleDeathTest, OnlyTheHolderOfTheLockOpensTheData) {
 }
 
 TEST_F(RoleDeathTest, OnlyTheHolderOfTheLockAnswers) {
-  EXPECT_DEATH(role_.ServeFailure(), "only the holder of the lock answers");
+  EXPECT_DEATH(role_.ServeFailure(std::chrono::milliseconds(1)),
+               "only the holder of the lock answers");
 }
 
 TEST_F(RoleDeathTest, ServesOnceAtATime) {
