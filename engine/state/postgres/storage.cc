@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kBackoffMin{50};
 constexpr std::chrono::milliseconds kBackoffMax{1000};
+// Texts of the server may contain what changes each time.
+constexpr size_t kReportedMax = 32;
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -103,12 +106,12 @@ class PostgresStorage : public Storage {
     }
   }
 
-  // Logs a problem that lasts once, until there is another one.
+  // Logs each problem once until the database is used again.
   void Report(const Status& problem) {
     std::string text = NotAvailable(options_.directory, "", problem);
-    if (text == reported_ || !options_.log) return;
+    if (!options_.log || reported_.contains(text)) return;
     options_.log(LogLevel::kAlert, text);
-    reported_ = std::move(text);
+    if (reported_.size() < kReportedMax) reported_.insert(std::move(text));
   }
 
   // The operator has to look at the database, or at the key that names it.
@@ -127,7 +130,7 @@ class PostgresStorage : public Storage {
 
   const StateOptions options_;
   const std::shared_ptr<postgres::ConnectionCounters> counters_;
-  std::string reported_;  // the last problem, until the database is used again
+  std::set<std::string> reported_;
 };
 
 }  // namespace
