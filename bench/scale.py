@@ -21,6 +21,8 @@ import tempfile
 import threading
 import time
 
+import turn_script
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 os.environ["AGENT_GRAPH_BUILD"] = str(pathlib.Path(sys.argv[1]).resolve())
 sys.path.insert(0, str(ROOT / "t" / "http"))
@@ -37,16 +39,6 @@ from harness.waiting import wait_until  # noqa: E402
 SECONDS = 5
 CLIENTS = 32
 STREAMS = 500
-
-# One update of a row and one insert, in a transaction: the least that a turn can store.
-_APPEND = """
-\\set thread random(1, 10000)
-BEGIN;
-UPDATE bench_lease SET head = head + 1 WHERE number = :thread;
-INSERT INTO bench_log (number, body) VALUES (:thread, decode(repeat('00', 1200), 'hex'));
-COMMIT;
-"""
-
 
 def report(what, value, note=""):
     print(f"{what:<58}{value:>14}   {note}", flush=True)
@@ -98,8 +90,10 @@ class RoundTrips(threading.Thread):
 class Hosts:
     """`count` hosts with a new database, which they reach at `port` if that is a proxy's."""
 
-    def __init__(self, folder, server, settings, count, port=None):
+    def __init__(self, folder, server, settings, count, port=None, logs_sql=False):
         self.database = server.create()
+        if logs_sql:
+            self.database.query(f"ALTER DATABASE {self.database.name} SET log_statement = 'all'")
         url = server.url_of(self.database.name, port)
         shared = settings | {"checkpointer": {"type": "postgres", "url": url}}
         self.services = []
@@ -111,29 +105,46 @@ class Hosts:
             folder / f"{self.database.name}-haproxy", [service.port for service in self.services]
         )
 
+    def stop(self):
+        if self.services:
+            self.balancer.close()
+        while self.services:
+            self.services.pop().close()
+
     def close(self):
-        self.balancer.close()
-        for service in self.services:
-            service.close()
+        self.stop()
         self.database.drop()
 
 
+def record_turn(server, service, thread):
+    """The transactions of a turn on a thread that the host knows."""
+    log = server.folder / "log"
+    talk = lambda: service.invoke("hello", config={"thread_id": thread})  # noqa: E731
+    talk()
+    talk()
+    before = log.stat().st_size
+    if talk().status != 200:
+        raise SystemExit("a turn failed")
+    # The session that writes logs each statement before the turn is answered.
+    return turn_script.transactions_of(log.read_bytes()[before:].decode())
+
+
 def pgbench(server, folder):
-    """Transactions per second of the smallest append."""
-    database = server.create_empty()
-    database.query(
-        "CREATE TABLE bench_lease (number bigint PRIMARY KEY, head bigint) WITH (fillfactor = 50);"
-        "INSERT INTO bench_lease SELECT n, 0 FROM generate_series(1, 10000) AS n;"
-        "CREATE TABLE bench_log (number bigint, seq bigint GENERATED ALWAYS AS IDENTITY, body bytea)"
-    )
-    script = folder / "append.sql"
-    script.write_text(_APPEND)
-    done = subprocess.run(
-        [postgres.programs() / "pgbench", "-n", "-M", "prepared", "-c", "4", "-j", "2", "-T", str(SECONDS),
-         "-f", script, database.url],
-        capture_output=True, text=True, check=True,
-    )
-    database.drop()
+    """Transactions per second of pgbench with the SQL of turns, without nginx and the service."""
+    with contextlib.closing(Hosts(folder, server, behaviour("echo"), 1, logs_sql=True)) as hosts:
+        database = hosts.database
+        turns = [record_turn(server, hosts.services[0], f"r{n}") for n in range(turn_script.CLIENTS)]
+        database.query(f"ALTER DATABASE {database.name} RESET log_statement")
+        hosts.stop()
+        script = folder / "turn.sql"
+        script.write_text(turn_script.script_of(turns))
+        done = subprocess.run(
+            [postgres.programs() / "pgbench", "-n", "-M", "prepared", "-c", str(turn_script.CLIENTS),
+             "-j", "2", "-T", str(SECONDS), "-f", script, database.url],
+            capture_output=True, text=True,
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"pgbench failed: {done.stderr[-2000:]}")
     return float(re.search(r"tps = ([\d.]+)", done.stdout)[1])
 
 
@@ -253,12 +264,12 @@ def main():
     folder.chmod(0o755)
     server = postgres.PostgresServer(durable=True)
     try:
-        smallest = pgbench(server, folder)
-        report("pgbench: update of a row and an insert, 4 connections", f"{smallest:,.0f}/s")
+        alone = pgbench(server, folder)
+        report("pgbench: the SQL of the same turns, 4 connections", f"{alone:,.0f}/s")
         for count in (1, 2, 3):
             with contextlib.closing(Hosts(folder, server, behaviour("echo"), count)) as hosts:
                 rate = turns(hosts)
-            note = f"{rate / smallest:.2f} x pgbench"
+            note = f"{rate / alone:.2f} x pgbench"
             report(f"durable turns through nginx, {count} host(s)", f"{rate:,.0f}/s", note)
         report("SQL round trips per turn", f"{round_trips(folder, server):.1f}", "wanted <= 3")
         held = open_streams(folder, server)
