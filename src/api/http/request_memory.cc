@@ -1,6 +1,5 @@
 #include "api/http/request_memory.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
