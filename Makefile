@@ -19,7 +19,7 @@ COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale prove-broken mutants bench bench-scale conformance lint asan tsan fuzz clean
+.PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale prove-broken bench-peers mutants bench bench-scale conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
@@ -161,6 +161,7 @@ bench:
 	/usr/bin/python3 bench/run.py $(BUILD); \
 	/usr/bin/python3 bench/access.py $(BUILD); \
 	/usr/bin/python3 bench/live.py $(BUILD); \
+	/usr/bin/python3 bench/sockets.py $(BUILD); \
 	/usr/bin/python3 bench/slow_readers.py $(BUILD); \
 	/usr/bin/python3 bench/continuation.py $(BUILD); \
 	/usr/bin/python3 bench/readers.py $(BUILD)
@@ -172,6 +173,14 @@ bench-scale:
 	$(MAKE) build
 	ninja -C $(BUILD) -j $(JOBS) test_graphs
 	/usr/bin/python3 bench/scale.py $(BUILD)
+
+# Measures the module beside the Python reference and LangGraph's server, which are installed from PyPI
+# in build/peers. They need Python 3.12 or newer; PYTHON names it.
+bench-peers:
+	cmake/install-packages.sh bench
+	$(MAKE) build
+	ninja -C $(BUILD) -j $(JOBS) benchmarks
+	/usr/bin/python3 bench/peers.py $(BUILD) build/peers
 
 lint:
 	cmake/install-packages.sh build lint

@@ -52,7 +52,7 @@ def wrk(nginx, path, connections, body=None, headers=None):
     if "Non-2xx" in output or "Socket errors" in output:
         raise SystemExit(f"{url}: {output}")
     requests = int(re.search(r"(\d+) requests in", output)[1])
-    return Cost(float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), 1e6 * used / requests)
+    return Cost(float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), 1e6 * used / max(requests, 1))
 
 
 def group_commit(build, directory):
