@@ -69,6 +69,7 @@ def test_an_unknown_or_foreign_file_enters_no_thread(start_service, enter):
     assert enter(service, [_with(reference_to(record))], bearer("alice")).status == 200
 
 
+@pytest.mark.local_files
 @_WAYS
 def test_what_was_read_can_be_sent_back(start_service, enter):
     """Also if there are more files than a request may add, if one is deleted, or if all belong to
