@@ -92,6 +92,7 @@ def test_without_their_master_the_processes_go_on(under_load):
     under_load(faults)
 
 
+@pytest.mark.leveldb("a second nginx would get another database")
 def test_a_worker_stands_in_until_there_is_an_owner(under_load, make_service):
     """Without master and cache manager, a worker serves the state until another nginx on the same
     state starts the next state server."""
