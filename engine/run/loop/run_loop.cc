@@ -86,10 +86,11 @@ RunStart RunLoop::StartOf(const RunEnvironment& environment, const RunRequest& r
   return start;
 }
 
-RunOutcome RunLoop::Execute(LoadedThread&& loaded, InitialState&& initial) {
+RunOutcome RunLoop::Execute(state::ThreadState&& loaded, std::vector<Message>&& window,
+                            InitialState&& initial) {
   Ending ending;
   try {
-    ending = Drive(std::move(loaded), std::move(initial));
+    ending = Drive(std::move(loaded), std::move(window), std::move(initial));
   } catch (const std::exception& failure) {
     ending = FailUnexpectedly(failure.what());
   } catch (...) {
@@ -102,8 +103,9 @@ RunOutcome RunLoop::Execute(LoadedThread&& loaded, InitialState&& initial) {
   return Fail(Status(StatusCode::kInternal, "the run failed").WithDetail(what));
 }
 
-RunLoop::Ending RunLoop::Drive(LoadedThread&& loaded, InitialState&& initial) {
-  std::optional<Ending> ending = Open(std::move(loaded), std::move(initial));
+RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, std::vector<Message>&& window,
+                               InitialState&& initial) {
+  std::optional<Ending> ending = Open(std::move(loaded), std::move(window), std::move(initial));
   while (!ending) {
     ending = BeforeNode();
     if (!ending) ending = AfterStep(Step());
@@ -111,12 +113,14 @@ RunLoop::Ending RunLoop::Drive(LoadedThread&& loaded, InitialState&& initial) {
   return *std::move(ending);
 }
 
-[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::Open(LoadedThread&& loaded,
+[[gnu::noinline]] std::optional<RunLoop::Ending> RunLoop::Open(state::ThreadState&& loaded,
+                                                               std::vector<Message>&& window,
                                                                InitialState&& initial) {
   AG_CHECK(next_.empty() && meta_.step == 0, "a run is driven once");
   // A client that has gone already has cancelled the run; BeforeNode looks at that.
   (void)emitter_.Start(start_);
-  if (Status status = Prepare(std::move(loaded), std::exchange(initial, {})); !status.ok()) {
+  LoadedThread thread{std::move(loaded), std::move(window)};
+  if (Status status = Prepare(std::move(thread), std::exchange(initial, {})); !status.ok()) {
     const bool again = request_.accepted && request_.accepted->continues();
     if (again && status.code() == StatusCode::kUnavailable) return Ending{.leaves = true};
     return Fail(std::move(status));

@@ -35,7 +35,7 @@ inline constexpr std::string_view kWorkerLostReason = "worker_lost";
 // The reason in the record of a run that failed: one of these, or the name of the code.
 std::string ReasonOfFailure(const Status& failure);
 
-// A thread as the state has it. `messages` are those of its window if they are decoded already.
+// A thread as the state has it, and the messages of its window if they are decoded already.
 struct LoadedThread {
   state::ThreadState state;
   std::vector<Message> messages;
@@ -50,8 +50,10 @@ class RunLoop {
   RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
           const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink);
 
-  // Never fails. No exception escapes before the lease is released. Consumes both arguments.
-  RunOutcome Execute(LoadedThread&& loaded, InitialState&& initial);
+  // Never fails. No exception escapes before the lease is released. Consumes its arguments.
+  // `window` has the messages of the thread's window if they are decoded already.
+  RunOutcome Execute(state::ThreadState&& loaded, std::vector<Message>&& window,
+                     InitialState&& initial);
 
  private:
   // How a run ends.
@@ -69,9 +71,10 @@ class RunLoop {
                           const state::BeginRunReply& begun);
   // The functions that a node waits in have small stack frames: a fiber keeps every page of its
   // stack that it has touched. Everything else has functions of its own that are not inlined.
-  Ending Drive(LoadedThread&& loaded, InitialState&& initial);
+  Ending Drive(state::ThreadState&& loaded, std::vector<Message>&& window, InitialState&& initial);
   // Loads the thread, and ends the run if there is nothing to execute.
-  std::optional<Ending> Open(LoadedThread&& loaded, InitialState&& initial);
+  std::optional<Ending> Open(state::ThreadState&& loaded, std::vector<Message>&& window,
+                             InitialState&& initial);
   // Consumes both arguments, so that a long run keeps only one copy of its data.
   Status Prepare(LoadedThread loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.

@@ -343,7 +343,7 @@ Result<RunOutcome> Runner::Execute(RunRequest&& request, const runtime::Cancella
   return WhileLeased(request, begun, [&]() -> Result<RunOutcome> {
     const auto loop = std::make_unique<RunLoop>(begun.environment, request, StateFor(request),
                                                 begun.reply, std::move(opening->inputs), sink);
-    return loop->Execute({std::move(begun.reply.state), std::move(opening->window)},
+    return loop->Execute(std::move(begun.reply.state), std::move(opening->window),
                          std::move(opening->initial));
   });
 }
