@@ -64,7 +64,11 @@ def _tool(**other):
 ])  # fmt: skip
 def test_in_a_tool_node(make_service, node, words):
     nodes = [{"name": "MAIN", "type": "agent", "tool_node": "TOOLS"}, {"name": "TOOLS", "type": "tools"} | node]
-    edges = [{"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}, {"from": "TOOLS", "to": "MAIN"}]
+    edges = [
+        {"from": "START", "to": "MAIN"},
+        {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
+        {"from": "TOOLS", "to": "MAIN"},
+    ]
     graph = json.dumps({"app": {"nodes": nodes, "edges": edges}})
     line = _refusal(make_service(DEMO | {"agent": "own.json:app"}, files={"own.json": graph}))
     assert "own.json: " in line and words in line
