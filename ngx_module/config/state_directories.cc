@@ -19,6 +19,8 @@ namespace agent_graph::nginx {
 namespace {
 
 constexpr char kOtherUser[] = "belongs to another user than nginx's workers (chown -R)";
+constexpr char kOtherFiles[] =
+    "and other files are in it: name a folder that only this service uses";
 
 bool OwnedByWorkers(const struct stat& status, const ngx_core_conf_t* core) {
   if (geteuid() != 0) return status.st_uid == geteuid();
@@ -51,15 +53,15 @@ bool IsOurs(const std::string& path) {
 std::string StateFault(const std::string& path, const struct stat& status,
                        const ngx_core_conf_t* core) {
   if (!S_ISDIR(status.st_mode)) return "is not a directory";
-  // nginx changes the owner of a directory of root to the workers' user.
-  if (status.st_uid != geteuid() && !OwnedByWorkers(status, core)) return kOtherUser;
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    // The advice must not lead to `chmod 700 /tmp`.
-    return IsOurs(path)
-               ? "is open to group or others (chmod 700)"
-               : "is open to group or others, and other files are in it: name a folder that "
-                 "only this service uses";
-  }
+  const bool is_workers = OwnedByWorkers(status, core);
+  if (status.st_uid != geteuid() && !is_workers) return kOtherUser;
+  // The advice must not lead to `chmod 700 /tmp`.
+  const bool is_open = (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+  if (is_open && IsOurs(path)) return "is open to group or others (chmod 700)";
+  if (is_open) return std::string("is open to group or others, ").append(kOtherFiles);
+  // nginx changes the owner of a directory of root to the workers' user, which must not happen to
+  // /root.
+  if (!is_workers && !IsOurs(path)) return std::string("belongs to root, ").append(kOtherFiles);
   return FolderFault(path, status);
 }
 

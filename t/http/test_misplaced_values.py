@@ -2,6 +2,7 @@
 what to do."""
 
 import json
+import os
 
 import pytest
 
@@ -85,6 +86,17 @@ def test_in_nginx_conf(make_service, before, after, words):
     (service.directory / "conf").chmod(0o755)
     service.configure(service.configuration.replace(before, after, 1))
     assert words in _refusal(service)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="nginx of root gives its state folder to its workers")
+def test_a_private_folder_of_root_is_not_given_to_the_workers(make_service):
+    service = make_service(DEMO)
+    home = service.directory / "home"
+    home.mkdir(mode=0o700)
+    (home / "key").write_text("secret")
+    service.configure(service.configuration.replace("state=state/test", "state=home", 1))
+    assert "belongs to root, and other files are in it" in _refusal(service)
+    assert home.stat().st_uid == 0
 
 
 @pytest.mark.parametrize("directive", ["agent_graph_docs", "agent_graph_ui"])
