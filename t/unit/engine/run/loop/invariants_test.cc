@@ -32,10 +32,10 @@ class RunLoopDeathTest : public testing::Test {
 
 TEST_F(RunLoopDeathTest, ARunIsDrivenOnce) {
   loop_.next_ = "A";
-  EXPECT_DEATH((void)loop_.Drive({}, {}), "check failed: .*a run is driven once");
+  EXPECT_DEATH((void)loop_.Drive({}, {}, {}), "check failed: .*a run is driven once");
   loop_.next_.clear();
   loop_.meta_.step = 1;
-  EXPECT_DEATH((void)loop_.Drive({}, {}), "a run is driven once");
+  EXPECT_DEATH((void)loop_.Drive({}, {}, {}), "a run is driven once");
 }
 
 TEST_F(RunLoopDeathTest, AWindowIsDecodedCompletelyOrNotAtAll) {
