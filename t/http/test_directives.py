@@ -108,7 +108,7 @@ def test_off_leaves_the_handler_of_another_module(start_service, first, second):
         ({"service_options": "workers=2"}, ["agent_graph_service", "workers=2", "threads="]),
         ({"http": "agent_graph_service a/b service.json;"}, ["agent_graph_service", '"a/b"', "slash"]),
         ({"http": "agent_graph_service test service.json;"},
-         ["agent_graph_service", '"test"', "duplicate"]),
+         ["agent_graph_service", '"test"', "is there twice"]),
         ({"service_options": "threads=1 threads=2"}, ["threads=2", "twice"]),
         ({"service_options": "queue=5 threads=1 queue=5"}, ["queue=5", "twice"]),
         ({"service_options": "state=elsewhere"}, ["state=elsewhere", "twice"]),
