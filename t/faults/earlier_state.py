@@ -55,6 +55,7 @@ NO_RECOVERY = {"recovery": None}
 
 
 def _fill(service, provider, accepts):
+    """Returns the client that the run in progress needs, if there is one."""
     provider.open_gate()
     finished = invocation("hello", config={"thread_id": "finished", "run_id": "r1"})
     assert service.post("/v1/graph/invoke", finished).status == 200
@@ -63,12 +64,15 @@ def _fill(service, provider, accepts):
     provider.close_gate()
     begun = invocation("slowly", config={"thread_id": "begun", "run_id": "r2"})
     if not accepts:
-        service.connect().request("POST", "/v1/graph/stream", [], begun)
-        return provider.wait_for_waiting(1)
+        client = service.connect()
+        client.request("POST", "/v1/graph/stream", [], begun)
+        provider.wait_for_waiting(1)
+        return client
     assert service.post("/v1/graph/runs", begun).status == 202
     provider.wait_for_waiting(1)
     waiting = invocation("later", config={"thread_id": "begun", "run_id": "r3"})
     assert service.post("/v1/graph/runs", waiting).status == 202
+    return None
 
 
 def main():
@@ -81,8 +85,10 @@ def main():
         path.chmod(0o755)
         service = make_service(path / "nginx", provider, **(NO_RECOVERY if accepts else {}))
         service.start()
-        _fill(service, provider, accepts)
+        client = _fill(service, provider, accepts)
         service.kill_all()
+        if client is not None:
+            client.close()
         target.mkdir(parents=True)
         for file in sorted((service.directory / "state" / "test" / "db").iterdir()):
             if file.name.startswith(("CURRENT", "MANIFEST-", "SYNCED")) or file.suffix in (
