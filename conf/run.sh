@@ -92,6 +92,8 @@ sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.
 use_model
 ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_agent_graph_module.so"
 cp conf/graphs/*.json "$prefix/conf/graphs/"
+# The pages are optional. nginx warns of folders that are missing.
+mkdir -p build/docs build/ui
 ln -sfn ../docs "$prefix/docs"
 ln -sfn ../ui "$prefix/ui"
 for graph in build/release/graphs/*.so; do
