@@ -27,6 +27,7 @@ bool AllocationAccount::Refuse() {
 
 AllocationScope::AllocationScope(uint64_t bytes_max)
     : account_(bytes_max), outer_(AllocationAccount::Current()) {
+  AllocationAccount::scopes_.fetch_add(1, std::memory_order_relaxed);
   AllocationAccount::Current() = &account_;
 }
 
@@ -37,6 +38,7 @@ AllocationScope::AllocationScope()
 
 AllocationScope::~AllocationScope() {
   AllocationAccount::Current() = outer_;
+  AllocationAccount::scopes_.fetch_sub(1, std::memory_order_relaxed);
   // Memory that was freed in small pieces would otherwise stay with the allocator.
   if (account_.refused()) malloc_trim(0);
   if (outer_ == nullptr) return;

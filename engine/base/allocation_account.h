@@ -6,6 +6,7 @@
 // std::bad_alloc at the limit. A program without these operators counts nothing.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,6 +22,10 @@ class AllocationAccount {
 
   // The calling thread's account; null: allocations are not counted.
   static AllocationAccount*& Current() { return current_; }
+
+  // False: no thread has an account. To ask this takes much less time than to read Current(), whose
+  // address the module has to look up.
+  static bool IsAnyInUse() { return scopes_.load(std::memory_order_relaxed) > 0; }
 
   // False if `bytes` more would exceed the limit. After the first refusal a reserve beyond the
   // limit may be used: operator new cannot see that the stack is being unwound, and destructors
@@ -39,10 +44,13 @@ class AllocationAccount {
   bool refused() const { return refused_; }
 
  private:
+  friend class AllocationScope;
   friend class TolerateAllocations;
 
   bool Refuse();
 
+  // All scopes, also those of fibers that are suspended. A thread sees its own scopes here.
+  inline static constinit std::atomic<int> scopes_ = 0;
   inline static constinit thread_local AllocationAccount* current_ = nullptr;
 
   const int64_t bytes_max_;

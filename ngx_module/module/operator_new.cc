@@ -32,6 +32,11 @@ struct Aligned {
   }
 };
 
+// Null for nearly all allocations.
+AllocationAccount* FindAccount() {
+  return AllocationAccount::IsAnyInUse() ? AllocationAccount::Current() : nullptr;
+}
+
 template <typename Source>
 [[gnu::noinline, gnu::cold]] void* AskHandler(Source source, std::size_t bytes) {
   for (;;) {
@@ -44,7 +49,7 @@ template <typename Source>
 
 template <typename Source>
 void* Allocate(Source source, std::size_t bytes) {
-  AllocationAccount* const account = AllocationAccount::Current();
+  AllocationAccount* const account = FindAccount();
   if (account != nullptr && !account->Admit(bytes)) [[unlikely]]
     throw std::bad_alloc();
   void* block = source(bytes);
@@ -64,7 +69,7 @@ void* AllocateOrNull(Source source, std::size_t bytes) noexcept {
 }
 
 void Free(void* block) noexcept {
-  if (AllocationAccount* const account = AllocationAccount::Current()) {
+  if (AllocationAccount* const account = FindAccount()) {
     account->Subtract(malloc_usable_size(block));
   }
   std::free(block);
