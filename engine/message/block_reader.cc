@@ -192,10 +192,33 @@ constexpr KeptType kKeptTypes[] = {
     {.name = "error", .required = "message"},
 };
 
+// Optional members of those blocks. Clients that trust the published schema cannot read others.
+struct KeptMember {
+  std::string_view type;
+  const char* name;
+  bool (json::*fits)() const noexcept;
+  const char* need;
+};
+constexpr KeptMember kKeptMembers[] = {
+    {"data", "data_base64", &json::is_string, "must be a string"},
+    {"data", "media", &json::is_object, "must be an object"},
+    {"annotation", "kind", &json::is_string, "must be a string"},
+    {"annotation", "refs", &json::is_array, "must be an array"},
+    {"annotation", "spans", &json::is_array, "must be an array"},
+    {"error", "code", &json::is_string, "must be a string"},
+    {"error", "data", &json::is_object, "must be an object"},
+};
+
 Result<ContentBlock> ReadKept(const KeptType& type, const json& value,
                               const std::string& location) {
   if (type.required != nullptr) {
     AG_RETURN_IF_ERROR(RequiredText(value, type.required, location).status());
+  }
+  for (const KeptMember& member : kKeptMembers) {
+    const json* found = member.type == type.name ? FindMember(value, member.name) : nullptr;
+    if (found != nullptr && !(found->*member.fits)()) {
+      return InvalidField(MemberLocation(location, member.name), member.need);
+    }
   }
   return ContentBlock(OtherBlock{std::string(type.name), DumpJson(value)});
 }

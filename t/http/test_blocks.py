@@ -31,6 +31,13 @@ _BAD = {
     "reasoning of nothing": ({"type": "reasoning"}, ["summary"]),
     "data of no type": ({"type": "data", "data_base64": "YQ=="}, ["mime_type"]),
     "error of nothing": ({"type": "error", "code": "E1"}, ["message"]),
+    "data of a number": ({"type": "data", "mime_type": "a/b", "data_base64": 5}, ["data_base64"]),
+    "data at a number": ({"type": "data", "mime_type": "a/b", "media": 5}, ["media"]),
+    "annotation of a number": ({"type": "annotation", "kind": 5}, ["kind"]),
+    "annotation without a list": ({"type": "annotation", "refs": 5}, ["refs"]),
+    "annotation of no place": ({"type": "annotation", "spans": "all"}, ["spans"]),
+    "error with a number": ({"type": "error", "message": "x", "code": 5}, ["code"]),
+    "error with a list": ({"type": "error", "message": "x", "data": []}, ["data"]),
 }
 
 

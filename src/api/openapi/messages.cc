@@ -199,20 +199,29 @@ const std::string_view kMessageSchemas = R"json({
     "description": "Stored unchanged, like the next two types.",
     "properties": {
       "type": {"const": "data"},
-      "mime_type": {"type": "string", "minLength": 1}
+      "mime_type": {"type": "string", "minLength": 1},
+      "data_base64": {"type": ["string", "null"]},
+      "media": {"type": ["object", "null"]}
     },
     "required": ["type", "mime_type"]
   },
   "AnnotationInput": {
     "type": "object",
-    "properties": {"type": {"const": "annotation"}},
+    "properties": {
+      "type": {"const": "annotation"},
+      "kind": {"type": ["string", "null"]},
+      "refs": {"type": ["array", "null"]},
+      "spans": {"type": ["array", "null"]}
+    },
     "required": ["type"]
   },
   "ErrorInput": {
     "type": "object",
     "properties": {
       "type": {"const": "error"},
-      "message": {"type": "string", "minLength": 1}
+      "message": {"type": "string", "minLength": 1},
+      "code": {"type": ["string", "null"]},
+      "data": {"type": ["object", "null"]}
     },
     "required": ["type", "message"]
   },
