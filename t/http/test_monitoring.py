@@ -143,6 +143,15 @@ _SERIES = {
     "AgentGraphEffectsAreUnknown": {_metric("unknown_effects_total"): _GROWS},
     "AgentGraphEventLoopIsBlocked": {_metric("event_loop_delay_seconds"): "0.6x200"},
     "AgentGraphWorkersDoNotLeave": {_metric("workers", state="draining"): "1x200"},
+    "AgentGraphBeatIsLate": {_metric("database_beat_age_seconds"): "3.5x200"},
+    "AgentGraphHostsDie": {_metric("database_takeovers_total"): _GROWS},
+    "AgentGraphCommitsAreSlow": {
+        _metric("database_commit_duration_seconds_bucket", le="0.25"): _STAYS,
+        _metric("database_commit_duration_seconds_bucket", le="0.5"): _GROWS,
+        _metric("database_commit_duration_seconds_bucket", le="+Inf"): _GROWS,
+    },
+    "AgentGraphAcknowledgedDataIsLost": {_metric("database_acked_lost_total"): _GROWS},
+    "AgentGraphStandbyIsBehind": {_metric("database_standby_lag_seconds"): "31x200"},
     "AgentGraphRateLimitIsNotChecked": {_metric("rate_limit_decisions_total", decision="unchecked"): _GROWS},
 }
 
