@@ -17,7 +17,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _COPY = _ROOT / "build" / "broken"
 _BUILD = _COPY / "build" / "release"
 _STORE = "engine/state/store/"
-_SCHEDULES = 20_000
+_SCHEDULES = 100_000
 _KILLS = 400
 
 
