@@ -1,4 +1,5 @@
-// What the process with the state server knows about a database that hosts share, for metrics.
+// Figures about a database that hosts share, for metrics. The process of the state server counts
+// them.
 #pragma once
 
 #include <atomic>

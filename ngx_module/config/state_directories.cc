@@ -43,7 +43,7 @@ std::string FolderFault(const std::string& path, const struct stat& status) {
   return WriteFault(path, status, S_IRWXU);
 }
 
-// True if nobody but a state server has files in the directory.
+// True if the directory is empty or holds the files of a state server.
 bool IsOurs(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path + "/owner.lock", error) ||

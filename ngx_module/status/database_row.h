@@ -1,4 +1,4 @@
-// What the state server of a service reports about its database, in shared memory: written by the
+// Figures of the database of a service, in shared memory. They are written by the
 // process that holds the state server, read by the process that answers a status request.
 #pragma once
 

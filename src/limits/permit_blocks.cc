@@ -40,7 +40,7 @@ void PermitBlocks::Add(const std::string& key, uint32_t permits, uint32_t remain
       next.used = 0;
       next.permits = 0;
     }
-    // What is left of an earlier block of the same sub-window expires no later.
+    // The permits that are left of an earlier block of this sub-window keep its time of expiry.
     if (is_same) expires = std::min(expires, block->expires);
   }
   next.permits += permits - 1;

@@ -7,8 +7,8 @@ namespace agent_graph::live {
 
 struct SessionTimes {
   std::chrono::milliseconds drain_max{30'000};
-  // Wait for the start of an answer when the client has gone: nobody hears it, and the session
-  // keeps its thread from the client's next session.
+  // Wait for the start of an answer when the client has gone. It is short because no client hears
+  // the answer, and because the session blocks its thread for the client's next session.
   std::chrono::milliseconds unheard_max{5'000};
   std::chrono::milliseconds drain_quiet{1'500};  // wait for the start of an answer to audio
   std::chrono::milliseconds ready_max{15'000};   // wait for the provider to accept a link

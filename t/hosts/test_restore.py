@@ -56,7 +56,8 @@ def test_runs_of_the_backup_end(start_hosts, start_service, provider, restored):
     for run_id in ("r", "q"):
         record = _record(service, run_id)
         assert (record["status"], record["reason"]) == ("error", "history_lost"), record
-    # A reader that is ahead of the backup is told so; one from the beginning gets what there is.
+    # A reader whose cursor is behind the end of the backup gets 410. A reader from the beginning gets
+    # the events that the backup has.
     ahead = RunStream(service.port, "/v1/threads/t/runs/r/stream", after=stream.last_id)
     assert ahead.reply.status == 410
     with RunStream(service.port, "/v1/threads/t/runs/r/stream") as again:

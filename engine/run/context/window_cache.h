@@ -40,7 +40,8 @@ class WindowCache {
   WindowCache(const WindowCache&) = delete;
   WindowCache& operator=(const WindowCache&) = delete;
 
-  // What the next BeginRun of the thread may leave out. Also while a run has the window.
+  // The window that the next BeginRun of the thread may name as known. Returns it also while a run
+  // has taken the window out.
   std::optional<state::KnownWindow> Find(const std::string& thread_id);
   // Takes the window out for a run. nullopt: it is not there any more.
   std::optional<DecodedWindow> Take(const std::string& thread_id);

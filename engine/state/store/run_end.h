@@ -1,5 +1,5 @@
-// What the store knows of runs that end, of the runs whose logs it keeps, and of messages from
-// outside of a run.
+// Values that the store keeps about runs that end, about the runs whose logs it keeps, and about
+// messages that do not come from a run.
 #pragma once
 
 #include <cstdint>

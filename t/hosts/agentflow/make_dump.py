@@ -8,7 +8,7 @@
     venv/bin/python make_dump.py postgresql://USER:PASSWORD@127.0.0.1/agentflow redis://127.0.0.1:6399
 
 starts the server of the package on a free port and talks with it over HTTP, as several users with tokens
-and as nobody. AgentFlow keeps no memories in PostgreSQL. The tests load the dump; they need none of
+and as a user without one. AgentFlow keeps no memories in PostgreSQL. The tests load the dump; they need none of
 these packages."""
 
 import asyncio
