@@ -11,7 +11,7 @@ import time
 from harness import environment
 from harness.service import Service
 
-from outside import OWN_CRASH
+from outside import OWN_CRASH, models
 
 # Where a fault can strike. `between` is any moment.
 POINTS = ("model asked", "mid delta", "after deltas", "model answered", "before effect",
@@ -65,12 +65,7 @@ class Instance:
         self.struck = collections.Counter()  # by fault and point
         self.crashes_in_function = collections.Counter()  # by run
         url = f"http://127.0.0.1:{outside.port}/{name}"
-        models = {
-            role: {"provider": "openai", "model": model, "base_url": f"{url}/v1", "api_key": "k"}
-            for role, model in (("default", "main"), ("main", "main"), ("check", "check"),
-                                ("report", "report"))
-        }
-        settings = {"agent": f"{_COMPILED if compiled else _DECLARED}:app", "models": models, "env": "prove.env"}
+        settings = {"agent": f"{_COMPILED if compiled else _DECLARED}:app", "models": models(url), "env": "prove.env"}
         self.service = Service(
             directory / name, settings, workers=3, shutdown_timeout="2s", log_level="notice",
             main=f"\nenv PROVE_PORT={outside.port};\nenv PROVE_INSTANCE={name};\n",

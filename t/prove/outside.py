@@ -42,6 +42,14 @@ def _listen(address):
             listener.close()
 
 
+def models(url):
+    """The models in the settings of a service, which this world answers at `url`."""
+    return {
+        role: {"provider": "openai", "model": model, "base_url": f"{url}/v1", "api_key": "k"}
+        for role, model in (("default", "main"), ("main", "main"), ("check", "check"), ("report", "report"))
+    }
+
+
 class Outside:
     """`strike(instance, point, port)` is awaited at each point; `port` is the one from which the
     call came."""

@@ -11,6 +11,8 @@ from harness import environment, processes
 from harness.haproxy import Haproxy
 from harness.service import Service
 
+from outside import models
+
 HOSTS = 3
 _GRAPH = pathlib.Path(__file__).resolve().parents[1] / "prove" / "graph.json"
 _LIBFAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
@@ -81,12 +83,7 @@ class Cluster:
         self.crashes_in_function = collections.Counter()
         self.begin_pauses()
         url = f"http://{network.outside}:{outside.port}/{self.name}"
-        models = {
-            role: {"provider": "openai", "model": model, "base_url": f"{url}/v1", "api_key": "k"}
-            for role, model in (("default", "main"), ("main", "main"), ("check", "check"),
-                                ("report", "report"))
-        }
-        settings = {"agent": f"{_GRAPH}:app", "models": models, "env": "prove.env"}
+        settings = {"agent": f"{_GRAPH}:app", "models": models(url), "env": "prove.env"}
         self.hosts = []
         for number, place in enumerate(network.hosts):
             # The last host reaches the database through the pooler.

@@ -18,6 +18,12 @@ def _any_host(cluster):
     return random.choice(cluster.hosts)
 
 
+async def _freeze(host, processes):
+    thaw = host.freeze(processes)
+    await asyncio.sleep(_LONG)
+    thaw()
+
+
 async def host_killed(cluster):
     """kill -9 of all processes of a host, which comes back after its runs have moved"""
     host = _any_host(cluster)
@@ -42,25 +48,19 @@ async def gateway_killed(cluster):
 async def gateway_stopped(cluster):
     """SIGSTOP of a state server for twice the time of a takeover, then SIGCONT"""
     host = _any_host(cluster)
-    thaw = host.freeze(host.cache_managers())
-    await asyncio.sleep(_LONG)
-    thaw()
+    await _freeze(host, host.cache_managers())
 
 
 async def worker_stopped(cluster):
     """SIGSTOP of a worker for twice the time of a takeover, then SIGCONT"""
     host = _any_host(cluster)
-    thaw = host.freeze(host.workers()[:1])
-    await asyncio.sleep(_LONG)
-    thaw()
+    await _freeze(host, host.workers()[:1])
 
 
 async def host_stopped(cluster):
     """SIGSTOP of all processes of a host for twice the time of a takeover, then SIGCONT"""
     host = _any_host(cluster)
-    thaw = host.freeze(host.processes())
-    await asyncio.sleep(_LONG)
-    thaw()
+    await _freeze(host, host.processes())
 
 
 async def postmaster_killed(cluster):
