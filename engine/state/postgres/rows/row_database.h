@@ -84,13 +84,15 @@ class RowDatabase : public Database {
   std::vector<Step> StepsOf(const BatchUse& use);
   void AddThreadSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
   void AddRowSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
-  // What runs begin with.
+  // Steps that read the states with which runs begin.
   void AddStateSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
   void AddNumberStep(size_t wanted, std::vector<Step>& steps);
   // `begun`: sorted keys of threads that new runs are for.
   Step LockStep(const std::vector<std::string>& keys, const std::vector<std::string>& begun);
   Step FenceStep() const;
   Status Run(std::vector<Step> steps);
+  // Keeps rows of a key and a value, or of a key that has no row, for the reads of this batch.
+  Status KnowRows(const Rows& rows);
   // Executes commands as a part of the batch. After a failure the batch cannot be written.
   Result<std::vector<Rows>> Send(const std::vector<Command>& commands) const;
   void AddNotices(std::vector<Command>& commands);

@@ -13,8 +13,8 @@ namespace {
 using keys::Table;
 
 constexpr size_t kNumbersAtOnce = 64;
-// What is read of the messages and of the snapshot with which a run begins. Longer ones are read
-// when the run has its lease.
+// A batch reads at most this many messages and bytes of snapshot for a run that begins. A larger
+// state is read when the run has its lease.
 constexpr size_t kStateMessagesMax = 64;
 constexpr size_t kStateBytesMax = ThreadCache::kThreadBytesMax / 4;
 // Attempts to begin a batch that waits too long for another host's transaction, or deadlocks with
@@ -59,7 +59,20 @@ void TakeNumbers(const Rows& rows, std::vector<uint64_t>& numbers) {
   std::ranges::sort(numbers, std::greater());
 }
 
+// The value of a row that has a key and a value; nullopt: the database has no row of this key.
+std::optional<std::string> ValueIn(const Row& row) {
+  if (row.IsNull(1)) return std::nullopt;
+  return std::string(row.Bytes(1));
+}
+
 }  // namespace
+
+Status RowDatabase::KnowRows(const Rows& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    reads_.Know(std::string(rows[i].Bytes(0)), ValueIn(rows[i]));
+  }
+  return Status::Ok();
+}
 
 RowDatabase::Step RowDatabase::FenceStep() const {
   return {{"SELECT 1 FROM agent_graph.instance "
@@ -193,14 +206,7 @@ void RowDatabase::AddThreadSteps(const std::vector<const ThreadUse*>& threads,
                     "LEFT JOIN agent_graph.run r ON r.key = t.last_run "
                     "WHERE t.key = ANY($1) AND t.last_run IS NOT NULL",
                     {Value::BytesArray(keys)}},
-                   [this](const Rows& rows) {
-                     for (size_t i = 0; i < rows.size(); ++i) {
-                       std::optional<std::string> value;
-                       if (!rows[i].IsNull(1)) value = std::string(rows[i].Bytes(1));
-                       reads_.Know(std::string(rows[i].Bytes(0)), std::move(value));
-                     }
-                     return Status::Ok();
-                   }});
+                   [this](const Rows& rows) { return KnowRows(rows); }});
   auto results = std::make_shared<std::vector<Rows>>();
   std::vector<Command> commands = SqlRowReads::ThreadCommands(keys);
   for (size_t i = 0; i < commands.size(); ++i) {
@@ -261,8 +267,7 @@ void RowDatabase::AddRowSteps(const std::vector<const ThreadUse*>& threads,
            Value::BytesArray(wanted.suffixes)}},
          [this, kind](const Rows& rows) {
            for (size_t i = 0; i < rows.size(); ++i) {
-             std::optional<std::string> value;
-             if (!rows[i].IsNull(1)) value = std::string(rows[i].Bytes(1));
+             std::optional<std::string> value = ValueIn(rows[i]);
              if (value && kind == Table::kMessageId) {
                keys::Parser parser(*value, Table::kMessage);
                parser.Thread();
@@ -293,14 +298,7 @@ void RowDatabase::AddStateSteps(const std::vector<const ThreadUse*>& threads,
         "agent_graph.snapshot s ON s.key = $2::bytea || t.place "
         "WHERE t.key = ANY($1) AND coalesce(octet_length(s.value), 0) <= $3",
         {Value::BytesArray(keys), Value::Bytes(snapshot), Value::Number(kStateBytesMax)}},
-       [this](const Rows& rows) {
-         for (size_t i = 0; i < rows.size(); ++i) {
-           std::optional<std::string> value;
-           if (!rows[i].IsNull(1)) value = std::string(rows[i].Bytes(1));
-           reads_.Know(std::string(rows[i].Bytes(0)), std::move(value));
-         }
-         return Status::Ok();
-       }});
+       [this](const Rows& rows) { return KnowRows(rows); }});
   const std::string message(1, static_cast<char>(Table::kMessage));
   // The newest messages, up to a number and a size.
   steps.push_back(

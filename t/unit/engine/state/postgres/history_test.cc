@@ -6,6 +6,7 @@
 
 #include "../conformance/direct_host.h"
 #include "../fixture.h"
+#include "host_options.h"
 #include "state/postgres/storage.h"
 #include "state/rules/lost_run.h"
 #include "test_database.h"
@@ -16,10 +17,7 @@ namespace {
 class HistoryTest : public postgres::DatabaseTest {
  protected:
   HistoryTest() {
-    options_.type = "postgres";
-    options_.directory = directory_.path();
-    options_.database_url = url_;
-    options_.operation_timeout = kPatience;
+    options_ = OptionsOfHost(directory_.path(), url_);
     Open();
   }
   ~HistoryTest() override { client_->Stop(); }

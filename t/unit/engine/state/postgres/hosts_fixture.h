@@ -13,6 +13,7 @@
 #include "../conformance/direct_host.h"
 #include "../fixture.h"
 #include "base/clock.h"
+#include "host_options.h"
 #include "postgres_server.h"
 #include "state/postgres/schema/migration.h"
 
@@ -21,12 +22,7 @@ namespace agent_graph::state {
 class Host {
  public:
   explicit Host(const std::string& url) {
-    StateOptions options;
-    options.type = "postgres";
-    options.directory = directory_.path();
-    options.database_url = url;
-    options.operation_timeout = kPatience;
-    host_ = std::make_unique<DirectHost>(options);
+    host_ = std::make_unique<DirectHost>(OptionsOfHost(directory_.path(), url));
     const Status opened = host_->Open();
     EXPECT_TRUE(opened.ok()) << opened.ToString();
   }

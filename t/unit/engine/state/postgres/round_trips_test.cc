@@ -7,6 +7,7 @@
 
 #include "../conformance/direct_host.h"
 #include "../fixture.h"
+#include "host_options.h"
 #include "state/postgres/storage.h"
 #include "test_database.h"
 
@@ -23,10 +24,7 @@ struct Trips {
 class RoundTripsTest : public postgres::DatabaseTest {
  protected:
   RoundTripsTest() {
-    options_.type = "postgres";
-    options_.directory = directory_.path();
-    options_.database_url = url_;
-    options_.operation_timeout = kPatience;
+    options_ = OptionsOfHost(directory_.path(), url_);
     host_ = std::make_unique<DirectHost>(options_, MakeCountedPostgresStorage(options_, counters_));
     const Status opened = host_->Open();
     EXPECT_TRUE(opened.ok()) << opened.ToString();
