@@ -66,6 +66,9 @@ class Browser:
     def wait_for_text(self, text, selector="body"):
         self.wait(f"document.querySelector({json.dumps(selector)})?.innerText.includes({json.dumps(text)})")
 
+    def wait_for_count(self, selector, count):
+        self.wait(f"document.querySelectorAll({json.dumps(selector)}).length === {count}")
+
     def text(self, selector="body"):
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 

@@ -36,7 +36,8 @@ def test_an_answer_with_a_tool_call(start_studio, browser):
     browser.click(".tool summary")
     shown = browser.text(".tool")
     assert '"utc_offset_minutes": 540' in shown and '"time"' in shown
-    assert "tokens" in browser.text(".talk .summary") and "1 tool call" in browser.text(".talk .summary")
+    browser.wait_for_text("tokens", ".talk .summary")
+    browser.wait_for_text("1 tool call", ".talk .summary")
     assert browser.accessibility_problems() == []
     browser.screenshot("chat-tool")
 
@@ -46,8 +47,8 @@ def test_a_person_allows_a_tool_call(start_studio, browser):
     browser.open(service)
     browser.say("Remember that I like green tea.")
     browser.wait_for(".question")
-    assert "May I store this?" in browser.text(".question")
-    assert "I like green tea" in browser.text(".question .json")
+    browser.wait_for_text("May I store this?", ".question")
+    browser.wait_for_text("I like green tea", ".question .json")
     assert browser.accessibility_problems() == []
     browser.screenshot("chat-approval")
     # The question is part of the thread: it is there after the page was loaded again.
@@ -66,7 +67,7 @@ def test_a_person_refuses_a_tool_call(start_studio, browser):
     browser.wait_for(".question")
     browser.click(".question .button:not(.main)")
     browser.click(".tool.failed summary")
-    assert "the user did not allow this" in browser.text(".talk")
+    browser.wait_for_text("the user did not allow this", ".talk")
 
 
 def test_the_page_answers_a_tool_of_the_client(start_studio, browser):
@@ -77,7 +78,7 @@ def test_the_page_answers_a_tool_of_the_client(start_studio, browser):
     browser.fill(".question textarea", '{"city": "Rome"}')
     browser.click(".question .main")
     browser.wait_for_text("Rome", _MESSAGES)
-    assert browser.count(".tool.done") == 1
+    browser.wait_for_count(".tool.done", 1)
 
 
 def test_markdown_streams_and_reload_goes_on(start_studio, browser, provider):
@@ -85,7 +86,8 @@ def test_markdown_streams_and_reload_goes_on(start_studio, browser, provider):
     browser.say("go")
     provider.wait_for_waiting(1)
     browser.wait_for_text("one two", _MESSAGES)
-    assert browser.count(f"{_MESSAGES} h1") == 1 and browser.count(f"{_MESSAGES} strong") == 1
+    browser.wait_for_count(f"{_MESSAGES} h1", 1)
+    browser.wait_for_count(f"{_MESSAGES} strong", 1)
     browser.reload()
     browser.wait_for_text("one two", _MESSAGES)
     provider.open_gate()
@@ -101,7 +103,7 @@ def test_stop_keeps_what_was_written(start_studio, browser, provider):
     browser.wait_for_text("one two", _MESSAGES)
     browser.click(".composer .bar .button:last-child")
     browser.wait_for_text("Stopped.", ".talk")
-    assert "one two" in browser.text(_MESSAGES)
+    browser.wait_for_text("one two", _MESSAGES)
 
 
 # Marks the element of the answer, so that another one in its place would be noticed.
@@ -188,23 +190,23 @@ def test_a_budget_ends_a_run(start_studio, browser):
     browser.press("Enter")
     browser.say("What is 6 * 7?")
     browser.wait_for(".talk .note.error")
-    assert "BUDGET_EXCEEDED" in browser.text(".talk .note.error")
+    browser.wait_for_text("BUDGET_EXCEEDED", ".talk .note.error")
 
 
 def test_errors_show_the_request(start_studio, browser):
     browser.open(start_studio(DEMO | {"checkpointer": "none"}))
     browser.wait_for(".note.error")
-    assert "NOT_CONFIGURED" in browser.text(".note.error")
-    assert "request" in browser.text(".note.error")
+    browser.wait_for_text("NOT_CONFIGURED", ".note.error")
+    browser.wait_for_text("request", ".note.error")
 
 
 def test_only_the_keyboard(start_studio, browser):
     browser.open(start_studio(_DIALOG))
     browser.wait_for(".composer")
     browser.press("Tab")
-    assert browser.evaluate("document.activeElement.className") == "skip"
+    browser.wait("document.activeElement.className === 'skip'")
     browser.press("Enter")
-    assert browser.evaluate("document.activeElement.id") == "main"
+    browser.wait("document.activeElement.id === 'main'")
     while browser.evaluate("document.activeElement.tagName") != "TEXTAREA":
         browser.press("Tab")
     browser.type("Remember that I like tea.")

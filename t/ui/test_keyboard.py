@@ -69,7 +69,12 @@ def test_a_dialog_returns_the_focus(service, browser):
         assert browser.evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')")
     browser.press("Escape")
     browser.wait("!document.querySelector('dialog')")
-    assert browser.evaluate(_label("Delete"))
+    browser.wait(_label("Delete"))
+    browser.press("Enter")
+    _tab_to(browser, "document.activeElement.closest('dialog') && " + _label("Cancel"))
+    browser.press("Enter")
+    browser.wait("!document.querySelector('dialog')")
+    browser.wait(_label("Delete"))
 
 
 def test_memories_are_forgotten_by_keyboard(service, browser):
@@ -91,7 +96,7 @@ def test_a_message_is_edited_by_keyboard(service, browser):
     browser.wait("document.activeElement.ariaLabel === 'Edit the message'")
     browser.press("Escape")
     browser.wait("!document.querySelector('.edit')")
-    assert browser.evaluate(_label("Edit and send again"))
+    browser.wait(_label("Edit and send again"))
 
 
 def test_tabs_and_state_by_keyboard(service, browser):
@@ -100,7 +105,7 @@ def test_tabs_and_state_by_keyboard(service, browser):
     _tab_to(browser, "document.activeElement.role === 'tab'")
     browser.press("ArrowRight")
     browser.wait_for(".event")
-    assert browser.evaluate("document.activeElement.innerText") == "History"
+    browser.wait("document.activeElement.innerText === 'History'")
     browser.press("ArrowLeft")
     browser.wait_for(".state textarea")
     _tab_to(browser, "document.activeElement.matches('.state textarea')")

@@ -55,7 +55,7 @@ def test_the_graph_shows_its_nodes_and_tools(start_studio, browser):
     browser.focus("[aria-label=TOOL]")
     browser.press("Enter")
     browser.wait_for_text("calculator", ".side")
-    assert "Comes from\nMAIN, DECIDE" in browser.text(".side")
+    browser.wait_for_text("Comes from\nMAIN, DECIDE", ".side")
 
 
 def test_the_running_node_is_lit(start_studio, browser, gated_provider):
@@ -122,7 +122,7 @@ def test_states_of_two_runs_are_compared(start_studio, browser):
     browser.wait_for("[role=tab]")
     browser.click("[role=tab]:nth-child(3)")
     browser.wait_for_text("Third summary", ".diff .after")
-    assert "Second summary" in browser.text(".diff .before")
+    browser.wait_for_text("Second summary", ".diff .before")
 
 
 def test_threads_are_searched_forked_and_deleted(start_studio, browser):
@@ -153,7 +153,7 @@ def test_a_person_finds_why_an_answer_was_slow(start_studio, browser, gated_prov
     browser.wait_for_end()
     browser.click(".talk .summary a")
     browser.wait_for_text("slowest", ".bar-row.node")
-    assert "first token after" in browser.text(".facts-line")
+    browser.wait_for_text("first token after", ".facts-line")
     browser.click(".bar-row.node")
     browser.wait_for_text("one two three", ".side")
     assert browser.accessibility_problems() == []
@@ -195,7 +195,7 @@ def test_memories(start_studio, browser):
     browser.fill("[aria-label=Search]", "green tea")
     browser.press("Enter")
     browser.wait_for_text("score", ".item")
-    assert "green tea" in browser.text(".item")
+    browser.wait_for_text("green tea", ".item")
     browser.click(".item [aria-label=Edit]")
     browser.fill(".item textarea", "The user likes black tea.")
     browser.click(".item .main")
@@ -215,19 +215,20 @@ def test_files(start_studio, browser, directory):
     browser.upload("input[type=file]", note)
     browser.wait_for_text("note.txt", ".item")
     browser.click(".item details summary")
-    assert "Tea is served at five." in browser.text(".item")
+    browser.wait_for_text("Tea is served at five.", ".item")
     browser.fill("[aria-label='Id of a file']", "0" * 32)
     browser.press("Enter")
     browser.wait_for(".note.error")
-    assert "request" in browser.text(".note.error")
+    browser.wait_for_text("request", ".note.error")
 
 
 def test_evals(start_studio, browser):
     files = {f"eval_reports/{file.name}": file.read_text() for file in _REPORTS.glob("*")}
     browser.open(start_studio(DEMO, files=files), "evals")
     browser.wait_for_text("Support basics · run #2", ".pad")
-    assert "newly failing" in browser.text(".pad")
-    assert browser.count(".links a") == 3 and browser.count(".pad .tool") == 3
+    browser.wait_for_text("newly failing", ".pad")
+    browser.wait_for_count(".links a", 3)
+    browser.wait_for_count(".pad .tool", 3)
     assert browser.accessibility_problems() == []
     browser.screenshot("evals-report")
 
@@ -253,7 +254,7 @@ def test_the_server_page(start_studio, browser):
     browser.open(start_studio(_DIALOG, server=status), "server")
     browser.wait_for_text("ready", "[aria-label=Health]")
     browser.wait_for_text("Requests", "[aria-label=Figures]")
-    assert "leveldb" in browser.text("[aria-label=Configuration]")
+    browser.wait_for_text("leveldb", "[aria-label=Configuration]")
 
 
 
@@ -272,6 +273,6 @@ def test_back_leads_to_the_page_before(start_studio, browser):
     browser.wait_for(".node")
     browser.go("runs")
     browser.wait_for(".bar-row")
-    assert browser.evaluate("location.hash").startswith("#/runs/t/")
+    browser.wait("location.hash.startsWith('#/runs/t/')")
     browser.evaluate("void history.back()")
     browser.wait_for(".node")

@@ -52,7 +52,7 @@ def test_a_tool_asks_with_a_form(start_asking, browser):
     browser.open(service)
     browser.say("register")
     browser.wait_for(_FORM)
-    assert "register of peer asks: Who are you?" in browser.text(".question")
+    browser.wait_for_text("register of peer asks: Who are you?", ".question")
     # The page refuses to send the form without the required value.
     browser.click(f"{_FORM} .main")
     browser.wait_for_text("name: a value is required", ".question")
@@ -77,6 +77,7 @@ def test_a_person_does_not_answer_a_form(start_asking, browser, number, action):
     browser.say("register")
     browser.click(f".question > .fields > .actions .button:nth-child({number})")
     browser.wait_for_text("done", ".message.assistant .markdown")
+    browser.wait_for_end()
     assert tool_results(_messages(service))[-1]["output"] == action
 
 
@@ -92,7 +93,7 @@ def test_a_tool_asks_for_a_visit(start_asking, browser, button, action):
     browser.open(service)
     browser.say("visit")
     browser.wait_for(".question .url a")
-    assert "visit of peer asks: Sign in, please." in browser.text(".question")
+    browser.wait_for_text("visit of peer asks: Sign in, please.", ".question")
     assert browser.text(".question .url") == _PAGE
     link = "document.querySelector('.question .url a')"
     assert browser.evaluate(f"{link}.getAttribute('href')") == _PAGE
@@ -130,6 +131,7 @@ def test_two_tools_ask_at_once(start_asking, browser):
     browser.fill(f"{_FORM} input", "Bob")
     browser.click(f"{_FORM} .main")
     browser.wait_for_text("done", ".message.assistant .markdown")
+    browser.wait_for_end()
     outputs = [result["output"] for result in tool_results(_messages(service))]
     assert outputs == [f'registered {{"name":"{name}","plan":"free"}}' for name in ("Ann", "Bob")]
 
@@ -155,6 +157,7 @@ def test_a_call_whose_effect_is_unknown(start_studio, browser, start_mock_provid
     browser.fill(".question input", '{"order": 1}')
     browser.click(".question .button:nth-child(1)")
     browser.wait_for_text("done", ".message.assistant .markdown")
+    browser.wait_for_end()
     assert texts(_messages(service, "t"))[-1] == "done" and shop.orders == 1
 
 

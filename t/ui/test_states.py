@@ -105,7 +105,7 @@ def test_failed(start_studio, looker):
         # Two pages need nothing more of the service; a phone has no room for the list of threads in Chat.
         if page not in ("files", "live") and not (page == "chat" and looker.width == 320):
             looker.browser.wait_for(".note.error")
-            assert "0123456789abcdef" in looker.browser.text("main"), page
+            looker.browser.wait_for_text("0123456789abcdef", "main")
         looker.check(f"failed-{page.replace('/', '-')}")
 
 

@@ -1,5 +1,5 @@
 import {memo} from "preact/compat";
-import {useEffect, useRef, useState} from "preact/hooks";
+import {useLayoutEffect, useRef, useState} from "preact/hooks";
 import {type Block, type Message, textOf} from "../api/messages";
 import {moment} from "../base/format";
 import {Button} from "../widgets/button";
@@ -128,8 +128,9 @@ export const MessageView = memo(function MessageView({entry, results, running, b
   const [editing, setEditing] = useState(false);
   const article = useRef<HTMLElement>(null);
   const wasEditing = useRef(false);
-  // The editor has taken the focus away from its button.
-  useEffect(() => {
+  // The editor has taken the focus away from its button. The focus returns before the page is drawn, so
+  // that no key pressed meanwhile is lost.
+  useLayoutEffect(() => {
     const cancelled = wasEditing.current && !editing && document.activeElement === document.body;
     if (cancelled) article.current?.querySelector<HTMLElement>(`[aria-label="${EDIT}"]`)?.focus();
     wasEditing.current = editing;

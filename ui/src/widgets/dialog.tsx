@@ -1,5 +1,5 @@
 import type {ComponentChildren} from "preact";
-import {useEffect, useRef} from "preact/hooks";
+import {useLayoutEffect, useRef} from "preact/hooks";
 import {Button} from "./button";
 
 interface Props {
@@ -10,7 +10,12 @@ interface Props {
 
 export function Dialog({title, onClose, children}: Props) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => element.current?.showModal(), []);
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    // A dialog that is removed while it is open would lose the focus instead of returning it.
+    return () => dialog?.close();
+  }, []);
   return (
     <dialog ref={element} onClose={onClose} aria-label={title}>
       <header>
