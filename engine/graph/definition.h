@@ -30,7 +30,7 @@ struct ToolNode {
   std::vector<HttpTool> http_tools = {};
   std::vector<McpServer> mcp_servers = {};
   std::vector<RemoteTool> remote_tools = {};
-  std::vector<tools::JsonSchemaPtr> schemas = {};  // of `tools`; empty until the graph is compiled
+  std::vector<tools::JsonSchemaPtr> schemas = {};  // parallel to `tools`; empty until compiled
 
   const Tool* Find(std::string_view name) const;
 };

@@ -22,7 +22,7 @@ class AnthropicReplyBuilder : public ReplyBuilder {
   struct Block {
     int64_t index = 0;
     Kind kind = Kind::kOther;
-    std::string text;  // of a text or thinking block; for a call its arguments
+    std::string text;  // content of a text or thinking block; arguments of a call
     std::string signature;
     std::string id;
     std::string name;

@@ -25,8 +25,8 @@ struct JsonNode {
   Type type = Type::kNull;
   bool is_integer = false;  // a number that fits into an int64_t: its value is in `integer`
   uint32_t nodes = 1;       // this value and everything below it
-  std::string_view key;     // of a member of an object, unescaped
-  std::string_view text;    // of a string, unescaped; of a number, as written
+  std::string_view key;     // key in the object that contains it, unescaped
+  std::string_view text;    // strings are unescaped, numbers are as written
   int64_t integer = 0;
 };
 

@@ -8,9 +8,9 @@
 
 namespace agent_graph::models {
 
-// The JSON Schema of the parameters; kModel names the tool if it is not JSON.
+// Parses the JSON Schema of the parameters. kModel: it is not JSON; the error names the tool.
 Result<json> ToolSchema(const ToolDeclaration& tool);
-// kModel names the call if its arguments are not an object.
+// Parses the arguments. kModel: they are not an object; the error names the call.
 Result<json> CallArguments(const ToolCallBlock& call);
 
 }  // namespace agent_graph::models

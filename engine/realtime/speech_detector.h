@@ -9,8 +9,8 @@
 namespace agent_graph::realtime {
 
 struct SpeechDetectorOptions {
-  std::chrono::milliseconds begins_after{60};  // of continuous speech before a turn begins
-  std::chrono::milliseconds ends_after{600};   // of silence before it ends
+  std::chrono::milliseconds begins_after{60};  // continuous speech that begins a turn
+  std::chrono::milliseconds ends_after{600};   // silence that ends it
 };
 
 // Not thread-safe.

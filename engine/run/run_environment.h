@@ -93,7 +93,7 @@ struct RunServices {
   // A call that may have taken effect before its worker died pauses the run: the client decides.
   // False: the model gets a failed result.
   bool ask_about_lost_calls = false;
-  WindowCache* windows = nullptr;  // of the worker's latest runs; null: each run loads its window
+  WindowCache* windows = nullptr;  // null: each run loads its window
 };
 
 // Immutable and shared, so that an abandoned user function never outlives what it uses.

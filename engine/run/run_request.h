@@ -48,7 +48,7 @@ struct AcceptedRun {
   std::string current_node;
   int64_t step = 0;
   std::shared_ptr<HandOver> hand_over;  // never null
-  uint64_t lease_epoch = 0;             // of the grant; 0: not known
+  uint64_t lease_epoch = 0;             // epoch of the grant; 0: not known
 
   // True if a part of the run is stored, which this attempt does not repeat.
   bool continues() const { return !current_node.empty(); }
@@ -89,7 +89,7 @@ struct RunRequest {
   std::chrono::milliseconds cancelled_after{0};
   std::optional<AcceptedRun> accepted;  // nullopt: the run of a connected client
   std::optional<BusyPolicy> on_busy;    // nullopt: as configured
-  std::string action;        // of the permission that the caller needed, such as "invoke"
+  std::string action;        // action that the caller needed permission for, such as "invoke"
   std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
 };
 

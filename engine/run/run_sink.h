@@ -45,7 +45,7 @@ struct RunStart {
   // For cursors. The number is 0 if nothing is stored, or by a state server of an older build.
   uint64_t thread_number = 0;
   uint64_t lease_epoch = 0;
-  uint64_t log_index = 0;  // of the run's next entry in the thread's log
+  uint64_t log_index = 0;  // index of the run's next entry in the thread's log
 };
 
 // Receives a run's events. Calls never overlap. They are made on the run's fiber, with one

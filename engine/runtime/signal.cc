@@ -14,7 +14,7 @@ namespace {
 // One wait in progress, on the waiter's stack.
 struct Waiter {
   Fiber* fiber = nullptr;     // set: resume it; else:
-  CondVar* wakeup = nullptr;  // of the waiting thread
+  CondVar* wakeup = nullptr;  // wakes the waiting thread
   bool woken = false;
   WakeReason reason = WakeReason::kNotified;
 };

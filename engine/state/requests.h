@@ -93,7 +93,7 @@ auto Fields(T& s) {
 struct GetStateUpToRequest {
   Scope scope;
   std::string thread_id;
-  uint64_t bytes_max = 0;  // of the reply; a larger one omits the state
+  uint64_t bytes_max = 0;  // limit of the reply; a larger one omits the state
 };
 template <pack::SameAs<GetStateUpToRequest> T>
 auto Fields(T& s) {
@@ -181,9 +181,9 @@ struct FinishRunRequest {
   // the summary. Empty (another build): later than any other change.
   std::vector<uint64_t> changed_at = {};
   uint64_t summary_changed_at = 0;
-  std::vector<OpenCall> open_calls = {};  // of a thread that stays paused
+  std::vector<OpenCall> open_calls = {};  // calls that a paused thread waits for
   std::string reason = {};                // why the run ended so, for its record; empty: none
-  std::string usage_json = "{}";          // what the run has used, for its record
+  std::string usage_json = "{}";          // usage of the run, for its record
 };
 template <pack::SameAs<FinishRunRequest> T>
 auto Fields(T& s) {

@@ -61,7 +61,7 @@ auto Fields(T& s) {
 }
 
 struct WatchRunReply {
-  uint64_t lease_epoch = 0;  // of the latest attempt; 0: the run has not started
+  uint64_t lease_epoch = 0;  // epoch of the latest attempt; 0: the run has not started
   uint64_t log_end = 0;      // index after the newest entry of the thread's log; 0: not started
   bool ended = false;
   // The message in progress, from the end of the caller's part on. The texts are empty if the

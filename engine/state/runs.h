@@ -72,7 +72,7 @@ inline constexpr size_t kRunKeyBytesMax = 255;
 // ignored. Errors as for BeginRun; a refused run stores nothing, also no key.
 struct AcceptRunRequest {
   BeginRunRequest begin;
-  std::string request;          // what a worker needs to execute it; opaque to the state
+  std::string request;          // for the worker that executes it; opaque to the state
   int64_t deadline_micros = 0;  // over all attempts, since the Unix epoch; 0: none
   // A run whose worker is lost after this time is not continued; 0: it never is.
   int64_t continued_until_micros = 0;
@@ -147,7 +147,7 @@ struct GrantedRun {
   // The node that the previous attempt had reached; empty: nothing was appended.
   std::string current_node;
   int64_t step = 0;
-  uint64_t lease_epoch = 0;  // of this attempt; 0: by a state server of an older build
+  uint64_t lease_epoch = 0;  // epoch of this attempt; 0: granted by an older build
 };
 template <pack::SameAs<GrantedRun> T>
 auto Fields(T& s) {

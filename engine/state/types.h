@@ -160,7 +160,7 @@ struct FieldEffect {
   Kind kind = Kind::kReplace;
   std::string value_json;
   uint64_t length = 0;    // kAppend: length of the list before
-  uint64_t position = 0;  // of the change, among all entries of the run
+  uint64_t position = 0;  // position among all entries of the run
 };
 template <pack::SameAs<FieldEffect> T>
 auto Fields(T& s) {

@@ -20,7 +20,7 @@ enum class DatabaseValue : uint8_t {
   kTimeouts,
   kReadersBusy,
   kReadersAwaited,
-  kLastBeatMicros,  // of the monotonic clock, which all processes share
+  kLastBeatMicros,  // on the monotonic clock, which all processes share
   kTakeovers,
   kAckedLost,
   kFenced,

@@ -19,7 +19,7 @@ void WorkerService::ReturnMemoryAfterBurst() {
   memory_peak_ = std::max(memory_peak_, memory.TakePeak());
   if (memory_peak_ >= now + kBurstBytesMin) {
     memory_peak_ = now;
-    memory_returns_due_ = 2;  // what is not counted any more is freed a moment later
+    memory_returns_due_ = 2;  // memory is freed a moment after it is no longer counted
   }
   if (memory_returns_due_ == 0) return;
   if (ngx_current_msec - memory_returned_ < kMemoryReturnInterval) return;

@@ -15,7 +15,7 @@ struct ImportedThreads {
   uint64_t threads = 0;          // written now
   uint64_t earlier = 0;          // written by an import before
   uint64_t occupied = 0;         // not written: see WrittenThread
-  uint64_t states = 0;           // of the threads that were written now
+  uint64_t states = 0;           // states of the threads that were written now
   uint64_t messages = 0;         // the same
   uint64_t file_references = 0;  // messages that name a file
   uint64_t problems = 0;

@@ -28,7 +28,7 @@ class ImportTarget {
   Status OpenDirectory(const std::string& path);
 
   std::unique_ptr<DatabaseWriter> shared_;  // null: LevelDB
-  std::optional<StateAccess> directory_;    // of LevelDB; holds its lock
+  std::optional<StateAccess> directory_;    // directory with the LevelDB; holds its lock
   std::unique_ptr<state::Database> database_;
 };
 

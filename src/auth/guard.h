@@ -56,7 +56,7 @@ struct GuardRequest {
   std::function<Status(const std::string& user_id)> admit = {};
 };
 
-// A run to authorize again. Everything must live until the call returns.
+// A stored run that is to be authorized again. References must stay valid during the call.
 struct StoredCall {
   const json& user;  // an object
   const std::string& user_id;

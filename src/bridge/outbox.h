@@ -149,8 +149,8 @@ class Outbox {
   std::atomic<uint64_t> credit_stalls_{0};
   mutable Mutex mutex_;
   std::vector<OutboxItem> items_ AG_GUARDED_BY(mutex_);
-  uint64_t batch_ AG_GUARDED_BY(mutex_) = 1;            // of items_; counts the swaps
-  size_t log_lines_ AG_GUARDED_BY(mutex_) = 0;          // in items_
+  uint64_t batch_ AG_GUARDED_BY(mutex_) = 1;    // number of the batch in items_; counts the swaps
+  size_t log_lines_ AG_GUARDED_BY(mutex_) = 0;  // in items_
   size_t log_lines_dropped_ AG_GUARDED_BY(mutex_) = 0;  // since the last Swap
 };
 

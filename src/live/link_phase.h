@@ -23,7 +23,7 @@ class LinkPhase {
     kAbsent,       // no link is open, and none will be
     kConnecting,   // opened; the provider has not accepted the session yet
     kReady,        // the provider has accepted the session
-    kLeaving,      // our end was announced; the provider's confirmation is awaited
+    kLeaving,      // we announced the end; the provider has not confirmed it
     kHandingOver,  // another agent has taken over; the old link still delivers the transcript
                    // that led to it
     kWaiting,      // no link is open; a pause before the next attempt

@@ -27,7 +27,7 @@ class UserTranscript {
   enum class Phase : uint8_t {
     kNone,      // no utterance is in progress
     kOpen,      // words of an utterance have arrived
-    kExpected,  // words are expected or arrive, and other lines are held
+    kExpected,  // the user's words are expected; other lines wait
   };
 
   // The state at the end of a phase.

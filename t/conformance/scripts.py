@@ -68,7 +68,7 @@ def server_keys(scenario, context):
         # own, and is made again with the answer.
         keys |= {"session_per_call": True, "elicitation": "repeat"}
     if scenario.startswith("auth/"):
-        # Like an operator who has registered the service in advance.
+        # The client id that an operator has registered in advance.
         oauth = {"client_id": context.get("client_id", "conformance-test-client")}
         if "private_key_pem" in context:
             oauth["private_key"] = "${PRIVATE_KEY}"

@@ -37,7 +37,7 @@ def test_it_survives_a_cut_network_and_a_killed_worker(start_service, provider, 
         provider.wait_for_waiting(1)
         service.kill_worker()
         source.read_until(lambda line: line["what"] == "cut")
-        source.read_until(is_fifth_word)  # of the second attempt
+        source.read_until(is_fifth_word)  # the second attempt's fifth word
         provider.open_gate()
         # After `done` it asks once more, and 204 ends that.
         source.read_until(lambda line: line["what"] == "closed")

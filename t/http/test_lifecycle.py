@@ -382,7 +382,7 @@ def test_reloads_leak_neither_descriptors_nor_processes(start_service):
         service.reload()
         _thread_of(service.invoke("hello"))
     wait_until(lambda: running() == sorted(programs), "the old processes have gone")
-    # It closes a child's channel some time after the child's exit.
+    # The master closes a child's channel some time after the child's exit.
     wait_until(
         lambda: processes.descriptors(service.master_pid) == descriptors,
         f"the master has {descriptors} descriptors, as before",

@@ -23,7 +23,7 @@ FAULTS = {"worker": 44, "any worker": 10, "state server": 16, "worker, then stat
 
 OWN_FAULT = "a run ends its worker"
 
-# How long a fault waits for work, and then for its point.
+# Longest wait of a fault for a run in progress, and then for the chosen point of that run.
 _PROGRESS_SECONDS = 2
 _POINT_SECONDS = 0.4
 

@@ -69,7 +69,7 @@ class Outside:
         # beginning to the first call of a model, and from the team's model to the reporter's.
         self.near_functions = set()
         self.executing = {}  # by tag, the run that has continued the conversation's turn
-        self.function_ports = {}  # of the latest execution, by run
+        self.function_ports = {}  # ports of the latest execution, by run
         self.models_asked = 0
 
     async def start(self):

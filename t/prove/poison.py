@@ -51,7 +51,8 @@ class PoisonInstance(Instance):
         for run in innocent:
             await self._executions(run, 1)
         guilty = await self._accept("poison")
-        # A crash beside a run that is not suspected yet decides nothing, and makes that a suspect.
+        # A crash does not count for a suspect that was beside another suspect: each innocent run can
+        # cause one such crash.
         await self._expect_guilty(book, guilty, laws.CRASHES_TO_POISON + _INNOCENT)
         await self._expect_innocent(book, innocent)
 

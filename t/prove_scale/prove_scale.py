@@ -63,7 +63,7 @@ class Proof:
         self._options = options
         self._directory = directory
         self._rows = []
-        self._known = set()  # what was found in the tables
+        self._known = set()  # rows found in the tables
         self.book = None
 
     async def run(self):

@@ -65,7 +65,7 @@ def test_it_survives_a_cut_network_and_a_killed_worker(start_service, browser, p
     _wait_for_count(browser, "open", 2)
     provider.wait_for_waiting(1)
     service.kill_worker()
-    _wait_for_fifth_word(browser, 2)  # of the second attempt
+    _wait_for_fifth_word(browser, 2)  # the second attempt's fifth word
     provider.open_gate()
     # After `done` it asks once more, and 204 ends that.
     reader = _read_all(browser)

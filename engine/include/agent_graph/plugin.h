@@ -32,7 +32,7 @@ struct AbiRecord {
   uint32_t libstdcxx_abi;     // _GLIBCXX_USE_CXX11_ABI
   uint32_t cxx_standard;      // __cplusplus
   uint32_t nlohmann_version;  // major * 10000 + minor * 100 + patch
-  uint32_t sizes[22];         // of the types that are passed between graph and server
+  uint32_t sizes[22];         // sizes of the types that are passed between graph and server
 };
 
 inline constexpr uint64_t kGraphDescriptorMagic = 0x41475248'47525048;

@@ -77,7 +77,7 @@ struct AGENT_GRAPH_API RunResult {
   std::string error;                   // empty: the run has not failed
   std::optional<Pause> pause = {};     // set: the next Run continues
   std::vector<Message> messages = {};  // the conversation after the run, oldest first
-  size_t messages_before = 0;          // of them: those before this run
+  size_t messages_before = 0;          // number of messages before this run
   json fields = {};                    // the state fields, an object
   // The pieces of text in the order in which a client gets them.
   std::vector<std::string> streamed = {};

@@ -26,7 +26,7 @@ struct OpenInput {
   // The worker died during the call, which may have taken effect: the client decides. It has no
   // questions.
   bool undecided = false;
-  std::string arguments_json = "{}";          // of an undecided call
+  std::string arguments_json = "{}";          // arguments of an undecided call
   std::optional<ToolDecision> decision = {};  // about an undecided call
 
   // True if every question is answered, or the decision made.
@@ -45,7 +45,7 @@ class OpenInputs {
 
   const std::vector<OpenInput>& calls() const { return calls_; }
   bool empty() const { return calls_.empty(); }
-  bool has_questions() const;  // of tools
+  bool has_questions() const;  // questions that tools ask
   const OpenInput* Find(std::string_view call_id) const;
   // Adds the entry of a call or replaces it. Returns kResourceExhausted if all entries together
   // would be too large.

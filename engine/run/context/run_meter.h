@@ -19,7 +19,7 @@ struct RunBudget {
   std::optional<int64_t> model_calls;
   std::optional<int64_t> tool_calls;
   std::optional<int64_t> cost_nano_usd;
-  std::optional<int64_t> seconds;  // of the clock, since the run's first attempt began
+  std::optional<int64_t> seconds;  // time since the run's first attempt began
 
   bool limits_anything() const {
     return tokens || model_calls || tool_calls || cost_nano_usd || seconds;

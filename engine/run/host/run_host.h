@@ -88,7 +88,7 @@ class RunHost {
     Key key;
     std::shared_ptr<Hosted> hosted;
     state::GrantedRun granted;
-    size_t bytes = 0;        // of the request
+    size_t bytes = 0;        // size of the request
     bool continues = false;  // a part of the run is stored
   };
 
@@ -115,7 +115,7 @@ class RunHost {
   std::deque<std::shared_ptr<Start>> waiting_ AG_GUARDED_BY(mutex_);
   size_t waiting_bytes_ AG_GUARDED_BY(mutex_) = 0;
   size_t active_ AG_GUARDED_BY(mutex_) = 0;   // runs with a fiber
-  size_t loading_ AG_GUARDED_BY(mutex_) = 0;  // of these, continued runs that are being loaded
+  size_t loading_ AG_GUARDED_BY(mutex_) = 0;  // those of them that are being loaded to continue
   bool leaving_ AG_GUARDED_BY(mutex_) = false;
   MonotonicClock::time_point left_at_ AG_GUARDED_BY(mutex_);
   std::chrono::milliseconds followers_go_within_ AG_GUARDED_BY(mutex_){};

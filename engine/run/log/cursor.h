@@ -14,8 +14,8 @@ namespace agent_graph::run {
 // `index`, and of the message that is not stored yet, so many bytes of reasoning and text.
 struct Cursor {
   uint64_t thread_number = 0;
-  uint64_t lease_epoch = 0;  // of the attempt that produced it
-  uint64_t index = 0;        // of the next log entry
+  uint64_t lease_epoch = 0;  // epoch of the attempt that produced it
+  uint64_t index = 0;        // index of the next log entry
   uint64_t reasoning_bytes = 0;
   uint64_t text_bytes = 0;
 

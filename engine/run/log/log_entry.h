@@ -228,7 +228,7 @@ struct RunFinished {
   static constexpr char kKind[] = "run_finished";
   std::string run_id;
   RunStatus status = RunStatus::kDone;
-  std::string reason = {};  // of the cancellation, or why the run was lost; empty: none
+  std::string reason = {};  // why the run was cancelled or lost; empty: it was not
 };
 
 // An entry of a kind that this version does not know. It is never written.

@@ -158,7 +158,7 @@ class RunLoop {
   Repetition repetition_;        // which messages of the request are repeated
   bool resume_node_gone_ = false;
   bool arrived_before_ = false;             // an earlier attempt has arrived at next_
-  std::optional<LostCalls> earlier_calls_;  // of earlier attempts; nullopt: this is the first one
+  std::optional<LostCalls> earlier_calls_;  // nullopt: this is the first attempt
   bool took_time_ = false;                  // a node since the last append was not instant
   bool paused_ = false;                     // meta_ holds an interrupt after the last node
   bool fenced_ = false;                     // the lease is lost

@@ -92,7 +92,7 @@ class RemoteTools {
   const LogFunction log_;
 
   Mutex mutex_;
-  uint64_t version_ AG_GUARDED_BY(mutex_) = 0;  // of current_
+  uint64_t version_ AG_GUARDED_BY(mutex_) = 0;  // version of current_
   RemoteToolSetPtr current_ AG_GUARDED_BY(mutex_);
 };
 

@@ -52,7 +52,7 @@ class ToolMemory {
   CallMemory& calls_;
   const runtime::Cancellation& cancellation_;
   uint64_t kept_bytes_ = 0;
-  uint64_t turn_bytes_ = 0;  // of the call that has the turn
+  uint64_t turn_bytes_ = 0;  // bytes of the call that has the turn
   bool is_taken_ = false;
   std::list<Waiter> waiters_;
 };

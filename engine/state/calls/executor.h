@@ -63,7 +63,7 @@ struct ClientHello {
 
 // Messages from the executor to a client.
 struct Welcome {
-  uint64_t epoch = 0;  // of the executor
+  uint64_t epoch = 0;  // epoch of the executor
 };
 struct Reply {
   uint64_t sequence = 0;

@@ -84,7 +84,7 @@ void HostExecutor::Follow() {
   while (Pause(kFollowInterval)) ResumeFollowers();
 }
 
-// A failed beat is repeated with the next one: it only delays that others are declared dead.
+// A failed beat is not repeated at once: hosts that are dead are only declared dead a beat later.
 bool HostExecutor::Beat() {
   const Result<Membership::News> news = membership_->Beat();
   if (news.ok() && !news->lost) {

@@ -86,7 +86,7 @@ struct ThreadUse {
   bool may_create = false;  // the thread
   bool needs_free = false;  // begins a run, if no other run holds the thread
   bool reads_snapshot = false;
-  bool reads_state = false;  // what a run begins with: the snapshot and the latest messages
+  bool reads_state = false;  // the batch reads the snapshot and the latest messages, as a run does
   std::vector<std::string> message_ids = {};
   std::vector<std::string> new_message_ids = {};  // probably of no message yet
   std::vector<std::string> run_ids = {};

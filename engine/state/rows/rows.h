@@ -27,7 +27,7 @@ struct ThreadRow {
   std::string last_run_id;
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
-  uint64_t lease_epoch = 0;  // of the latest lease that has ended
+  uint64_t lease_epoch = 0;  // epoch of the latest lease that has ended
 
   keys::ThreadKey key() const { return {owner, number}; }
   ThreadRecord Record(const std::string& thread_id) const;
@@ -101,7 +101,7 @@ auto Fields(T& row) {
 // A run that waits for a thread at one of the hosts that share the database.
 struct QueuedRun {
   std::string run_id;
-  std::string instance;  // of the host
+  std::string instance;  // instance of the host
 };
 template <pack::SameAs<QueuedRun> T>
 auto Fields(T& row) {
@@ -110,7 +110,7 @@ auto Fields(T& row) {
 
 // The hosts that share the database, as a thread knows them; empty if there is only one.
 struct LeaseHosts {
-  std::string instance;  // whose state server holds the lease, see Database::instance
+  std::string instance;  // instance whose state server holds the lease, see Database::instance
   // The order in which the waiting runs of all hosts get the thread. LeaseRow::queued_runs has
   // their ids.
   std::vector<QueuedRun> queue;
@@ -162,7 +162,7 @@ struct RunRow {
   uint64_t log_end = 0;  // index after the run's last entry; 0: the run has not ended
   // For accepted runs.
   bool has_appended = false;   // an attempt has appended: the next one continues it
-  uint32_t crashes_alone = 0;  // of a suspect, see kCrashesAloneMax
+  uint32_t crashes_alone = 0;  // crashes of a suspect, see kCrashesAloneMax
   bool suspect = false;        // a worker crashed while it executed user code of this run
   // Size of its entries, for the bound of the log; too small if a state server died meanwhile. An
   // older build writes none.
@@ -271,7 +271,7 @@ auto Fields(T& row) {
 // The entries of one append, keyed by the index of the last of them.
 struct LogRow {
   std::vector<LogEntry> entries;
-  uint64_t lease_epoch = 0;  // of the run that appended them; 0: written by an older build
+  uint64_t lease_epoch = 0;  // epoch of the run that appended them; 0: written by an older build
 };
 template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {

@@ -52,7 +52,7 @@ class MemoryIndex {
 
  private:
   struct Entry {
-    std::string name;  // of the file, and in it
+    std::string name;  // name of the file, which also contains it
     SharedMutex mutex;
     // Null: to be built.
     std::shared_ptr<Partition> partition AG_GUARDED_BY(mutex);
@@ -107,7 +107,7 @@ class MemoryIndex {
   std::atomic<bool> stopping_{false};  // set under mutex_
   std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_ AG_GUARDED_BY(mutex_);
   std::shared_ptr<Entry> all_ AG_GUARDED_BY(mutex_);  // the same, of all owners
-  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;            // of all entries
+  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;            // bytes of all entries
   uint64_t uses_ AG_GUARDED_BY(mutex_) = 0;
 };
 

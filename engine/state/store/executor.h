@@ -101,7 +101,7 @@ class StoreExecutor : public Executor {
   };
   struct ReadItem {
     Request request;
-    ReplyRow load;  // what to read for the reply to a mutating request, which has no bytes here
+    ReplyRow load;  // read for the reply to a mutating request; it has no bytes here
     // Set for a request that was parked: when its wait ends.
     std::optional<Deadline> parked_until = {};
     // For `load`: rows that are known already; null: none.
@@ -183,7 +183,7 @@ class StoreExecutor : public Executor {
   // Next check whether a database whose writes have failed can be reopened; Tend only.
   Deadline next_try_ = kNoDeadline;
   Mutex mutex_;
-  Status failure_ AG_GUARDED_BY(mutex_);  // of the database's writes
+  Status failure_ AG_GUARDED_BY(mutex_);  // failure of the database's writes
 };
 
 }  // namespace agent_graph::state

@@ -46,7 +46,7 @@ struct Lease {
   // The run continues in another worker if it loses its own. Without a worker, row.client is empty.
   bool accepted = false;
   bool suspect = false;              // see RunRow
-  uint64_t log_bytes = 0;            // of the run's entries, since this object exists
+  uint64_t log_bytes = 0;            // bytes of the run's entries since this object exists
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
 };
 
@@ -54,7 +54,7 @@ struct Lease {
 struct FreedThread {
   std::string thread_id;
   std::deque<Waiter> waiters = {};    // at this host
-  std::vector<QueuedRun> queue = {};  // of all hosts; see LeaseRow
+  std::vector<QueuedRun> queue = {};  // runs queued at all hosts; see LeaseRow
   // The thread's lease row was handed over to a run of this host; empty: there is no row.
   std::string lease_key = {};
 };

@@ -18,7 +18,7 @@ struct RunEnd {
   std::string usage_json = "{}";
   int64_t micros = 0;
 };
-struct KeptRun {  // what decides whether a run's log is kept
+struct KeptRun {  // facts that decide if a run's log is kept
   std::string key;
   bool has_ended = false;
   int64_t finished_micros = 0;

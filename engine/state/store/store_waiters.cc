@@ -72,7 +72,7 @@ void Store::AdmitWaiters() {
     if (freed.waiters.empty() && freed.queue.empty()) continue;
     waiters_ += freed.waiters.size();
     std::ranges::move(freed.waiters, std::back_inserter(lease.waiters));
-    // A run that came first, meanwhile, has a queue of its own.
+    // If a new run has taken the lease meanwhile, runs already wait for it: they come last.
     std::ranges::move(lease.row.hosts.queue, std::back_inserter(freed.queue));
     lease.row.hosts.queue = std::move(freed.queue);
     SaveQueue(lease);

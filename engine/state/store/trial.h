@@ -13,8 +13,8 @@
 namespace agent_graph::state {
 
 struct Trial {
-  std::map<std::string, std::optional<Lease>> leases;  // of the threads that the requests use
-  std::map<std::string, ClientEntry> clients;          // that have sent the requests
+  std::map<std::string, std::optional<Lease>> leases;  // by the threads of the requests
+  std::map<std::string, ClientEntry> clients;          // those that sent the requests
   std::map<std::string, Deadline> ungranted;
   size_t waiters = 0;
   size_t reports = 0;

@@ -27,7 +27,7 @@ constexpr uint64_t kScanSpanPerItem = 4;
 // Limits of a trace, whatever the caller requests. The log may be cut off before older runs.
 constexpr size_t kTracedRunsMax = kRunsKept;
 constexpr size_t kTracedEntriesMax = 10'000;
-constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // of skipped log entries
+constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // limit on skipped log entries
 
 Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
   MessageRow row;

@@ -75,7 +75,7 @@ class Tables {
 
   state::postgres::Connection& connection_;
   std::string schema_;   // quoted
-  std::string id_type_;  // of the ids of threads
+  std::string id_type_;  // type of the ids of threads
   bool has_versions_ = false;
   bool has_tool_results_ = false;
   bool began_ = false;

@@ -76,8 +76,8 @@ class HttpStream : public StreamSink {
   const StreamForm form_;
 };
 
-// The run does not need this connection: the response follows it. Not inlined, so that the stack of
-// other runs has no room for it.
+// The run does not need this connection: the response reads the run's log. Not inlined, because its
+// frame would enlarge the stacks of all other runs.
 [[gnu::noinline]] void StreamAccepted(HandlerContext& context, RequestedRun& run,
                                       const StreamForm& form) {
   const FollowerLimit::Place place = EnterFollowers(context, run.request.run.thread_id);

@@ -249,7 +249,7 @@ class RequestAnswer {
 
   HandlerContext& context_;
   AgUiRequest request_;
-  uint64_t held_before_ = 0;  // what the request holds without the state
+  uint64_t held_before_ = 0;  // bytes that the request holds without the state
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ void TakeAnswer(api::HandlerContext& context, const Peer& peer, const RpcMessage
 // Identifies a request within its session, for keys of the state.
 std::string CallKey(const Peer& peer, const std::string& id_json);
 
-// Take note that the client has cancelled a call, and whether it has.
+// Record that the client has cancelled a call, and read that record.
 Status MarkCancelled(api::HandlerContext& context, const std::string& key);
 Result<bool> IsCancelled(api::HandlerContext& context, const std::string& key);
 

@@ -31,7 +31,7 @@ struct ResponseReaderOptions {
   // Receives events as they go over the wire. Empty: only the object is wanted.
   std::function<Status(std::string_view events)> send;
   std::function<Status()> send_comment;
-  // Receives the bytes that the reader holds, whenever they have grown a lot. May be empty.
+  // Called with the number of bytes that the reader holds, after it has grown a lot. May be empty.
   std::function<void(uint64_t bytes)> hold;
   // Called when the run is known, with the response's id.
   std::function<void(const ResponseObject& response)> on_start;

@@ -139,7 +139,7 @@ void Witness::Walk(const state::Database& database, const std::string& thread_id
 
 void Witness::WalkEntry(uint64_t number, Log& log, const state::LogEntry& entry, uint64_t epoch) {
   const std::optional<Signature> writer = ReadSignature(entry.json);
-  if (!writer) return;  // of the state server, about a lost run
+  if (!writer) return;  // the state server wrote it about a lost run
   const std::string& run_id = writer->run_id;
   RunFacts& run = log.runs[run_id];
   if (writer->epoch != epoch) {

@@ -57,7 +57,7 @@ class Witness {
 
  private:
   struct RunFacts {
-    int64_t steps = 0;  // whose entries are in the log
+    int64_t steps = 0;  // steps whose entries are in the log
     bool started = false;
     bool ended = false;
   };
@@ -80,7 +80,7 @@ class Witness {
   void CheckKeys();
 
   std::string violation_;
-  std::map<std::string, uint64_t> numbers_;                      // of threads
+  std::map<std::string, uint64_t> numbers_;                      // numbers of threads
   std::map<uint64_t, Log> logs_;                                 // by number of the thread
   std::map<std::pair<uint64_t, uint64_t>, std::string> epochs_;  // thread, epoch → worker
   std::map<RunName, Promises> promises_;

@@ -75,7 +75,7 @@ class Worker {
     uint64_t granted_epoch = 0;
     uint64_t epoch = 0;
     uint64_t thread_number = 0;
-    uint64_t entries = 0;  // of this attempt
+    uint64_t entries = 0;  // entries of this attempt
     nlohmann::json fields = nlohmann::json::object();
     nlohmann::json list = nlohmann::json::array();
     std::vector<std::string> changed;

@@ -10,7 +10,7 @@ export interface Snapshot {
 
 // Members that are no fields of the graph.
 const OWN = new Set(["context", "execution_meta"]);
-const KEPT = 50; // of one thread
+const KEPT = 50; // snapshots of one thread
 
 const snapshots = new Map<string, Snapshot[]>();
 

@@ -1,4 +1,4 @@
-// What a chat shows, as a value. `apply` adds a line of a run's stream to it.
+// The contents of a chat, as a value. `apply` adds a line of a run's stream to it.
 import type {Block, Chunk, Interrupt, Message, Outcome} from "../api/messages";
 
 // "void": another worker writes this message anew. Its text stays until the new one begins.

@@ -58,7 +58,7 @@ interface TailProps {
   onRetry: (() => void) | null;
 }
 
-// What follows the last message: the run's progress or summary, a question, a failure.
+// The end of the chat, below the last message: the run's progress or summary, a question, a failure.
 function Tail({chat, results, onRetry}: TailProps) {
   const {entries, progress, interrupt, failure, outcome} = useStore(chat.conversation);
   const lastRun = entries.at(-1)?.runId;

@@ -1,4 +1,4 @@
-// What the agent waits for: a permission, results of tools that the client runs, answers to questions of
+// Input that the agent waits for: a permission, results of tools that the client runs, answers to questions of
 // tools, or decisions about calls whose effect is unknown.
 import {useState} from "preact/hooks";
 import type {Schema} from "../api/graph";

@@ -14,7 +14,7 @@ class Capture extends AudioWorkletProcessor {
   private filled = 0;
   private sum = 0;
   private count = 0;
-  private position = 0; // of the next output sample, in input samples
+  private position = 0; // position of the next output sample, in input samples
 
   // Averages the input samples that fall into one output sample.
   process(inputs: Float32Array[][]): boolean {

@@ -14,7 +14,7 @@ export interface Line {
 export interface LiveState {
   phase: "idle" | "connecting" | "open" | "closed";
   lines: Line[];
-  level: number; // of the microphone
+  level: number; // level of the microphone
   hears: boolean;
   latency: number | null; // from the end of the user's speech or text to the first audio, milliseconds
   error: string | null;

@@ -1,4 +1,4 @@
-// What is known of one row of the waterfall.
+// The details of one row of the waterfall.
 import type {Message} from "../api/messages";
 import {duration, number, pretty} from "../base/format";
 import {JsonView} from "../widgets/json";

@@ -1,4 +1,4 @@
-// What the public API says about the service: is it ready, how fast it answers, what it is made of.
+// Facts about the service from the public API: readiness, speed and parts.
 import {useEffect, useState} from "preact/hooks";
 import {readMultimodal} from "../api/files";
 import {readGraph} from "../api/graph";

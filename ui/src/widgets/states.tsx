@@ -1,4 +1,4 @@
-// What a panel shows while it loads, when it is empty, and when it has failed.
+// Contents of a panel while it loads, when it is empty, and when it has failed.
 import type {ComponentChildren} from "preact";
 import {useCallback, useEffect, useState} from "preact/hooks";
 import {ApiError} from "../api/request";

@@ -58,8 +58,8 @@ function useOffsets<T>({items, keyOf, estimate}: Props<T>) {
   return {offsets, observer};
 }
 
-// The visible part of the box. What it shows stays where it is when rows above turn out to be higher or lower
-// than was thought; at its end it stays there if it is sticky, or if the key End has led there.
+// The visible part of the box. The text in it does not move when rows above turn out to be higher or lower than
+// estimated. A box that shows its end keeps showing it if it is sticky, or if the key End was pressed.
 function useView(sticky: boolean, offsets: Float64Array) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(sticky);
@@ -81,7 +81,7 @@ function useView(sticky: boolean, offsets: Float64Array) {
     const next = {top: element.scrollTop, height: element.clientHeight};
     setView((old) => (old.top === next.top && old.height === next.height ? old : next));
   });
-  // What follows the rows grows by itself.
+  // Elements behind the rows grow by themselves.
   const footer = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const grown = new ResizeObserver(() => {

@@ -69,13 +69,13 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
     std::optional<runtime::Cancellation> cancellation;
     bool released = false;     // a Release is in flight
     bool granted = false;      // the run was granted to this client, which has not begun it
-    uint64_t lease_epoch = 0;  // of the grant; 0: not known
+    uint64_t lease_epoch = 0;  // epoch of the grant; 0: not known
   };
   struct Pending {
     std::string frame;
     runtime::Promise<Reply> answer;
     std::optional<RunName> released;  // set for a Release, which never fails
-    uint64_t released_epoch = 0;      // of this attempt; 0: not known
+    uint64_t released_epoch = 0;      // epoch of this attempt; 0: not known
     MonotonicClock::time_point started;
     bool answer_kept = false;  // the server keeps the reply until it is acknowledged
     bool queued = false;       // the server has queued it and replies when its thread is free

@@ -15,7 +15,7 @@ namespace agent_graph::state::postgres {
 struct JobClaim {
   std::string name;
   std::string instance;
-  int64_t number = 0;  // of the claim
+  int64_t number = 0;  // number of the claim
 };
 
 // Claims a job if it is due and no living instance works on it; nullopt: not now. A job that does

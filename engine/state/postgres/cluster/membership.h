@@ -28,7 +28,7 @@ struct MembershipOptions {
   std::string identity_file;
   std::string host;     // for operators
   std::string address;  // for operators; may be empty
-  std::string version;  // of this build
+  std::string version;  // version of this build
   // Executed by a Join that makes a new id while no other instance lives.
   std::vector<Command> when_alone = {};
   std::function<MonotonicClock::time_point()> now = MonotonicClock::now;
@@ -90,7 +90,7 @@ class Membership {
   std::string id_;
   int64_t incarnation_ = 0;
   uint64_t epoch_ = 0;
-  uint64_t session_ = 0;  // of the last committed beat
+  uint64_t session_ = 0;  // session of the last committed beat
   std::string server_;    // that committed it
   std::vector<int64_t> to_acknowledge_;
 };

@@ -40,7 +40,7 @@ class Observer {
   struct Seen {
     int64_t beat = 0;
     MonotonicClock::time_point since;
-    unsigned own_beats = 0;  // of ours, since then
+    unsigned own_beats = 0;  // our own beats since then
   };
 
   std::unordered_map<std::string, Seen> peers_;

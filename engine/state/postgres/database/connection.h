@@ -143,7 +143,7 @@ class Connection {
   uint64_t sessions_ = 0;
   int server_version_ = 0;
   std::chrono::milliseconds backoff_{0};
-  Deadline not_before_{};  // of the next attempt to connect
+  Deadline not_before_{};  // earliest time of the next attempt to connect
   Deadline answer_by_{};
 };
 

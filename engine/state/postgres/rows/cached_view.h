@@ -14,7 +14,7 @@
 
 namespace agent_graph::state::postgres {
 
-// Reads rows that are not known from the database, as they are then.
+// Rows that are not cached are read from the database, and are as they are at the time of the call.
 class CachedView : public DatabaseView {
  public:
   // `pool` must outlive the view.

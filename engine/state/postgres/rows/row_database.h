@@ -123,9 +123,9 @@ class RowDatabase : public Database {
 
   const WriterIdentity identity_;
   const std::shared_ptr<DatabaseStatus> status_;
-  mutable Connection writer_;  // of the thread that writes
+  mutable Connection writer_;  // used by the thread that writes
   SqlRowReads reads_;          // over writer_
-  mutable Status failure_;     // of this batch
+  mutable Status failure_;     // first failure of this batch
   std::vector<HostNotice> notices_;
   mutable ConnectionPool pool_;
   std::set<std::string> locked_;       // keys of threads, and of other rows
@@ -133,8 +133,8 @@ class RowDatabase : public Database {
   std::set<uint64_t> fresh_;           // numbers that no row has before this batch
   std::map<Counter, std::vector<uint64_t>> numbers_;  // taken from the sequences in advance
 
-  ThreadCache cache_;                            // of the thread that writes
-  std::map<std::string, int64_t> versions_;      // of the threads that this batch has locked
+  ThreadCache cache_;                        // used by the thread that writes
+  std::map<std::string, int64_t> versions_;  // versions of the threads that this batch has locked
   std::map<std::string, std::string> messages_;  // first keys of the messages that it has read
   bool assumes_ = false;                         // this batch began with Assume
   bool assumes_begin_ = false;                   // and begins a run

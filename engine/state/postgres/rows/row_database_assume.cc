@@ -209,7 +209,7 @@ void RowDatabase::Remember(const SqlRowBatch& batch, const std::set<std::string>
     if (!versions_.contains(key)) cache_.Erase(key);
   }
   std::map<std::string, CachedThread> threads;  // by place
-  std::map<std::string, std::string> keys;      // of their records, by place
+  std::map<std::string, std::string> keys;      // keys of their records, by place
   for (const auto& [thread, version] : versions_) {
     const auto change = latest.find(thread);
     const auto assumed = assumed_.find(thread);

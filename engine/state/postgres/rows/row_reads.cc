@@ -267,7 +267,7 @@ class Cursor : public RowCursor {
   const SqlRowReads& reads_;
   std::string begin_;
   const std::string end_;
-  size_t rows_ = kPageMin;  // of the next page
+  size_t rows_ = kPageMin;  // rows of the next page
   std::deque<std::pair<std::string, std::string>> page_;
   Status status_;
 };

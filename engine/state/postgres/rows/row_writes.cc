@@ -216,7 +216,7 @@ class Writer {
           const std::string thread_id = parser.Text();
           std::string listing;
           std::string owner_listing;
-          // A thread that nothing has touched yet is in no listing.
+          // A thread is listed from its first update on.
           if (row.updated_micros != 0) {
             listing = keys::Listing(row.updated_micros, thread_id);
             if (!row.owner.empty()) {

@@ -12,7 +12,7 @@
 namespace agent_graph::state::postgres {
 
 struct CachedThread {
-  int64_t version = 0;  // of the lease row that belongs to these rows
+  int64_t version = 0;  // version of the lease row that belongs to these rows
   std::string place;    // see PlaceOf
   // By key. nullopt: there is no such row. Rows that are missing here are not known.
   std::map<std::string, std::optional<std::string>> rows = {};

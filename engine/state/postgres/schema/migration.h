@@ -12,7 +12,7 @@
 namespace agent_graph::state::postgres {
 
 struct SchemaVersion {
-  int number = 0;       // of the latest step; 0: no tables
+  int number = 0;       // number of the latest step; 0: no tables
   int usable_from = 0;  // see SchemaStep
 };
 

@@ -304,7 +304,7 @@ TEST_F(ProcessTest, RemovesItsSocketWhenItEnds) {
 
 // Their processes may have ended long ago, and other processes may have their ids now.
 TEST_F(ProcessTest, SocketsThatNobodyListensOnAreRemoved) {
-  const std::string first = *SocketsIn(directory_).begin();  // of this process, in use
+  const std::string first = *SocketsIn(directory_).begin();  // the socket that this process uses
   std::filesystem::rename(directory_ + "/" + first, directory_ + "/spawner.4.sock");
   Bind(directory_ + "/spawner.1.sock").Reset();
   Bind(directory_ + "/spawner." + std::to_string(getppid()) + ".sock").Reset();

@@ -116,7 +116,7 @@ class Loop {
     }
   }
 
-  inline static uint32_t slots_ = 0;  // of all loops
+  inline static uint32_t slots_ = 0;  // slots of all loops
 
   Service& service_;
   uint32_t slot_ = 0;

@@ -64,7 +64,7 @@ TEST(RunUsage, CostsAndFailedCallsAreAdded) {
 TEST(RunUsage, AFunctionsOwnModelCallCounts) {
   RunUsage usage;
   usage.Count(MessageWithUsage("m1", "A"));
-  usage.Count(MessageWithUsage("m2", ""));  // of the request
+  usage.Count(MessageWithUsage("m2", ""));  // usage in a message of the request
   EXPECT_EQ(usage.ToJson(),
             R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
 }

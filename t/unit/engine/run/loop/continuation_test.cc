@@ -351,7 +351,7 @@ TEST_F(ContinuationTest, EventsHaveTheirPositionInTheLog) {
   });
   builder_.AddEdge(START, "A");
   builder_.AddEdge("A", END);
-  state_.At("t1").log.resize(5);  // of an earlier run
+  state_.At("t1").log.resize(5);  // entries of an earlier run
   RunOk(Ask("hi"));
   const auto& log = state_.At("t1").log;
   ASSERT_EQ(sink_.events.size(), 2u);
