@@ -136,7 +136,9 @@ def test_the_state_server_dies_before_the_worker(serve):
     with _begin(service):
         _wait_until_slow(service)
         service.error_log.allow(r"exited on signal 9")
+        terms = service.state_terms()
         service.kill(service.cache_manager().pid)
+        service.wait_for_state(terms)
         assert _state(service)["execution_meta"]["current_node"] == "SLOW"
         service.kill_worker()
     assert _wait_until_lost(service)["visits"] == ["A", "B"]

@@ -77,7 +77,9 @@ def test_a_reload_and_a_new_state_server_change_nothing(start_service):
         for turn in range(3):
             _turn(service, f"turn {number} {turn}")
         if number % 2 == 0:
+            terms = service.state_terms()
             service.kill(service.cache_manager().pid)
+            service.wait_for_state(terms)
         else:
             service.reload()
     _turn(service, "last")

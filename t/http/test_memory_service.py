@@ -110,7 +110,9 @@ def test_memories_survive_restart_and_killed_owner(start_service):
     assert ids_of(search_memories(service, "tea")) == [memory_id]
     owner = service.cache_manager()
     service.error_log.allow(r"cache manager process \d+ exited on signal 9")
+    terms = service.state_terms()
     service.kill(owner.pid)
+    service.wait_for_state(terms)
     another = store_memory(service, "black tea")
     assert set(ids_of(search_memories(service, "tea"))) == {memory_id, another}
 
