@@ -15,6 +15,7 @@
 #include "facades/agui/events.h"
 #include "facades/agui/interrupts.h"
 #include "facades/agui/thread_history.h"
+#include "facades/run/flush_events.h"
 #include "state/service.h"
 
 namespace agent_graph::agui {
@@ -60,12 +61,10 @@ AgUiReader::AgUiReader(api::HandlerContext& context, AgUiClient client)
   for (const std::string& call : client_.answered_calls) events_.SkipResultsOf(call);
 }
 
-// Sends what there is. The buffer is kept for the next piece.
 Status AgUiReader::Flush() {
-  if (events_.empty()) return Status::Ok();
-  Status sent = context_.exchange().Send(events_.out(), bridge::kSendWaitMax);
-  events_.out().clear();
-  return sent;
+  return facades::FlushEvents(events_.out(), [this](std::string_view events) {
+    return context_.exchange().Send(events, bridge::kSendWaitMax);
+  });
 }
 
 void AgUiReader::Begin(const std::string& run_id) {

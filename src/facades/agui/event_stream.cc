@@ -43,7 +43,7 @@ void EventStream::SkipCalls(const std::unordered_set<std::string>& ids) {
 }
 
 bool EventStream::IsSkipped(std::string_view message_id) const {
-  return skipped_messages_.contains(std::string(message_id));
+  return !skipped_messages_.empty() && skipped_messages_.contains(std::string(message_id));
 }
 
 void EventStream::EnterStep(std::string_view node) {

@@ -1,5 +1,6 @@
 // POST /agui: runs the agent, or reads a run of the thread if the request brings nothing new.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -29,13 +30,38 @@ using api::HandlerContext;
 // A route of this API that needs the same permission as reading a run here.
 constexpr std::string_view kReadRunPattern = "/v1/threads/{thread_id}/runs/{run_id}/stream";
 
-// One request. Each function answers it or returns the error to answer with.
+// One request. Each function answers it, chooses the next step, or returns the error to answer
+// with.
 class RequestAnswer {
  public:
   RequestAnswer(HandlerContext& context, AgUiRequest request)
-      : context_(context), request_(std::move(request)) {}
+      : context_(context), request_(std::move(request)) {
+    client_.thread_id = request_.run.thread_id;
+    client_.run_id = request_.run.run_id;
+    client_.parent_run_id = request_.parent_run_id;
+    client_.is_current = request_.is_current;
+    client_.message_ids = MessageIdsOf(Messages());
+  }
 
   std::optional<ErrorInfo> Give() {
+    if (auto error = Choose()) return error;
+    switch (next_) {
+      case Next::kPerform:
+        return Perform();
+      case Next::kJoin:
+        return Join();
+      case Next::kNothing:
+        break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class Next { kNothing, kPerform, kJoin };
+
+  // Reads the thread and chooses what to do. Not inlined, as other functions that end before a run
+  // begins: a run that waits for its model needs none of this on its stack.
+  [[gnu::noinline]] std::optional<ErrorInfo> Choose() {
     if (context_.api().state == nullptr) return RunWithoutThread();
     held_before_ = context_.exchange().held_bytes();
     if (auto error = CheckThread(context_.route())) return error;
@@ -46,7 +72,6 @@ class RequestAnswer {
     return RunOnNewThread();
   }
 
- private:
   const json& Messages() const { return context_.body().at("messages"); }
 
   // A thread of another user is answered like one that does not exist.
@@ -58,25 +83,15 @@ class RequestAnswer {
 
   ErrorInfo NoThread() { return context_.Explain(NotFound("thread not found")); }
 
-  AgUiClient Client() const {
-    AgUiClient client;
-    client.thread_id = request_.run.thread_id;
-    client.run_id = request_.run.run_id;
-    client.parent_run_id = request_.parent_run_id;
-    client.is_current = request_.is_current;
-    client.message_ids = MessageIdsOf(Messages());
-    return client;
-  }
-
   // Reads the messages from `first` on into the request.
-  std::optional<ErrorInfo> TakeMessages(size_t first, AgUiClient& client) {
+  std::optional<ErrorInfo> TakeMessages(size_t first) {
     api::Problems problems;
     request_.run.messages =
         ReadMessages(Messages(), first, api::MessageLimitsOf(context_), problems);
     if (!problems.empty()) return std::move(problems).Error();
     for (const Message& message : request_.run.messages) {
       for (const ToolResultBlock* result : message.ToolResults()) {
-        client.answered_calls.push_back(result->call_id);
+        client_.answered_calls.push_back(result->call_id);
       }
     }
     return std::nullopt;
@@ -90,27 +105,26 @@ class RequestAnswer {
 
   // Without a checkpointer the client's messages are the whole conversation.
   std::optional<ErrorInfo> RunWithoutThread() {
-    AgUiClient client = Client();
     if (request_.terms.accepted) {
       return ErrorInfo{api::ApiError::kNotConfigured, "checkpointer not configured", {}};
     }
-    if (!request_.resume.empty()) return Refuse(std::move(client), {});
-    if (auto error = TakeMessages(0, client)) return error;
+    if (!request_.resume.empty()) return Refuse({});
+    if (auto error = TakeMessages(0)) return error;
     if (request_.run.messages.empty()) return NothingToDo();
-    return Perform(std::move(client));
+    next_ = Next::kPerform;
+    return std::nullopt;
   }
 
   std::optional<ErrorInfo> RunOnNewThread() {
-    AgUiClient client = Client();
-    if (!request_.resume.empty()) return Refuse(std::move(client), {});
-    if (auto error = TakeMessages(0, client)) return error;
+    if (!request_.resume.empty()) return Refuse({});
+    if (auto error = TakeMessages(0)) return error;
     if (request_.run.messages.empty()) return NoThread();
-    client.state.Set(request_.run.initial_state ? *request_.run.initial_state : json::object());
-    return Perform(std::move(client));
+    client_.state.Set(request_.run.initial_state ? *request_.run.initial_state : json::object());
+    next_ = Next::kPerform;
+    return std::nullopt;
   }
 
   std::optional<ErrorInfo> RunOnThread(state::ThreadState thread) {
-    AgUiClient client = Client();
     size_t first = FirstNew(Messages(), thread.window);
     const bool is_known = first == Messages().size();
     // A lost response: the client repeats its request.
@@ -119,26 +133,26 @@ class RequestAnswer {
         may_be_repeated ? FindRun(request_.run.run_id) : std::nullopt;
     const bool has_tail = TailOf(Messages()) < Messages().size();
     if (known && request_.terms.key && has_tail) {
-      client.joins = true;
+      client_.joins = true;
     } else if (known && (is_known || !request_.resume.empty())) {
-      Release(thread);
-      return Join(std::move(client), *known);
+      return ChooseJoin(*known, thread);
     } else if (is_known && request_.resume.empty() && !(has_tail && IsRetried(thread))) {
-      return JoinLatest(std::move(client), std::move(thread));
+      return JoinLatest(thread);
     }
     if (is_known && request_.resume.empty()) first = TailOf(Messages());
-    if (auto error = TakeMessages(first, client)) return error;
-    if (client.joins) return Perform(std::move(client));
+    if (auto error = TakeMessages(first)) return error;
+    next_ = Next::kPerform;
+    if (client_.joins) {
+      Release(thread);
+      return std::nullopt;
+    }
     const std::vector<OpenInterrupt> open = InterruptsOf(thread);
     if (!request_.resume.empty() || !open.empty()) {
-      if (auto error = TakeResume(open, request_.resume, request_.run)) {
-        AgUiReader(context_, std::move(client)).Refuse(*error);
-        return std::nullopt;
-      }
+      if (auto error = TakeResume(open, request_.resume, request_.run)) return RefuseWith(*error);
     }
-    if (auto error = TellThread(thread, client)) return error;
+    if (auto error = TellThread(thread)) return error;
     Release(thread);
-    return Perform(std::move(client));
+    return std::nullopt;
   }
 
   // True if the last run has failed, so that the same messages begin another one.
@@ -156,27 +170,27 @@ class RequestAnswer {
 
   // Prepares what the client lacks of the thread before the run: the state, and messages that were
   // added elsewhere.
-  std::optional<ErrorInfo> TellThread(const state::ThreadState& thread, AgUiClient& client) {
+  std::optional<ErrorInfo> TellThread(const state::ThreadState& thread) {
     Result<json> stored = ParseJson(thread.snapshot.fields_json, kOwnJsonLimits);
     json fields = stored.ok() && stored->is_object() ? *std::move(stored) : json::object();
     if (request_.run.initial_state) {
       for (const auto& [name, value] : request_.run.initial_state->items()) fields[name] = value;
     }
-    client.state.Set(std::move(fields));
-    client.state_may_change = thread.in_flight.has_value();
+    client_.state.Set(std::move(fields));
+    client_.state_may_change = thread.in_flight.has_value();
     const auto is_known = [&](const state::StoredMessage& message) {
-      return std::ranges::find(client.message_ids, message.id) != client.message_ids.end();
+      return std::ranges::find(client_.message_ids, message.id) != client_.message_ids.end();
     };
     if (std::ranges::all_of(thread.window, is_known)) return std::nullopt;
     Result<MessageList> messages =
         ReadHistory(context_, request_.run.thread_id, thread.window.back().sequence);
     if (!messages.ok()) return context_.Explain(messages.status());
     const bool lacks_some = std::ranges::any_of(messages->ids(), [&](const std::string& id) {
-      return std::ranges::find(client.message_ids, id) == client.message_ids.end();
+      return std::ranges::find(client_.message_ids, id) == client_.message_ids.end();
     });
     if (!lacks_some) return std::nullopt;
     for (const Message& message : request_.run.messages) messages->Append(message);
-    AppendMessagesSnapshot(client.messages_event, *messages, client.message_ids);
+    AppendMessagesSnapshot(client_.messages_event, *messages, client_.message_ids);
     return std::nullopt;
   }
 
@@ -187,17 +201,25 @@ class RequestAnswer {
     return found.ok() ? std::optional(*std::move(found)) : std::nullopt;
   }
 
-  std::optional<ErrorInfo> JoinLatest(AgUiClient client, state::ThreadState thread) {
+  std::optional<ErrorInfo> JoinLatest(state::ThreadState& thread) {
     std::optional<state::RunRecord> latest;
     if (thread.in_flight) latest = FindRun(thread.in_flight->run_id);
     if (!latest) latest = FindRun(thread.record.last_run_id);
+    if (latest) return ChooseJoin(*std::move(latest), thread);
     Release(thread);
-    if (latest) return Join(std::move(client), *latest);
     if (auto error = CheckReading()) return error;
-    AgUiReader reader(context_, std::move(client));
+    AgUiReader reader(context_, std::move(client_));
     const Status shown = reader.ShowThread(nullptr);
     reader.Finish(shown.ok() ? std::nullopt : std::optional(context_.Explain(shown)));
     return std::nullopt;
+  }
+
+  std::optional<ErrorInfo> ChooseJoin(state::RunRecord run, state::ThreadState& thread) {
+    Release(thread);
+    joined_ = std::move(run);
+    client_.joins = true;
+    next_ = Next::kJoin;
+    return CheckReading();
   }
 
   // Reading a run without beginning one needs the permission of the service's own route.
@@ -207,58 +229,78 @@ class RequestAnswer {
     return route == context_.api().routes.end() ? std::nullopt : CheckThread(*route);
   }
 
-  std::optional<ErrorInfo> Join(AgUiClient client, const state::RunRecord& run) {
-    if (auto error = CheckReading()) return error;
-    client.joins = true;
-    AgUiReader reader(context_, std::move(client));
+  std::optional<ErrorInfo> Join() {
+    reader_.emplace(context_, std::move(client_));
     std::optional<ErrorInfo> error =
-        facades::ReadRun(context_, {run.thread_id, run.run_id}, {}, reader);
-    const bool is_cut = error && !reader.begun() && error->error == api::ApiError::kGone;
-    if (is_cut && state::HasEnded(run.state)) {
-      const Status shown = reader.ShowThread(&run);
+        facades::ReadRun(context_, {joined_.thread_id, joined_.run_id}, {}, *reader_);
+    const bool is_cut = error && !reader_->begun() && error->error == api::ApiError::kGone;
+    if (is_cut && state::HasEnded(joined_.state)) {
+      const Status shown = reader_->ShowThread(&joined_);
       error = shown.ok() ? std::nullopt : std::optional(context_.Explain(shown));
     }
-    reader.Finish(error);
+    reader_->Finish(error);
     return std::nullopt;
   }
 
-  std::optional<ErrorInfo> Refuse(AgUiClient client, const std::vector<OpenInterrupt>& open) {
-    if (auto error = TakeResume(open, request_.resume, request_.run)) {
-      AgUiReader(context_, std::move(client)).Refuse(*error);
-    }
+  std::optional<ErrorInfo> Refuse(const std::vector<OpenInterrupt>& open) {
+    const auto error = TakeResume(open, request_.resume, request_.run);
+    return error ? RefuseWith(*error) : std::nullopt;
+  }
+
+  std::optional<ErrorInfo> RefuseWith(const ErrorInfo& error) {
+    next_ = Next::kNothing;
+    AgUiReader(context_, std::move(client_)).Refuse(error);
     return std::nullopt;
   }
 
-  std::optional<ErrorInfo> Perform(AgUiClient client) {
-    const bool resumes = !request_.resume.empty();
-    facades::FacadeRun run{.request = {.run = std::move(request_.run)}};
-    if (auto error = api::ResolveFiles(context_, run.request)) return error;
-    run.request.run.transient = context_.api().state == nullptr;
-    run.terms = std::move(request_.terms);
-    run.wants_states = !run.terms.accepted;  // the log has the changes
-    AgUiReader reader(context_, std::move(client));
-    const std::optional<ErrorInfo> error = facades::PerformRun(context_, std::move(run), reader);
+  std::optional<ErrorInfo> Perform() {
+    if (auto error = MakeRun()) return error;
+    EndRun(facades::PerformRun(context_, std::move(run_), *reader_));
+    return std::nullopt;
+  }
+
+  [[gnu::noinline]] std::optional<ErrorInfo> MakeRun() {
+    run_.request.run = std::move(request_.run);
+    if (auto error = api::ResolveFiles(context_, run_.request)) return error;
+    run_.request.run.transient = context_.api().state == nullptr;
+    run_.terms = std::move(request_.terms);
+    run_.wants_states = !run_.terms.accepted;  // the log has the changes
+    reader_.emplace(context_, std::move(client_));
+    return std::nullopt;
+  }
+
+  [[gnu::noinline]] void EndRun(const std::optional<ErrorInfo>& error) {
     // The interrupts were answered meanwhile by another request.
-    if (error && !reader.begun() && resumes && error->error == api::ApiError::kValidation) {
-      reader.Refuse(*error);
-      return std::nullopt;
-    }
-    reader.Finish(error);
-    return std::nullopt;
+    const bool is_late = error && !reader_->begun() && !request_.resume.empty() &&
+                         error->error == api::ApiError::kValidation;
+    is_late ? reader_->Refuse(*error) : reader_->Finish(error);
   }
 
   HandlerContext& context_;
   AgUiRequest request_;
+  AgUiClient client_;
+  Next next_ = Next::kNothing;
   uint64_t held_before_ = 0;  // bytes that the request holds without the state
+  state::RunRecord joined_;   // with Next::kJoin: the run to read
+  facades::FacadeRun run_;
+  std::optional<AgUiReader> reader_;
 };
+
+// Returns nullptr if the request was refused.
+[[gnu::noinline]] std::unique_ptr<RequestAnswer> ReadAnswer(HandlerContext& context) {
+  api::Problems problems;
+  AgUiRequest request = ReadRequest(context, problems);
+  if (problems.empty()) return std::make_unique<RequestAnswer>(context, std::move(request));
+  context.Fail(std::move(problems).Error());
+  return nullptr;
+}
 
 }  // namespace
 
 void RunAgent(HandlerContext& context) {
-  api::Problems problems;
-  AgUiRequest request = ReadRequest(context, problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = RequestAnswer(context, std::move(request)).Give()) context.Fail(*error);
+  const std::unique_ptr<RequestAnswer> answer = ReadAnswer(context);
+  if (answer == nullptr) return;
+  if (auto error = answer->Give()) context.Fail(*error);
 }
 
 }  // namespace agent_graph::agui

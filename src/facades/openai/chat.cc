@@ -1,4 +1,5 @@
 // POST /chat/completions: runs the agent and answers in the form of OpenAI's API.
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -15,31 +16,68 @@
 
 namespace agent_graph::openai {
 
-void CompleteChat(api::HandlerContext& context) {
-  if (auto error = FindUnsupported(context.body())) return context.Fail(*error);
+namespace {
+
+// A request that may be answered.
+struct ReadyChat {
+  facades::FacadeRun run;
+  bool stream = false;
+  bool include_usage = false;
+};
+
+// Reads and checks the request. Returns the error to answer with.
+std::optional<api::ErrorInfo> Read(api::HandlerContext& context, ReadyChat& ready) {
+  if (auto error = FindUnsupported(context.body())) return error;
   const std::string& name = context.api().graph->name();
   const std::string& model = context.body().at("model").get_ref<const std::string&>();
-  if (model != name) return context.Fail(UnknownModel(model, name));
+  if (model != name) return UnknownModel(model, name);
   api::Problems problems;
   ChatRequest request = ReadChatRequest(context, problems);
-  api::RunTerms terms = facades::ReadTerms(context, request.run.thread_id, problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  ready.stream = request.stream;
+  ready.include_usage = request.include_usage;
+  facades::FacadeRun& run = ready.run;
+  run.terms = facades::ReadTerms(context, request.run.thread_id, problems);
+  if (!problems.empty()) return std::move(problems).Error();
   const models::CallOptions* options = request.run.call_options.get();
-  if (auto error = FindFormatProblem(context.api(), options, "response_format")) {
-    return context.Fail(*error);
-  }
-  if (auto error = facades::CheckThread(context, request.run.thread_id)) {
-    return context.Fail(*error);
-  }
-  facades::FacadeRun run{.request = {.run = std::move(request.run)}};
-  if (auto error = api::ResolveFiles(context, run.request)) return context.Fail(*error);
-  run.request.run.transient = run.request.run.thread_id.empty() && !terms.accepted;
-  run.terms = std::move(terms);
+  if (auto error = FindFormatProblem(context.api(), options, "response_format")) return error;
+  if (auto error = facades::CheckThread(context, request.run.thread_id)) return error;
+  run.request.run = std::move(request.run);
+  if (auto error = api::ResolveFiles(context, run.request)) return error;
+  run.request.run.transient = run.request.run.thread_id.empty() && !run.terms.accepted;
   run.wants_deltas = request.stream;
-  ChatView view(context.api().settings->facades.openai.show_tools, *run.request.run.client_tools);
-  ChatWriter writer(context, request.stream, request.include_usage);
-  ChatReader reader(view, writer, run.terms.accepted);
-  reader.Finish(facades::PerformRun(context, std::move(run), reader));
+  return std::nullopt;
+}
+
+// Returns nullptr if the request was refused. Not inlined: a run that waits for its model needs
+// none of this on its stack.
+[[gnu::noinline]] std::unique_ptr<ReadyChat> Prepare(api::HandlerContext& context) {
+  auto ready = std::make_unique<ReadyChat>();
+  const std::optional<api::ErrorInfo> error = Read(context, *ready);
+  if (!error) return ready;
+  context.Fail(*error);
+  return nullptr;
+}
+
+// The objects of an answer, which are not on the stack either.
+struct ChatAnswer {
+  ChatAnswer(api::HandlerContext& context, const ReadyChat& ready)
+      : view(context.api().settings->facades.openai.show_tools,
+             *ready.run.request.run.client_tools),
+        writer(context, ready.stream, ready.include_usage),
+        reader(view, writer, ready.run.terms.accepted) {}
+
+  ChatView view;
+  ChatWriter writer;
+  ChatReader reader;
+};
+
+}  // namespace
+
+void CompleteChat(api::HandlerContext& context) {
+  const std::unique_ptr<ReadyChat> ready = Prepare(context);
+  if (ready == nullptr) return;
+  const auto answer = std::make_unique<ChatAnswer>(context, *ready);
+  answer->reader.Finish(facades::PerformRun(context, std::move(ready->run), answer->reader));
 }
 
 }  // namespace agent_graph::openai

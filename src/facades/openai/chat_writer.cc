@@ -8,6 +8,7 @@
 #include "bridge/exchange.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/reply.h"
+#include "facades/run/flush_events.h"
 #include "graph/compiled_graph.h"
 
 namespace agent_graph::openai {
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::string_view kEventStream = "text/event-stream";
 constexpr std::string_view kDone = "data: [DONE]\n\n";
+constexpr std::string_view kDelta = R"(,"choices":[{"index":0,"delta":)";
+constexpr std::string_view kEventEnd = "}\n\n";
 constexpr std::string_view kComment = ": keep-alive\n\n";
 
 void AppendUsage(std::string& out, const Usage& usage) {
@@ -40,6 +43,17 @@ void AppendCall(std::string& out, const ToolCallBlock& call, std::optional<size_
   out += R"(,"arguments":)";
   AppendJsonString(out, call.arguments_json);
   out += "}}";
+}
+
+// The end of the list of choices behind a delta.
+void AppendChoiceEnd(std::string& out, std::string_view finish_reason) {
+  out += ",\"finish_reason\":";
+  if (finish_reason.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, finish_reason);
+  }
+  out += "}]";
 }
 
 // Extension: why the run waits, as native responses have it.
@@ -68,21 +82,31 @@ void ChatWriter::AppendIdentity(std::string& out, std::string_view object) const
   AppendJsonString(out, context_.api().graph->name());
 }
 
-void ChatWriter::AppendChunk(std::string& out, std::string_view delta,
-                             std::string_view finish_reason, std::string_view more) const {
-  out += "data: ";
-  AppendIdentity(out, "chat.completion.chunk");
-  out += R"(,"choices":[{"index":0,"delta":)";
-  out += delta;
-  out += ",\"finish_reason\":";
-  if (finish_reason.empty()) {
-    out += "null";
-  } else {
-    AppendJsonString(out, finish_reason);
+void ChatWriter::AppendChunk(std::string_view delta, std::string_view finish_reason,
+                             std::string_view more) {
+  events_ += event_head_;
+  events_ += kDelta;
+  events_ += delta;
+  AppendChoiceEnd(events_, finish_reason);
+  events_ += more;
+  events_ += kEventEnd;
+}
+
+void ChatWriter::AppendPiece(const Piece& piece) {
+  events_ += event_head_;
+  events_ += kDelta;
+  events_ += '{';
+  if (!piece.reasoning.empty()) {
+    events_ += "\"reasoning_content\":";
+    AppendJsonString(events_, piece.reasoning);
   }
-  out += "}]";
-  out += more;
-  out += "}\n\n";
+  if (!piece.content.empty()) {
+    events_ += piece.reasoning.empty() ? "\"content\":" : ",\"content\":";
+    AppendJsonString(events_, piece.content);
+  }
+  events_ += '}';
+  AppendChoiceEnd(events_, "");
+  events_ += kEventEnd;
 }
 
 bridge::HeaderList ChatWriter::Headers() const {
@@ -91,11 +115,14 @@ bridge::HeaderList ChatWriter::Headers() const {
   return headers;
 }
 
-void ChatWriter::SendHead() {
+void ChatWriter::BeginStream() {
   if (std::exchange(head_sent_, true)) return;
+  event_head_ = "data: ";
+  AppendIdentity(event_head_, "chat.completion.chunk");
   bridge::HeaderList headers = api::StreamHeaders(kEventStream);
   for (auto& header : Headers()) headers.push_back(std::move(header));
   context_.exchange().SendHead(context_.MakeHead(200, std::move(headers)));
+  AppendChunk(R"({"role":"assistant","content":""})", "");
 }
 
 Status ChatWriter::Show(const Piece& piece) {
@@ -105,23 +132,11 @@ Status ChatWriter::Show(const Piece& piece) {
     collected_.reasoning += piece.reasoning;
     return Status::Ok();
   }
-  std::string out;
-  if (!head_sent_) {
-    SendHead();
-    AppendChunk(out, R"({"role":"assistant","content":""})", "");
-  }
-  std::string delta = "{";
-  if (!piece.reasoning.empty()) {
-    delta += "\"reasoning_content\":";
-    AppendJsonString(delta, piece.reasoning);
-  }
-  if (!piece.content.empty()) {
-    delta += piece.reasoning.empty() ? "\"content\":" : ",\"content\":";
-    AppendJsonString(delta, piece.content);
-  }
-  delta += '}';
-  AppendChunk(out, delta, "");
-  return context_.exchange().Send(out, bridge::kSendWaitMax);
+  BeginStream();
+  AppendPiece(piece);
+  return facades::FlushEvents(events_, [this](std::string_view events) {
+    return context_.exchange().Send(events, bridge::kSendWaitMax);
+  });
 }
 
 Status ChatWriter::SendComment() {
@@ -134,26 +149,21 @@ void ChatWriter::Finish(const ChatView& view, const ChatEnd& end) {
 }
 
 void ChatWriter::FinishStream(const ChatView& view, const ChatEnd& end) {
-  std::string out;
-  if (!head_sent_) {
-    SendHead();
-    AppendChunk(out, R"({"role":"assistant","content":""})", "");
-  }
+  BeginStream();
   for (size_t i = 0; i < view.open_calls().size(); ++i) {
     std::string delta = "{\"tool_calls\":[";
     AppendCall(delta, view.open_calls()[i], i);
-    AppendChunk(out, delta + "]}", "");
+    AppendChunk(delta + "]}", "");
   }
-  AppendChunk(out, "{}", view.finish_reason(), InterruptMember(end));
+  AppendChunk("{}", view.finish_reason(), InterruptMember(end));
   if (include_usage_) {
-    out += "data: ";
-    AppendIdentity(out, "chat.completion.chunk");
-    out += ",\"choices\":[],";
-    AppendUsage(out, view.usage());
-    out += "}\n\n";
+    events_ += event_head_;
+    events_ += ",\"choices\":[],";
+    AppendUsage(events_, view.usage());
+    events_ += kEventEnd;
   }
-  out += kDone;
-  context_.exchange().SendLast(out);
+  events_ += kDone;
+  context_.exchange().SendLast(events_);
   context_.exchange().End("ok");
 }
 

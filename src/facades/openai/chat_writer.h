@@ -47,10 +47,12 @@ class ChatWriter {
 
  private:
   void AppendIdentity(std::string& out, std::string_view object) const;
+  // Sends the head and begins the message. Has no effect if that was done.
+  void BeginStream();
   // Appends one event with a choice; `delta` is a JSON object.
-  void AppendChunk(std::string& out, std::string_view delta, std::string_view finish_reason,
-                   std::string_view more = {}) const;
-  void SendHead();
+  void AppendChunk(std::string_view delta, std::string_view finish_reason,
+                   std::string_view more = {});
+  void AppendPiece(const Piece& piece);
   bridge::HeaderList Headers() const;
   void FinishStream(const ChatView& view, const ChatEnd& end);
   void FinishObject(const ChatView& view, const ChatEnd& end);
@@ -63,6 +65,8 @@ class ChatWriter {
   bool repeatable_ = false;
   int64_t created_ = 0;
   bool head_sent_ = false;
+  std::string event_head_;  // what the events of this stream begin with
+  std::string events_;      // those that are not sent yet
   Piece collected_;
 };
 

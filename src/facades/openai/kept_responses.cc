@@ -52,8 +52,7 @@ void AnswerWithStream(HandlerContext& context, const ResponseName& name, int64_t
   ResponseReaderOptions options = ReaderOptions(context);
   options.after = after;
   ResponseStream stream(context);
-  stream.Attach(options, true);
-  ResponseReader reader(std::move(options));
+  ResponseReader reader(stream.Attached(std::move(options), true));
   api::FollowerOptions follow;
   follow.pieces_of_log = true;
   const auto error = facades::ReadRun(context, {name.thread_id, name.run_id}, follow, reader);

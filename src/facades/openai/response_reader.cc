@@ -1,6 +1,7 @@
 #include "facades/openai/response_reader.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -24,6 +25,11 @@ constexpr size_t kShownToolBytesMax = 1000;
 // The text of an item, its JSON, and its part of the last event.
 constexpr size_t kCopies = 4;
 constexpr uint64_t kHeldStep = 64 * 1024;
+constexpr int64_t kCountedOnly = std::numeric_limits<int64_t>::max();
+constexpr std::string_view kTextPart = ",\"content_index\":0";
+constexpr std::string_view kSummaryPart = ",\"summary_index\":0";
+constexpr std::string_view kNoPart;
+constexpr std::string_view kNoLogprobs = ",\"logprobs\":[]";
 constexpr std::string_view kCompleted = "completed";
 constexpr std::string_view kIncomplete = "incomplete";
 
@@ -48,7 +54,8 @@ std::string SignatureOf(const Message& message) {
 
 }  // namespace
 
-ResponseReader::ResponseReader(ResponseReaderOptions options) : options_(std::move(options)) {
+ResponseReader::ResponseReader(ResponseReaderOptions options)
+    : options_(std::move(options)), events_(options_.send ? options_.after : kCountedOnly) {
   response_.model = options_.model;
 }
 
@@ -86,15 +93,15 @@ void ResponseReader::Announce() {
   }
   response_.status = is_background_ ? "queued" : "in_progress";
   const std::string object = ",\"response\":" + ToJson(response_);
-  Add("response.created", object);
-  if (is_background_) Add("response.queued", object);
+  events_.Add("response.created", object);
+  if (is_background_) events_.Add("response.queued", object);
 }
 
 void ResponseReader::Begin() {
   Announce();
   if (std::exchange(begun_, true)) return;
   response_.status = "in_progress";
-  Add("response.in_progress", ",\"response\":" + ToJson(response_));
+  events_.Add("response.in_progress", ",\"response\":" + ToJson(response_));
 }
 
 Status ResponseReader::OnError(const api::RunError& error, const EventPlace&) {
@@ -129,7 +136,7 @@ Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
 }
 
 void ResponseReader::SendTerminal() {
-  Add("response." + std::string(response_.status), ",\"response\":" + ToJson(response_));
+  events_.Add("response." + std::string(response_.status), ",\"response\":" + ToJson(response_));
 }
 
 Status ResponseReader::OnIdle() {
@@ -220,35 +227,37 @@ std::string ResponseReader::NewItemId(int kind, const std::string& message_id,
                  earlier == 0 ? std::string() : std::to_string(earlier)});
 }
 
+ResponseReader::OpenItem ResponseReader::NewItem(std::string id, std::string_view part) const {
+  OpenItem item;
+  item.id = std::move(id);
+  item.index = response_.output.size();
+  AppendMember(item.place, "item_id", item.id);
+  item.place += ",\"output_index\":" + std::to_string(item.index);
+  item.place += part;
+  return item;
+}
+
 void ResponseReader::OpenText(OpenMessage& message) {
   if (!wants_encrypted_) CloseReasoning(message, kCompleted);
-  message.text = OpenItem{};
-  OpenItem& item = *message.text;
-  item.id =
+  std::string id =
       NewItemId(static_cast<int>(ItemKind::kMessage), message.message_id, message.text_items++);
-  item.index = response_.output.size();
+  const OpenItem& item = message.text.emplace(NewItem(std::move(id), kTextPart));
   response_.output.emplace_back();
   AddItemEvent("response.output_item.added", item.index, MessageItem(item.id, "in_progress", ""));
-  AddPartEvent("response.content_part.added", item, ",\"content_index\":0",
-               ",\"part\":" + TextPart(""));
+  AddPartEvent("response.content_part.added", item, ",\"part\":" + TextPart(""));
 }
 
 void ResponseReader::AddText(OpenMessage& message, std::string_view text) {
   if (!message.text) OpenText(message);
   message.text->text += text;
   CountHeld(text.size());
-  std::string members;
-  AppendMember(members, "delta", text);
-  AddPartEvent("response.output_text.delta", *message.text, ",\"content_index\":0",
-               members + ",\"logprobs\":[]");
+  events_.AddDelta("response.output_text.delta", message.text->place, text, kNoLogprobs);
 }
 
 void ResponseReader::OpenReasoning(OpenMessage& message) {
-  message.reasoning = OpenItem{};
-  OpenItem& item = *message.reasoning;
-  item.id = NewItemId(static_cast<int>(ItemKind::kReasoning), message.message_id,
-                      message.reasoning_items++);
-  item.index = response_.output.size();
+  std::string id = NewItemId(static_cast<int>(ItemKind::kReasoning), message.message_id,
+                             message.reasoning_items++);
+  const OpenItem& item = message.reasoning.emplace(NewItem(std::move(id), kSummaryPart));
   response_.output.emplace_back();
   AddItemEvent("response.output_item.added", item.index,
                ReasoningItem(item.id, "in_progress", "", ""));
@@ -258,14 +267,11 @@ void ResponseReader::AddReasoning(OpenMessage& message, std::string_view text) {
   if (!message.reasoning) OpenReasoning(message);
   OpenItem& item = *message.reasoning;
   if (item.text.empty()) {
-    AddPartEvent("response.reasoning_summary_part.added", item, ",\"summary_index\":0",
-                 ",\"part\":" + SummaryPart(""));
+    AddPartEvent("response.reasoning_summary_part.added", item, ",\"part\":" + SummaryPart(""));
   }
   item.text += text;
   CountHeld(text.size());
-  std::string members;
-  AppendMember(members, "delta", text);
-  AddPartEvent("response.reasoning_summary_text.delta", item, ",\"summary_index\":0", members);
+  events_.AddDelta("response.reasoning_summary_text.delta", item.place, text, "");
 }
 
 void ResponseReader::CloseText(OpenMessage& message, std::string_view status, bool is_void) {
@@ -273,10 +279,9 @@ void ResponseReader::CloseText(OpenMessage& message, std::string_view status, bo
   const OpenItem item = *std::exchange(message.text, std::nullopt);
   std::string members;
   AppendMember(members, "text", item.text);
-  AddPartEvent("response.output_text.done", item, ",\"content_index\":0",
-               members + ",\"logprobs\":[]");
-  AddPartEvent("response.content_part.done", item, ",\"content_index\":0",
-               ",\"part\":" + TextPart(item.text));
+  members += kNoLogprobs;
+  AddPartEvent("response.output_text.done", item, members);
+  AddPartEvent("response.content_part.done", item, ",\"part\":" + TextPart(item.text));
   std::string done = MessageItem(item.id, status, TextPart(item.text));
   AddItemEvent("response.output_item.done", item.index, done);
   if (!is_void) response_.output[item.index] = std::move(done);
@@ -291,9 +296,8 @@ void ResponseReader::CloseReasoning(OpenMessage& message, std::string_view statu
     parts = SummaryPart(item.text);
     std::string members;
     AppendMember(members, "text", item.text);
-    AddPartEvent("response.reasoning_summary_text.done", item, ",\"summary_index\":0", members);
-    AddPartEvent("response.reasoning_summary_part.done", item, ",\"summary_index\":0",
-                 ",\"part\":" + parts);
+    AddPartEvent("response.reasoning_summary_text.done", item, members);
+    AddPartEvent("response.reasoning_summary_part.done", item, ",\"part\":" + parts);
   }
   std::string done = ReasoningItem(item.id, status, parts, encrypted);
   AddItemEvent("response.output_item.done", item.index, done);
@@ -311,18 +315,14 @@ void ResponseReader::CloseAll(std::string_view status) {
 // A call comes as a whole.
 void ResponseReader::SendCall(const MessageHead& head, const ToolCallBlock& call) {
   CountHeld(call.arguments_json.size());
-  OpenItem item;
-  item.id = ItemId({ItemKind::kCall, thread_id_, head.id, call.id});
-  item.index = response_.output.size();
+  const OpenItem item = NewItem(ItemId({ItemKind::kCall, thread_id_, head.id, call.id}), kNoPart);
   AddItemEvent("response.output_item.added", item.index,
                CallItem(item.id, "in_progress", call, ""));
-  std::string delta;
-  AppendMember(delta, "delta", call.arguments_json);
-  AddPartEvent("response.function_call_arguments.delta", item, "", delta);
+  events_.AddDelta("response.function_call_arguments.delta", item.place, call.arguments_json, "");
   std::string arguments;
   AppendMember(arguments, "name", call.name);
   AppendMember(arguments, "arguments", call.arguments_json);
-  AddPartEvent("response.function_call_arguments.done", item, "", arguments);
+  AddPartEvent("response.function_call_arguments.done", item, arguments);
   response_.output.push_back(CallItem(item.id, kCompleted, call, call.arguments_json));
   AddItemEvent("response.output_item.done", item.index, response_.output.back());
 }
@@ -332,30 +332,12 @@ void ResponseReader::SendCall(const MessageHead& head, const ToolCallBlock& call
 void ResponseReader::AddItemEvent(std::string_view type, size_t index, std::string_view item) {
   std::string members = ",\"output_index\":" + std::to_string(index) + ",\"item\":";
   members += item;
-  Add(type, members);
+  events_.Add(type, members);
 }
 
 void ResponseReader::AddPartEvent(std::string_view type, const OpenItem& item,
-                                  std::string_view place, std::string_view members) {
-  std::string all;
-  all.reserve(item.id.size() + members.size() + 64);
-  AppendMember(all, "item_id", item.id);
-  all += ",\"output_index\":" + std::to_string(item.index);
-  all += place;
-  all += members;
-  Add(type, all);
-}
-
-void ResponseReader::Add(std::string_view type, std::string_view members) {
-  const int64_t number = next_number_++;
-  if (!options_.send || number <= options_.after) return;
-  pending_ += "event: ";
-  pending_ += type;
-  pending_ += "\ndata: {\"type\":\"";
-  pending_ += type;
-  pending_ += "\",\"sequence_number\":" + std::to_string(number);
-  pending_ += members;
-  pending_ += "}\n\n";
+                                  std::string_view members) {
+  events_.Add(type, item.place + std::string(members));
 }
 
 void ResponseReader::CountHeld(size_t more) {
@@ -366,9 +348,7 @@ void ResponseReader::CountHeld(size_t more) {
 }
 
 Status ResponseReader::Flush() {
-  if (pending_.empty()) return Status::Ok();
-  const std::string events = std::exchange(pending_, {});
-  return options_.send(events);
+  return events_.Flush(options_.send);
 }
 
 }  // namespace agent_graph::openai

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/http/errors.h"
+#include "facades/openai/response_events.h"
 #include "facades/openai/response_object.h"
 #include "facades/run/step_reader.h"
 #include "settings/settings.h"
@@ -59,6 +60,7 @@ class ResponseReader final : public facades::StepReader {
   struct OpenItem {
     std::string id = {};
     size_t index = 0;
+    std::string place = {};  // members of its events that say where it is
     std::string text = {};
   };
   // The items of a message that is being sent.
@@ -98,12 +100,11 @@ class ResponseReader final : public facades::StepReader {
   void CloseAll(std::string_view status);
   void SendCall(const facades::MessageHead& head, const ToolCallBlock& call);
   void SendTerminal();
+  // `part`: the member that names the part of the item to which its text belongs, or empty.
+  OpenItem NewItem(std::string id, std::string_view part) const;
   std::string NewItemId(int kind, const std::string& message_id, size_t earlier) const;
-  // Buffers an event. `members` follow `type` and `sequence_number`.
-  void Add(std::string_view type, std::string_view members);
   void AddItemEvent(std::string_view type, size_t index, std::string_view item);
-  void AddPartEvent(std::string_view type, const OpenItem& item, std::string_view place,
-                    std::string_view members);
+  void AddPartEvent(std::string_view type, const OpenItem& item, std::string_view members);
   void CountHeld(size_t more);
   Status Flush();
 
@@ -115,12 +116,11 @@ class ResponseReader final : public facades::StepReader {
   bool ended_ = false;
   bool is_background_ = false;
   bool wants_encrypted_ = false;
-  int64_t next_number_ = 0;
-  uint64_t held_ = 0;     // approximate size of the output
-  uint64_t counted_ = 0;  // the part of these for which `hold` was called
+  ResponseEvents events_;  // those that are not sent yet
+  uint64_t held_ = 0;      // approximate size of the output
+  uint64_t counted_ = 0;   // the part of these for which `hold` was called
   std::vector<OpenMessage> open_;
   std::optional<api::ErrorInfo> error_;
-  std::string pending_;  // events that are not sent yet
 };
 
 }  // namespace agent_graph::openai

@@ -23,7 +23,7 @@ bridge::HeaderList ResponseHeaders(const ResponseObject& response) {
   return headers;
 }
 
-void ResponseStream::Attach(ResponseReaderOptions& options, bool counts) {
+ResponseReaderOptions ResponseStream::Attached(ResponseReaderOptions options, bool counts) {
   if (counts) options.hold = [this](uint64_t bytes) { context_.exchange().Hold(bytes); };
   options.on_start = [this](const ResponseObject& response) { SendHead(response); };
   options.send = [this](std::string_view events) {
@@ -32,6 +32,7 @@ void ResponseStream::Attach(ResponseReaderOptions& options, bool counts) {
   options.send_comment = [this] {
     return context_.exchange().Send(kKeepAlive, bridge::kSendWaitMax);
   };
+  return options;
 }
 
 void ResponseStream::SendHead(const ResponseObject& response) {

@@ -17,9 +17,9 @@ class ResponseStream {
  public:
   explicit ResponseStream(api::HandlerContext& context) : context_(context) {}
 
-  // Makes a reader send to this stream. `counts`: its memory counts as that of the request, which
-  // executes no run itself.
-  void Attach(ResponseReaderOptions& options, bool counts);
+  // Returns the options of a reader that sends to this stream. `counts`: its memory counts as that
+  // of the request, which executes no run itself.
+  ResponseReaderOptions Attached(ResponseReaderOptions options, bool counts);
   // Ends the request. `error`: why the events have ended before the run; nullopt: they have not.
   // `is_resumable`: the client can come back for the rest, so that the stream just ends.
   void Finish(const std::optional<api::ErrorInfo>& error, bool is_resumable);

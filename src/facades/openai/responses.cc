@@ -1,4 +1,5 @@
 // POST /responses: runs the agent and answers in the form of OpenAI's Responses API.
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,15 +24,19 @@ void SendResponse(HandlerContext& context, const ResponseObject& response) {
   SendJson(context, ToJson(response), ResponseHeaders(response));
 }
 
-// Answers as soon as the run is stored.
-void AcceptInBackground(HandlerContext& context, facades::FacadeRun run) {
+ResponseReaderOptions OptionsFor(HandlerContext& context, const facades::FacadeRun& run) {
   ResponseReaderOptions options = ReaderOptions(context);
   options.note_json = run.request.run.note_json;
+  return options;
+}
+
+// Answers as soon as the run is stored.
+[[gnu::noinline]] void AcceptInBackground(HandlerContext& context, facades::FacadeRun& run) {
+  ResponseReader reader(OptionsFor(context, run));
   api::AcceptedRun accepted;
   if (auto error = api::AcceptGraphRun(context, std::move(run.request), run.terms, accepted)) {
     return context.Fail(*error);
   }
-  ResponseReader reader(std::move(options));
   if (accepted.repeated) {
     const ResponseName name{accepted.run.thread_id, accepted.run.run_id};
     if (auto error = ReadResponse(context, name, reader)) return context.Fail(*error);
@@ -44,23 +49,25 @@ void AcceptInBackground(HandlerContext& context, facades::FacadeRun run) {
   SendResponse(context, reader.response());
 }
 
-void AnswerWithEvents(HandlerContext& context, facades::FacadeRun run, bool is_background) {
-  ResponseReaderOptions options = ReaderOptions(context);
-  options.note_json = run.request.run.note_json;
-  ResponseStream stream(context);
-  stream.Attach(options, run.terms.accepted);
-  ResponseReader reader(std::move(options));
-  const auto error = facades::PerformRun(context, std::move(run), reader);
-  stream.Finish(error, is_background);
+// The objects of a stream, which are not on the stack: it stays small while the model is awaited.
+struct StreamedResponse {
+  StreamedResponse(HandlerContext& context, ResponseReaderOptions options, bool counts)
+      : stream(context), reader(stream.Attached(std::move(options), counts)) {}
+
+  ResponseStream stream;
+  ResponseReader reader;
+};
+
+void AnswerWithEvents(HandlerContext& context, facades::FacadeRun& run, bool is_background) {
+  const auto response =
+      std::make_unique<StreamedResponse>(context, OptionsFor(context, run), run.terms.accepted);
+  response->stream.Finish(facades::PerformRun(context, std::move(run), response->reader),
+                          is_background);
 }
 
-void AnswerAtTheEnd(HandlerContext& context, facades::FacadeRun run) {
-  ResponseReaderOptions options = ReaderOptions(context);
-  options.note_json = run.request.run.note_json;
-  run.wants_deltas = false;
-  const bool is_repeatable = run.terms.key.has_value();
-  ResponseReader reader(std::move(options));
-  std::optional<api::ErrorInfo> error = facades::PerformRun(context, std::move(run), reader);
+// Sends the response of a run that was read to its end.
+[[gnu::noinline]] void SendEnd(HandlerContext& context, const ResponseReader& reader,
+                               std::optional<api::ErrorInfo> error, bool is_repeatable) {
   if (reader.error()) error = reader.error();
   if (!error) return SendResponse(context, reader.response());
   // The run may have had effects, which a library that repeats requests would bring about again.
@@ -70,6 +77,13 @@ void AnswerAtTheEnd(HandlerContext& context, facades::FacadeRun run) {
     headers.emplace_back("x-should-retry", "false");
   }
   context.Fail(*error, headers);
+}
+
+void AnswerAtTheEnd(HandlerContext& context, facades::FacadeRun& run) {
+  run.wants_deltas = false;
+  const bool is_repeatable = run.terms.key.has_value();
+  const auto reader = std::make_unique<ResponseReader>(OptionsFor(context, run));
+  SendEnd(context, *reader, facades::PerformRun(context, std::move(run), *reader), is_repeatable);
 }
 
 // Reads and checks the request. Returns the error to answer with.
@@ -94,29 +108,50 @@ std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseReque
   return facades::CheckThread(context, request.run.thread_id);
 }
 
-}  // namespace
-
-void CreateResponse(HandlerContext& context) {
-  ResponseRequest request;
+// A request that may be answered.
+struct ReadyResponse {
   facades::FacadeRun run;
-  if (auto error = ReadRequest(context, request, run.terms)) return context.Fail(*error);
+  bool stream = false;
+  bool background = false;
+};
+
+// Returns nullptr if the request was refused. Not inlined: a run that waits for its model needs
+// none of this on its stack.
+[[gnu::noinline]] std::unique_ptr<ReadyResponse> Prepare(HandlerContext& context) {
+  auto ready = std::make_unique<ReadyResponse>();
+  facades::FacadeRun& run = ready->run;
+  ResponseRequest request;
+  const auto refuse = [&](const api::ErrorInfo& error) {
+    context.Fail(error);
+    return nullptr;
+  };
+  if (auto error = ReadRequest(context, request, run.terms)) return refuse(*error);
   const bool can_store = context.api().state != nullptr;
   if (request.background && !can_store) {
-    return context.Fail(
-        api::ErrorInfo{api::ApiError::kNotConfigured, "checkpointer not configured", {}});
+    return refuse({api::ApiError::kNotConfigured, "checkpointer not configured", {}});
   }
+  ready->stream = request.stream;
+  ready->background = request.background;
   run.terms.accepted |= request.background;
   run.request.run = std::move(request.run);
   run::RunRequest& graph_run = run.request.run;
-  if (auto error = api::ResolveFiles(context, run.request)) return context.Fail(*error);
+  if (auto error = api::ResolveFiles(context, run.request)) return refuse(*error);
   const bool is_stored = (request.store && can_store) || run.terms.accepted;
   graph_run.transient = !is_stored && graph_run.thread_id.empty();
   graph_run.log_pieces = run.terms.accepted;
   const std::string conversation = request.previous ? std::string() : graph_run.thread_id;
   graph_run.note_json = RequestNote(context.body(), is_stored, conversation);
-  if (request.stream) return AnswerWithEvents(context, std::move(run), request.background);
-  if (request.background) return AcceptInBackground(context, std::move(run));
-  AnswerAtTheEnd(context, std::move(run));
+  return ready;
+}
+
+}  // namespace
+
+void CreateResponse(HandlerContext& context) {
+  const std::unique_ptr<ReadyResponse> ready = Prepare(context);
+  if (ready == nullptr) return;
+  if (ready->stream) return AnswerWithEvents(context, ready->run, ready->background);
+  if (ready->background) return AcceptInBackground(context, ready->run);
+  AnswerAtTheEnd(context, ready->run);
 }
 
 }  // namespace agent_graph::openai

@@ -77,11 +77,9 @@ class DirectSink : public run::RunSink {
   std::string message_id_;  // the message of the last delta
 };
 
-std::optional<api::ErrorInfo> ExecuteRun(HandlerContext& context, FacadeRun run,
-                                         api::RunReader& reader) {
-  DirectSink sink(context, run, reader);
-  const Result<run::RunOutcome> outcome =
-      api::RunGraph(context, std::move(run.request.run), context.exchange().cancellation(), sink);
+[[gnu::noinline]] std::optional<api::ErrorInfo> EndRun(HandlerContext& context,
+                                                       const Result<run::RunOutcome>& outcome,
+                                                       api::RunReader& reader) {
   if (!outcome.ok()) return context.Explain(outcome.status());
   if (outcome->status == run::RunStatus::kError) (void)context.Explain(outcome->error);  // logs it
   const api::RunEnd end{.outcome = outcome->status,
@@ -90,6 +88,17 @@ std::optional<api::ErrorInfo> ExecuteRun(HandlerContext& context, FacadeRun run,
                         .thread_name = outcome->start.thread_name};
   const Status ended = reader.OnEnd(end, {"", UnixMicros()});
   return ended.ok() ? std::nullopt : std::optional(context.Explain(ended));
+}
+
+// Not inlined, as EndRun and FollowAccepted: what they need is not on the stack while a run
+// executes.
+[[gnu::noinline]] std::optional<api::ErrorInfo> ExecuteRun(HandlerContext& context, FacadeRun& run,
+                                                           api::RunReader& reader) {
+  DirectSink sink(context, run, reader);
+  return EndRun(
+      context,
+      api::RunGraph(context, std::move(run.request.run), context.exchange().cancellation(), sink),
+      reader);
 }
 
 // `place` is that of this request.
@@ -108,6 +117,26 @@ std::optional<api::ErrorInfo> Follow(HandlerContext& context, const api::RunName
     return api::ErrorInfo{api::ApiError::kShuttingDown, "", {}};
   }
   return context.Explain(followed);
+}
+
+// The run does not need this connection: the response follows it.
+[[gnu::noinline]] std::optional<api::ErrorInfo> FollowAccepted(HandlerContext& context,
+                                                               FacadeRun& run,
+                                                               api::RunReader& reader) {
+  const api::FollowerLimit::Place place = api::EnterFollowers(context, run.request.run.thread_id);
+  if (!place) return api::TooManyFollowers();
+  const bool logs_pieces = run.request.run.log_pieces;
+  api::AcceptedRun accepted;
+  if (auto error = api::AcceptGraphRun(context, std::move(run.request), run.terms, accepted)) {
+    return error;
+  }
+  api::FollowerOptions options;
+  options.with_state = run.wants_states;
+  options.pieces_of_log = logs_pieces;
+  std::optional<api::ErrorInfo> error =
+      Follow(context, {accepted.run.thread_id, accepted.run.run_id}, options, reader, place);
+  api::LeaveRun(context, run.terms, accepted, context.exchange().cancellation().reason());
+  return error;
 }
 
 }  // namespace
@@ -129,23 +158,10 @@ std::optional<api::ErrorInfo> CheckThread(HandlerContext& context, const std::st
   return context.CheckThread(context.route(), thread_id);
 }
 
-std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun run,
+std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun&& run,
                                          api::RunReader& reader) {
-  if (!run.terms.accepted) return ExecuteRun(context, std::move(run), reader);
-  const api::FollowerLimit::Place place = api::EnterFollowers(context, run.request.run.thread_id);
-  if (!place) return api::TooManyFollowers();
-  const bool logs_pieces = run.request.run.log_pieces;
-  api::AcceptedRun accepted;
-  if (auto error = api::AcceptGraphRun(context, std::move(run.request), run.terms, accepted)) {
-    return error;
-  }
-  api::FollowerOptions options;
-  options.with_state = run.wants_states;
-  options.pieces_of_log = logs_pieces;
-  std::optional<api::ErrorInfo> error =
-      Follow(context, {accepted.run.thread_id, accepted.run.run_id}, options, reader, place);
-  api::LeaveRun(context, run.terms, accepted, context.exchange().cancellation().reason());
-  return error;
+  return run.terms.accepted ? FollowAccepted(context, run, reader)
+                            : ExecuteRun(context, run, reader);
 }
 
 std::optional<api::ErrorInfo> ReadRun(HandlerContext& context, const api::RunName& run,

@@ -44,7 +44,7 @@ std::optional<api::ErrorInfo> CheckThread(api::HandlerContext& context,
 // or if its events have ended before: the connection is gone, the worker leaves, or the reader
 // failed. A run of this request ends with its connection; so does an accepted one if the terms say
 // so. Frees the request's body.
-std::optional<api::ErrorInfo> PerformRun(api::HandlerContext& context, FacadeRun run,
+std::optional<api::ErrorInfo> PerformRun(api::HandlerContext& context, FacadeRun&& run,
                                          api::RunReader& reader);
 
 // Passes the events of a run of the caller's, from its beginning, as PerformRun does. kNotFound: no
