@@ -315,6 +315,14 @@ def test_parallel_calls_have_an_index(with_tools):
     assert [(call["index"], call["id"]) for call in calls] == [(0, "two_0"), (1, "two_1")]
 
 
+def test_a_tool_may_be_explained_at_length(with_tools):
+    service = with_tools()
+    long = _WEATHER | {"function": _WEATHER["function"] | {"description": "On rain. " * 4000}}
+    message = answer(service.post(PATH, chat("weather", tools=[long])))
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["get_weather"]
+    assert long["function"] in [offer["function"] for offer in service.mock.requests()[-1]["body"]["tools"]]
+
+
 def test_tools_of_the_agent_are_hidden(with_tools):
     service = with_tools()
     message = answer(service.post(PATH, chat("sum", tools=[_WEATHER])))

@@ -167,6 +167,19 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
         assert told == ["user", "assistant", "tool"], body
 
 
+def test_offers_of_other_kinds_of_tools_are_ignored(with_tools):
+    tools = [
+        {"type": "web_search", "external_web_access": False},
+        {"type": "namespace", "name": "agents", "description": "Other agents.", "tools": [_WEATHER]},
+        _WEATHER,
+    ]
+    response = completed(with_tools.post(PATH, ask("weather", tools=tools)))
+    assert [item["type"] for item in response["output"]] == ["function_call"]
+    assert response["tools"] == tools
+    offered = [tool["function"]["name"] for tool in _sent_to_model(with_tools)["tools"]]
+    assert offered == ["calculator", "get_weather"]
+
+
 def test_the_agents_own_tools_are_hidden(with_tools):
     response = completed(with_tools.post(PATH, ask("sum")))
     assert [item["type"] for item in response["output"]] == ["message"] and output_text(response) == "done"
@@ -207,9 +220,12 @@ def test_a_limit_only_lowers_what_is_configured(make_service, start_mock_provide
         ({"input": [{"role": "robot", "content": "x"}]}, "input[0].role"),
         ({"input": [{"role": "user", "content": [{"type": "x"}]}]}, "input[0].content[0].type"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0].id"),
-        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}}, "tool_choice"),
+        ({"tools": [{"type": "function"}]}, "tools[0].name"),
         ({"tools": [_WEATHER, _WEATHER]}, "tools[1].name"),
         ({"tool_choice": {"type": "function", "name": "f"}}, "tool_choice"),
+        ({"tools": [{"type": "namespace", "name": "f"}],
+          "tool_choice": {"type": "function", "name": "f"}}, "tool_choice"),
         ({"text": {"format": {"type": "json_object"}}}, "text.format"),
         ({"text": {"format": {"type": "xml"}}}, "text.format.type"),
         ({"top_logprobs": 3}, "top_logprobs"),

@@ -23,7 +23,8 @@ class Service;
 
 namespace agent_graph::run {
 
-inline constexpr size_t kRemoteToolDescriptionBytesMax = 4096;
+// Editors and shells explain a tool on several pages.
+inline constexpr size_t kRemoteToolDescriptionBytesMax = 64 * 1024;
 inline constexpr size_t kRemoteToolSchemaBytesMax = 64 * 1024;
 
 // The remote tools of all tool nodes at one time. Immutable.

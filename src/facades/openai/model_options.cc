@@ -145,7 +145,7 @@ class OptionsReader {
     const json* tools = api::FindMember(body_, "tools");
     if (tools == nullptr || !tools->is_array()) return false;
     return std::ranges::any_of(*tools, [&](const json& tool) {
-      if (!tool.is_object()) return false;
+      if (!tool.is_object() || tool.value("type", json()) != "function") return false;
       const json* function = function_in != nullptr ? api::FindMember(tool, function_in) : &tool;
       return function != nullptr && function->is_object() &&
              function->value("name", json()) == name;

@@ -141,8 +141,8 @@ ResponseRequest ReadResponseRequest(const HandlerContext& context,
   ReadThread(context, request, problems);
   CheckCombination(request, problems);
   CheckMetadata(body, problems);
-  run.client_tools =
-      facades::ReadClientTools(context, {.allowed = AllowedNames(context.body())}, problems);
+  run.client_tools = facades::ReadClientTools(
+      context, {.allowed = AllowedNames(body), .skips_other_types = true}, problems);
   run.call_options = ReadResponseOptions(body, problems);
   run.messages = ReadInput(body.at("input"), api::MessageLimitsOf(context), find_message, problems);
   if (run.messages.empty() && problems.empty()) {

@@ -15,8 +15,14 @@ constexpr std::array<std::string_view, 2> kTruncations = {"auto", "disabled"};
 constexpr std::array<std::string_view, 2> kOrders = {"asc", "desc"};
 
 constexpr std::array kResponseToolFields = {
-    Field{.name = "type", .type = kChoice, .required = true, .choices = facades::kFunctionOnly},
-    facades::kToolName,
+    Field{.name = "type",
+          .type = kText,
+          .description = "function. Offers of other types, such as web_search, are ignored: the "
+                         "agent searches with tools of its own",
+          .required = true},
+    Field{.name = "name",
+          .type = kText,
+          .description = "Of a function: 1 to 64 letters, digits, _ or -"},
     facades::kToolDescription,
     facades::kToolParameters,
 };

@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "facades/run/tool_shapes.h"
 #include "run/nodes/remote_tools.h"
 
 namespace agent_graph::facades {
@@ -38,6 +39,7 @@ std::vector<run::ClientTool> ReadClientTools(const api::HandlerContext& context,
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
     const json& element = (*list)[i];
+    if (form.skips_other_types && TextMember(element, "type") != kFunctionOnly[0]) continue;
     run::ClientTool tool = ReadTool(form.member != nullptr ? element.at(form.member) : element);
     if (form.allowed && !form.allowed->contains(tool.name)) continue;
     auto problem = run::FindClientToolProblem(*context.api().graph, tool);

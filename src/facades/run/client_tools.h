@@ -18,6 +18,9 @@ struct ClientToolForm {
   const char* member = nullptr;
   // Names of the tools that the request allows; nullopt: all.
   std::optional<std::set<std::string>> allowed = {};
+  // Elements whose `type` is not "function" are left out: they offer what a model may do, and no
+  // agent need do it.
+  bool skips_other_types = false;
 };
 
 // Reads `tools` of the body, whose shape was checked. Adds a problem for each tool that the graph
