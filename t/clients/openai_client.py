@@ -219,7 +219,8 @@ def response_errors(client):
         ("input", {"model": "app", "input": []}),
         ("model", {"model": "other", "input": "plain"}),
         ("previous", {"model": "app", "input": "plain", "previous_response_id": "resp_x"}),
-        ("tool", {"model": "app", "input": "plain", "tools": [{"type": "web_search"}]}),
+        ("tool", {"model": "app", "input": "plain", "tools": [{"type": "web_search"}],
+                  "tool_choice": {"type": "web_search"}}),
     ):
         try:
             client.responses.create(**parameters)

@@ -82,7 +82,7 @@ def test_openai_python_responses(run):
         "input": ["BadRequestError", "input", "validation_error"],
         "model": ["NotFoundError", "model", "model_not_found"],
         "previous": ["NotFoundError", "previous_response_id", "previous_response_not_found"],
-        "tool": ["BadRequestError", "tools[0].type", "validation_error"],
+        "tool": ["BadRequestError", "tool_choice", "validation_error"],
     }
 
 
