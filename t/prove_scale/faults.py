@@ -104,6 +104,15 @@ async def partition_from_database(cluster):
     await _cut(cluster, sending=False)
 
 
+async def packets_lost(cluster):
+    """every host loses one packet in twenty, at random, in both directions"""
+    for host in cluster.hosts:
+        await _blocking(host.place.lose, 0.05)
+    await asyncio.sleep(_LONG)
+    for host in cluster.hosts:
+        await _blocking(host.place.mend)
+
+
 async def partition_from_clients(cluster):
     """a host and the balancer lose all packets of each other"""
     host = _any_host(cluster)
@@ -153,5 +162,5 @@ async def fail_over(cluster):
 # The disk of the first primary is the small one, so fail_over comes last.
 FAULTS = (host_killed, worker_killed, gateway_killed, gateway_stopped, worker_stopped, host_stopped,
           postmaster_killed, sessions_terminated, partition, partition_to_database,
-          partition_from_database, partition_from_clients, standby_stopped, pooler_killed, disk_full,
-          clock_jumps, fail_over)
+          partition_from_database, partition_from_clients, packets_lost, standby_stopped, pooler_killed,
+          disk_full, clock_jumps, fail_over)

@@ -70,5 +70,11 @@ class Place:
         self.run("iptables", "-A", "INPUT", "-p", "tcp", "--dport", port, "-j", "DROP")
         self.run("iptables", "-A", "OUTPUT", "-p", "tcp", "--sport", port, "-j", "DROP")
 
+    def lose(self, share):
+        """Drops this share of all packets of the host, chosen at random, in both directions."""
+        for chain in ("INPUT", "OUTPUT"):
+            self.run("iptables", "-A", chain, "-p", "tcp", "!", "-i" if chain == "INPUT" else "-o", "lo",
+                     "-m", "statistic", "--mode", "random", "--probability", share, "-j", "DROP")
+
     def mend(self):
         self.run("iptables", "-F")

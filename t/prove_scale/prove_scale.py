@@ -28,6 +28,7 @@ import stored_log  # noqa: E402
 from cluster import HOSTS, Cluster, room  # noqa: E402
 from customer import Customer  # noqa: E402
 from databases import Pair  # noqa: E402
+from histories import LAW, Histories  # noqa: E402
 from network import Network  # noqa: E402
 from outside import Outside  # noqa: E402
 
@@ -42,6 +43,10 @@ def _options():
     parser.add_argument("faults", nargs="*", choices=[[], *names], default=[])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--customers", type=int, default=16)
+    parser.add_argument("--appenders", type=int, default=4, help="clients that append and read messages")
+    parser.add_argument(
+        "--operations", type=int, default=0,
+        help="begin further rounds until there were so many appends and reads of messages")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     return parser.parse_args()
 
@@ -51,6 +56,7 @@ class Book(laws.Book):
 
     def __init__(self, world):
         super().__init__(world)
+        self.checks[LAW] = 0
         self.all_runs = []
 
     def begun(self, run):
@@ -64,6 +70,7 @@ class Proof:
         self._directory = directory
         self._rows = []
         self._known = set()  # rows found in the tables
+        self._operations = 0
         self.book = None
 
     async def run(self):
@@ -78,7 +85,9 @@ class Proof:
             self._rows.append((_nothing.__doc__, await self._strike(cluster, _nothing)))
             chosen = [fault for fault in faults.FAULTS
                       if not self._options.faults or fault.__name__ in self._options.faults]
-            for _ in range(self._options.rounds):
+            rounds = 0
+            while rounds < self._options.rounds or self._operations < self._options.operations:
+                rounds += 1
                 for fault in chosen:
                     self._rows.append((fault.__doc__, await self._strike(cluster, fault)))
         finally:
@@ -102,6 +111,9 @@ class Proof:
                 .work(stopping))
             for number in range(self._options.customers)
         ]
+        histories = Histories(cluster.port, f"{len(self._rows)}", random.Random(seed))
+        appenders = [asyncio.ensure_future(histories.work(stopping))
+                     for _ in range(self._options.appenders)]
         print(f"{fault.__name__}: {fault.__doc__}", flush=True)
         await asyncio.sleep(_QUIET_SECONDS)
         began = time.monotonic()
@@ -113,6 +125,10 @@ class Proof:
         pause = cluster.longest_pause()
         stopping.set()
         await laws.settle(book, customers, _SETTLE_SECONDS)
+        await asyncio.gather(*appenders)
+        await histories.finish()
+        histories.check(book)
+        self._operations += histories.count
         problems = await asyncio.to_thread(stored_log.faults, cluster.databases, book.all_runs)
         for problem in sorted(set(problems) - self._known):
             book.violate(_STORED, problem)
@@ -130,6 +146,7 @@ class Proof:
                  "|---|---|---|---|---|---|"]
         lines += [f"| {name} | {' | '.join(map(str, figures))} |"
                   for name, figures in self._rows]
+        lines.append(f"{self._operations} appends and reads of messages")
         lines += [f"law {law}: {count} checks, "
                   f"{sum(1 for broken, _ in self.book.violations if broken == law)} violations"
                   for law, count in self.book.checks.items()]
