@@ -222,6 +222,7 @@ def test_a_worker_loads_the_backend_that_was_checked(make_service):
     assert any("auth.path" in line for line in service.refused_reload())
 
 
+@pytest.mark.one_host("the workers of one nginx are counted")
 def test_a_backend_is_closed_once_by_each_worker_that_stops(start_service):
     service = start_service(_authorized_by("Lenient"), files=_FILES, workers=2)
 

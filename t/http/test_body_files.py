@@ -19,7 +19,7 @@ _SINK = """
 def _body_files(service):
     """Returns the worker's descriptors of files in client_body_temp_path, which are already
     deleted."""
-    (worker,) = service.workers()
+    worker = service.only_worker()
     return [name for name in processes.open_files(worker.pid) if "/temp/body/" in name]
 
 

@@ -143,6 +143,7 @@ def test_libraries_beside_the_graph(make_service, named):
     assert "outer.so" in service.refusal()
 
 
+@pytest.mark.one_host("the file of one host is changed")
 @pytest.mark.parametrize("content", [b"", b'{"app": 1}', (_REPLY % "other").encode()])
 def test_a_document(make_service, content):
     service = make_service({"agent": "own/graph.json:app"})

@@ -71,7 +71,7 @@ def test_many_large_files_are_sent_at_once_in_little_memory(start_service, bucke
     count, data = 20, bytes(10 * _MEGABYTE)
     service = _start(start_service, bucket, workers=1)
     uploaded(service, data)
-    (worker,) = service.workers()
+    worker = service.only_worker()
     before = processes.resident_bytes(worker.pid)
     bucket.go_on.clear()
     begun = bucket.begun

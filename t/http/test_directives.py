@@ -122,6 +122,7 @@ def test_what_is_refused_is_named(make_service, fragment, words):
         assert word in line
 
 
+@pytest.mark.one_host("each host logs it once")
 def test_subrequests_are_refused_and_told_once(start_service):
     service = start_service(
         DEMO,

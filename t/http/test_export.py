@@ -216,7 +216,7 @@ def test_production_exports_and_keeps_no_traces(start_service, collector):
             reply = service.invoke("call current_time " * 20, config={"thread_id": f"t{i % 4}"})
             assert reply.status == 200
 
-    (worker,) = service.workers()
+    worker = service.only_worker()
     sizes = []
     for batch in range(1, 11):
         run(50)

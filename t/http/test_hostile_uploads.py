@@ -33,7 +33,7 @@ def _chunks(body, size):
 def test_the_largest_file_in_tiny_pieces(start_service):
     service = start_service(_ECHO, workers=1)
     uploaded(service, bytes(_MEGABYTE))
-    (worker,) = service.workers()
+    worker = service.only_worker()
     before = processes.resident_bytes(worker.pid)
     data = random.Random(3).randbytes(25 * _MEGABYTE)
     headers, body = file_form(data)
@@ -93,7 +93,7 @@ def test_two_hundred_uploads_at_once_take_bounded_memory(start_service):
     count = 200
     service = start_service(_ECHO, workers=1)
     uploaded(service, bytes(_MEGABYTE))
-    (worker,) = service.workers()
+    worker = service.only_worker()
     before = processes.resident_bytes(worker.pid)
     headers, body = file_form(bytes(_MEGABYTE))
     connections = []

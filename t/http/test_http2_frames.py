@@ -143,7 +143,7 @@ def _play(port, sequence, target):
 
 def test_illegal_frames_are_answered_as_by_nginx_alone(start_service):
     service = start_service(DEMO, server=_STOCK, http2=True, workers=1)
-    (worker,) = service.workers()
+    worker = service.only_worker()
     verdicts = {
         name: [_play(service.http2_port, steps, path) for path in ("/stock/", "/v1/graph/invoke")]
         for name, steps in _SEQUENCES.items()

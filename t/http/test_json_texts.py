@@ -17,7 +17,7 @@ _JSON = {"Content-Type": "application/json"}
 def service(start_service):
     """One worker: it parses everything and must be the same process at the end."""
     service = start_service(behaviour("echo"), workers=1)
-    (worker,) = service.workers()
+    worker = service.only_worker()
     yield service
     assert [process.pid for process in service.workers()] == [worker.pid]
     assert service.invoke("still here").status == 200

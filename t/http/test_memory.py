@@ -100,7 +100,7 @@ def test_slow_readers_hold_what_is_counted(start_service):
         location="send_timeout 10m;",  # however long it takes until all have stalled
     )
     assert service.invoke("hi").status == 200
-    (worker,) = service.workers()
+    worker = service.only_worker()
     before = processes.resident_bytes(worker.pid)
     # As lines of a stream much larger than the kernel's buffers and the credit.
     text = " ".join(f"word{number}" for number in range(2500))

@@ -15,14 +15,17 @@ from harness.waiting import wait_until
 
 _MEGABYTE = 1024 * 1024
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("strace") or environment.SANITIZER != "", reason="needs strace"
-)
+pytestmark = [
+    pytest.mark.local_files,
+    pytest.mark.skipif(
+        not shutil.which("strace") or environment.SANITIZER != "", reason="needs strace"
+    ),
+]
 
 
 def _calls_of_a_download(service, trace, record, data):
     """Returns (bytes that the worker sent with sendfile, bytes that it read from the file)."""
-    (worker,) = service.workers()
+    worker = service.only_worker()
     calls = "trace=sendfile,read,readv,pread64,preadv,mmap"
     # A file per thread: in a common one, calls of two threads at once are cut into two lines each.
     command = ["strace", "-ff", "-y", "-s", "0", "-e", calls, "-o", trace, "-p", str(worker.pid)]

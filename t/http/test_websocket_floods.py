@@ -80,7 +80,7 @@ def test_pings_of_who_does_not_read_take_no_memory(start_service):
     service = start_service(
         DEMO, workers=1, listen="sndbuf=64k", location="send_timeout 2s; agent_graph_ws_ping off;"
     )
-    (worker,) = service.workers()
+    worker = service.only_worker()
     socket = WebSocket(service.port, receive_buffer=4096).upgrade()
     flood = _Flood(socket, frame(PING, b"x" * 125))
     before = processes.resident_bytes(worker.pid)

@@ -14,7 +14,9 @@ from .service import Requests, Service
 _OF_ONE_HOST = {
     "access_log": "the access log",
     "cache_manager": "the state server",
+    "directory": "the folders of a host",
     "master_pid": "the master process",
+    "only_worker": "a worker process",
     "refused_reload": "the error log of a reload",
     "run": "the nginx binary",
     "session": "the session of the processes",
@@ -64,7 +66,6 @@ class HostGroup(Requests):
             other.write_settings(settings)
             self.services.append(other)
         self.error_log = Logs([service.error_log for service in self.services])
-        self.directory = first.directory
         self.port = free_port()
         self.http2_port = free_port() if http2 else None
         ports = {self.port: [service.port for service in self.services]}
@@ -176,7 +177,20 @@ def make(directory, settings, count, **configuration):
         return Service(directory, settings, **configuration)
     if _storage_of(settings) in ("local", "memory"):
         pytest.skip("about one host: files of its own")
+    if _counts_for_itself(settings):
+        pytest.skip("about one host: a limit that each host counts for itself")
     return HostGroup(directory, settings, count, **configuration)
+
+
+def _counts_for_itself(settings):
+    def block(name):
+        found = settings.get(name)
+        return found if isinstance(found, dict) else {}
+
+    limits = [block("rate_limit"), block("token_limit")]
+    return any(limit and limit.get("backend") != "redis" for limit in limits) or block(
+        "websocket"
+    ).get("max_connections_total")
 
 
 def _storage_of(settings):

@@ -130,6 +130,11 @@ class Nginx:
             and master in (None, process.parent)
         ]
 
+    def only_worker(self):
+        """The worker of an nginx that has one."""
+        (worker,) = self.workers()
+        return worker
+
     def draining_workers(self):
         return [process for process in self.processes() if process.draining]
 
