@@ -32,12 +32,20 @@ def pytest_addoption(parser):
         help="how many hosts serve in place of each such service, behind a haproxy that sends each "
         "connection to the next one",
     )
+    group.addoption(
+        "--beside",
+        type=pathlib.Path,
+        help="a folder with another build: the last host of tests in t/hosts that start several runs it, "
+        "as in the middle of a rolling upgrade",
+    )
 
 
 def pytest_configure(config):
     environment.CHECKPOINTER = config.getoption("--checkpointer")
     environment.FILES = config.getoption("--files")
     environment.HOSTS = config.getoption("--hosts")
+    if beside := config.getoption("--beside"):
+        environment.BESIDE = beside.resolve()
     if environment.CHECKPOINTER != "postgres":
         if environment.FILES == "pg":
             raise pytest.UsageError("--files=pg needs --checkpointer=postgres")

@@ -14,6 +14,7 @@ _fixtures = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_fixtures)
 globals().update({n: v for n, v in vars(_fixtures).items() if not n.startswith("__")})
 
+from harness import environment  # noqa: E402
 from harness.haproxy import Haproxy  # noqa: E402
 
 
@@ -45,7 +46,13 @@ def start_hosts(database, make_service, directory):
     def start(settings, *, count=2, **other):
         checkpointer = {"checkpointer": {"type": "postgres", "url": database.url}}
         of_host = settings if callable(settings) else lambda _: settings
-        services = [make_service(of_host(n) | checkpointer, **other).start() for n in range(count)]
+
+        def make(number):
+            return make_service(of_host(number) | checkpointer, **other).start()
+
+        services = [make(number) for number in range(count - 1)]
+        with environment.other_build():
+            services.append(make(count - 1))
         balancer = Haproxy(directory / "haproxy", [service.port for service in services])
         running.append(balancer)
         return Hosts(services, balancer)

@@ -1,5 +1,6 @@
 """Paths of the programs under test, and timeouts of the tests."""
 
+import contextlib
 import os
 import pathlib
 
@@ -17,6 +18,23 @@ NODE_MODULES = (ROOT / "build" / "node").resolve() / "node_modules"
 CHECKPOINTER = "leveldb"
 FILES = "local"
 HOSTS = 1
+
+# The option --beside: the folder of another build, or None.
+BESIDE = None
+
+
+@contextlib.contextmanager
+def other_build():
+    """Services that are made meanwhile run the build of --beside, if there is one."""
+    global MODULE, GRAPHS
+    before = MODULE, GRAPHS
+    if BESIDE is not None:
+        MODULE, GRAPHS = BESIDE / "ngx_http_agent_graph_module.so", BESIDE / "graphs"
+    try:
+        yield
+    finally:
+        MODULE, GRAPHS = before
+
 
 # Empty, address or thread.
 SANITIZER = os.environ.get("AGENT_GRAPH_SANITIZER", "")
