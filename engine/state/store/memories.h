@@ -1,4 +1,4 @@
-// Reads of memory rows. The write side is store_memories.cc.
+// Reads of memory rows. MemoryWriter writes them.
 #pragma once
 
 #include "state/maintenance.h"

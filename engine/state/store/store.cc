@@ -52,7 +52,8 @@ Store::Store(Database& database, const StateOptions& options)
       log_kept_micros_(std::chrono::microseconds(options.log_kept).count()),
       log_bytes_max_(options.log_bytes_max),
       database_status_(options.database_status),
-      transaction_(database, options.indexed_metadata) {}
+      transaction_(database, options.indexed_metadata),
+      memories_(transaction_) {}
 
 Status Store::Load() {
   AG_RETURN_IF_ERROR(LoadLeases());
@@ -213,7 +214,7 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
     Accept(from, header.operation, std::move(*reply), sync);
   } else {
     transaction_.Reject();
-    staged_memories_.clear();
+    memories_.Reject();
     Refuse(from, reply.status());
   }
   AdmitWaiters();
@@ -276,18 +277,19 @@ Result<ReplyRow> Store::ExecuteChange(const RequestHeader& header, pack::Unpacke
           body, [&](const auto& set) { return ReplaceRemoteTools(set); });
     case Operation::kStoreMemory:
       return Decoded<StoreMemoryRequest>(
-          body, [&](const auto& store) { return StoreMemory(store, micros); });
+          body, [&](const auto& store) { return memories_.StoreMemory(store, micros); });
     case Operation::kUpdateMemory:
       return Decoded<UpdateMemoryRequest>(
-          body, [&](const auto& update) { return UpdateMemory(update, micros); });
+          body, [&](const auto& update) { return memories_.UpdateMemory(update, micros); });
     case Operation::kReplaceVectors:
-      return Decoded<ReplaceVectorsRequest>(body,
-                                            [&](const auto& put) { return ReplaceVectors(put); });
+      return Decoded<ReplaceVectorsRequest>(
+          body, [&](const auto& put) { return memories_.ReplaceVectors(put); });
     case Operation::kDeleteMemory:
-      return Decoded<MemoryName>(body, [&](const auto& name) { return DeleteMemory(name); });
+      return Decoded<MemoryName>(body,
+                                 [&](const auto& name) { return memories_.DeleteMemory(name); });
     case Operation::kRemoveMemories:
       return Decoded<RemoveMemoriesRequest>(
-          body, [&](const auto& remove) { return RemoveMemories(remove); });
+          body, [&](const auto& remove) { return memories_.RemoveMemories(remove); });
     default:
       return Status(StatusCode::kInvalidArgument, kUnknownOperation);
   }
@@ -346,9 +348,7 @@ void Store::Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, 
     client->second.replies.insert_or_assign(to.sequence, reply);
   }
   transaction_.Accept(wants_sync);
-  changed_memories_.insert(changed_memories_.end(), staged_memories_.begin(),
-                           staged_memories_.end());
-  staged_memories_.clear();
+  memories_.Accept();
   replies_.push_back({to, Status::Ok(), std::move(reply)});
 }
 

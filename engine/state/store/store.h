@@ -34,6 +34,7 @@
 #include "state/runs.h"
 #include "state/store/clients.h"
 #include "state/store/lease.h"
+#include "state/store/memory_writer.h"
 #include "state/store/run_end.h"
 #include "state/store/store_output.h"
 #include "state/store/trial.h"
@@ -128,7 +129,7 @@ class Store {
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
   std::vector<Report> TakeReports() { return std::exchange(reports_, {}); }
   // The memories that the last Commit stored, changed or deleted.
-  std::vector<MemoryKey> TakeChangedMemories() { return std::exchange(changed_memories_, {}); }
+  std::vector<MemoryKey> TakeChangedMemories() { return memories_.TakeChanged(); }
   // The threads whose logs, or whose runs, the last Commit has changed. May repeat a thread.
   std::vector<std::string> TakeChangedRuns() { return std::exchange(changed_runs_, {}); }
   // The threads whose records the last Commit wrote or deleted, in order.
@@ -146,7 +147,7 @@ class Store {
 
  private:
   Status LoadLeases();
-  Status LoadOwnLeases();  // of a database that several hosts write
+  Status LoadOwnLeases();  // for a database that several hosts write
   std::string ReplyKey(const std::string& client, uint64_t sequence) const;
   Status LoadReplies();
   Status LoadRemoteTools();
@@ -173,21 +174,6 @@ class Store {
   Result<ReplyRow> DeleteMessage(const MessageRequest& message);
   Result<ReplyRow> RemoveMessages(const RemoveMessagesRequest& remove, int64_t micros);
   Result<ReplyRow> ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set);
-  Result<ReplyRow> StoreMemory(const StoreMemoryRequest& store, int64_t micros);
-  Result<ReplyRow> UpdateMemory(const UpdateMemoryRequest& update, int64_t micros);
-  Result<ReplyRow> DeleteMemory(const MemoryName& name);
-  Result<ReplyRow> RemoveMemories(const RemoveMemoriesRequest& remove);
-  Result<ReplyRow> ReplaceVectors(const ReplaceVectorsRequest& put);
-
-  // Memories (store_memories.cc).
-  struct Memory {
-    MemoryKey key;
-    MemoryRecord record;
-  };
-  Result<std::optional<Memory>> FindMemory(const Scope& scope, const std::string& agent_id,
-                                           const std::string& id) const;
-  void PutVector(const MemoryKey& key, const Embedding& embedding);
-  void DropMemory(const Memory& memory);
 
   // Other hosts (store_hosts.cc).
   bool is_shared() const { return !database_.instance().empty(); }
@@ -204,7 +190,7 @@ class Store {
   bool HandOver(FreedThread& freed);
   bool IsOurs(const Lease& lease) const { return lease.row.hosts.instance == database_.instance(); }
   void NotifyHosts(HostNotice notice);
-  void EndLostHistory(const std::string& thread_id);          // nothing else must be staged
+  void EndLostHistory(const std::string& thread_id);          // call it when nothing is staged
   bool Claims(const char* work, std::chrono::seconds pause);  // see Database::ClaimWork
   void EndWithoutHistory(const std::string& thread_id);
   Result<size_t> EndQueuedRunsOf(const std::string& instance);
@@ -373,6 +359,7 @@ class Store {
   const uint64_t log_bytes_max_;
   const std::shared_ptr<DatabaseStatus> database_status_;
   Transaction transaction_;
+  MemoryWriter memories_;
   std::unordered_map<std::string, Lease> leases_;  // by thread id
   size_t waiters_ = 0;
   uint64_t commits_ = 1;
@@ -398,8 +385,6 @@ class Store {
   Deadline next_await_ = kNoDeadline;
   std::optional<Trial> trial_;
   std::vector<Report> reports_;
-  std::vector<MemoryKey> staged_memories_;  // changed by the current operation
-  std::vector<MemoryKey> changed_memories_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
   SweepPosition sweep_;

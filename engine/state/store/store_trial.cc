@@ -67,8 +67,7 @@ void Store::EndTrial(bool committed) {
   replies_.clear();
   notices_.clear();
   changed_runs_.clear();
-  changed_memories_.clear();
-  staged_memories_.clear();
+  memories_.ForgetChanges();
   used_threads_.clear();
   (void)transaction_.TakeNoted();
 }

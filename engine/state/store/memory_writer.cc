@@ -1,12 +1,13 @@
-// Store: changes of memories.
-#include <algorithm>
+#include "state/store/memory_writer.h"
+
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "state/limits.h"
 #include "state/rows/numbering.h"
 #include "state/rules/memories.h"
 #include "state/search/filter.h"
-#include "state/store/memories.h"
-#include "state/store/store.h"
 
 namespace agent_graph::state {
 namespace {
@@ -17,9 +18,9 @@ Status NoSuchMemory() {
 
 }  // namespace
 
-Result<std::optional<Store::Memory>> Store::FindMemory(const Scope& scope,
-                                                       const std::string& agent_id,
-                                                       const std::string& id) const {
+Result<std::optional<MemoryWriter::Memory>> MemoryWriter::FindMemory(const Scope& scope,
+                                                                     const std::string& agent_id,
+                                                                     const std::string& id) const {
   const std::optional<Memory> none;
   AG_ASSIGN_OR_RETURN(std::optional<MemoryKey> place,
                       transaction_.GetRow<MemoryKey>(keys::MemoryPlace(id)));
@@ -30,24 +31,24 @@ Result<std::optional<Store::Memory>> Store::FindMemory(const Scope& scope,
   return std::optional<Memory>({*std::move(place), *std::move(record)});
 }
 
-void Store::PutVector(const MemoryKey& key, const Embedding& embedding) {
+void MemoryWriter::PutVector(const MemoryKey& key, const Embedding& embedding) {
   if (embedding.values.empty()) {
     transaction_.Delete(keys::MemoryVector(key));
   } else {
     transaction_.PutUnread(keys::MemoryVector(key), pack::ToBytes(embedding));
   }
-  staged_memories_.push_back(key);
+  staged_.push_back(key);
 }
 
-void Store::DropMemory(const Memory& memory) {
+void MemoryWriter::DropMemory(const Memory& memory) {
   transaction_.Delete(keys::MemoryPlace(memory.record.id));
   transaction_.Delete(keys::Memory(memory.key));
   transaction_.Delete(keys::MemoryVector(memory.key));
   transaction_.Delete(keys::MemoryListing(memory.key.number));
-  staged_memories_.push_back(memory.key);
+  staged_.push_back(memory.key);
 }
 
-Result<ReplyRow> Store::StoreMemory(const StoreMemoryRequest& store, int64_t micros) {
+Result<ReplyRow> MemoryWriter::StoreMemory(const StoreMemoryRequest& store, int64_t micros) {
   const std::string place = keys::MemoryPlace(store.record.id);
   AG_ASSIGN_OR_RETURN(std::optional<MemoryKey> taken, transaction_.GetRow<MemoryKey>(place));
   if (taken) return Status(StatusCode::kConflict, "a memory with this id exists");
@@ -64,7 +65,7 @@ Result<ReplyRow> Store::StoreMemory(const StoreMemoryRequest& store, int64_t mic
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::UpdateMemory(const UpdateMemoryRequest& update, int64_t micros) {
+Result<ReplyRow> MemoryWriter::UpdateMemory(const UpdateMemoryRequest& update, int64_t micros) {
   AG_ASSIGN_OR_RETURN(std::optional<Memory> memory,
                       FindMemory(update.name.scope, update.name.agent_id, update.name.id));
   if (!memory) return NoSuchMemory();
@@ -75,7 +76,7 @@ Result<ReplyRow> Store::UpdateMemory(const UpdateMemoryRequest& update, int64_t 
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::ReplaceVectors(const ReplaceVectorsRequest& put) {
+Result<ReplyRow> MemoryWriter::ReplaceVectors(const ReplaceVectorsRequest& put) {
   if (put.vectors.size() > kPageItemsMax) {
     return Status(StatusCode::kInvalidArgument, "too many memories at once");
   }
@@ -91,14 +92,14 @@ Result<ReplyRow> Store::ReplaceVectors(const ReplaceVectorsRequest& put) {
   return reply;
 }
 
-Result<ReplyRow> Store::DeleteMemory(const MemoryName& name) {
+Result<ReplyRow> MemoryWriter::DeleteMemory(const MemoryName& name) {
   AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(name.scope, name.agent_id, name.id));
   if (!memory) return NoSuchMemory();
   DropMemory(*memory);
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::RemoveMemories(const RemoveMemoriesRequest& remove) {
+Result<ReplyRow> MemoryWriter::RemoveMemories(const RemoveMemoriesRequest& remove) {
   if (remove.ids.size() > kPageItemsMax) {
     return Status(StatusCode::kInvalidArgument, "too many memories at once");
   }
@@ -113,6 +114,16 @@ Result<ReplyRow> Store::RemoveMemories(const RemoveMemoriesRequest& remove) {
   ReplyRow reply;
   reply.body = pack::ToBytes(removed);
   return reply;
+}
+
+void MemoryWriter::Accept() {
+  changed_.insert(changed_.end(), staged_.begin(), staged_.end());
+  staged_.clear();
+}
+
+void MemoryWriter::ForgetChanges() {
+  staged_.clear();
+  changed_.clear();
 }
 
 }  // namespace agent_graph::state
