@@ -74,9 +74,8 @@ Result<uint64_t> ImportFiles(const std::string& uploads, const std::string& url)
 }
 
 Status ImportRows(const StateAccess& state, RowImport& import) {
-  AG_ASSIGN_OR_RETURN(
-      const std::unique_ptr<state::LevelDatabase> database,
-      state::LevelDatabase::OpenDirectory(state.directory().database_path(), {.creates = false}));
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<state::LevelDatabase> database,
+                      state::LevelDatabase::OpenReadOnly(state.directory().database_path()));
   const state::DatabaseSnapshot snapshot(*database);
   Status added;
   AG_RETURN_IF_ERROR(snapshot.Scan("", "", [&](std::string_view key, std::string_view value) {

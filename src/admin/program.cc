@@ -1,8 +1,10 @@
 #include "admin/program.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "admin/after_restore.h"
@@ -176,6 +178,7 @@ struct Command {
   size_t arguments_max;
   int (*run)(const Call& call);
   bool takes_backups = false;   // accepts the folder of a backup as DIRECTORY
+  bool makes_state = false;     // DIRECTORY may be empty
   bool takes_settings = false;  // the second argument is service.json
 };
 constexpr Command kCommands[] = {
@@ -185,7 +188,11 @@ constexpr Command kCommands[] = {
      .run = RunVerify,
      .takes_backups = true},
     {.name = "backup", .arguments_min = 2, .arguments_max = 3, .run = RunBackup},
-    {.name = "restore", .arguments_min = 2, .arguments_max = 3, .run = RunRestore},
+    {.name = "restore",
+     .arguments_min = 2,
+     .arguments_max = 3,
+     .run = RunRestore,
+     .makes_state = true},
     {.name = "repair",
      .arguments_min = 1,
      .arguments_max = 1,
@@ -206,6 +213,16 @@ const Command* FindCommand(std::string_view name, size_t arguments) {
     return nullptr;
   }
   return found;
+}
+
+// True for a readable folder in which no state server has ever run.
+bool HoldsNoState(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error) || error) return false;
+  for (const char* entry : {"/db", "/owner.lock"}) {
+    if (std::filesystem::exists(path + entry, error) || error) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -242,6 +259,11 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   Result<settings::Settings> settings = settings::Settings();
   if (command->takes_settings) settings = settings::LoadFile(operands[1]);
   if (!settings.ok()) return Fail(output, settings.status());
+  if (!command->makes_state && HoldsNoState(operands[0])) {
+    return Fail(output,
+                NotFound(operands[0] + ": contains no state of a service; DIRECTORY is what "
+                                       "state= of agent_graph_service names in nginx.conf"));
+  }
   Result<StateAccess> state = StateAccess::Open(operands[0]);
   if (!state.ok()) return Fail(output, state.status());
   if (state->is_backup() && !command->takes_backups) {

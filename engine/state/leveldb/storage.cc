@@ -98,16 +98,16 @@ class ClosedLevelDb : public ClosedState {
 
   Result<VerifyReport> Verify() override {
     AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> database,
-                        LevelDatabase::OpenDirectory(database_));
+                        LevelDatabase::OpenReadOnly(database_));
     return state::Verify(*database);
   }
   Result<BackupReport> Backup(const std::string& directory) override {
     AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> database,
-                        LevelDatabase::OpenDirectory(database_));
+                        LevelDatabase::OpenReadOnly(database_));
     return database->BackUp(directory, nullptr);
   }
   Status Repair() override { return state::Repair(database_); }
-  Status CheckReadable() override { return LevelDatabase::OpenDirectory(database_).status(); }
+  Status CheckReadable() override { return LevelDatabase::OpenReadOnly(database_).status(); }
 
  private:
   const std::string database_;

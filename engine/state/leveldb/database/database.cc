@@ -7,14 +7,17 @@
 #include <leveldb/helpers/memenv.h>
 #include <leveldb/write_batch.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <utility>
 
 #include "state/leveldb/database/synced_env.h"
 #include "state/leveldb/disk/disk_env.h"
 #include "state/leveldb/disk/folder_watch.h"
+#include "state/leveldb/disk/read_only_env.h"
 #include "state/leveldb/disk/reserve_file.h"
 #include "state/leveldb/files/file_check.h"
 #include "state/leveldb/files/synced_marks.h"
@@ -205,6 +208,22 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::s
   return database;
 }
 
+Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenReadOnly(const std::string& directory) {
+  if (access((directory + "/CURRENT").c_str(), F_OK) != 0 && errno == ENOENT) {
+    return NotFound(directory + " contains no database");
+  }
+  std::unique_ptr<LevelDatabase> database(new LevelDatabase);
+  database->read_only_ = true;
+  AG_ASSIGN_OR_RETURN(database->marks_, SyncedMarks::OpenReadOnly(directory));
+  AG_RETURN_IF_ERROR(CheckFiles(directory, database->marks_->found()));
+  auto env = std::make_unique<ReadOnlyEnv>();
+  ReadOnlyEnv& files = *env;
+  database->env_ = std::move(env);
+  AG_ASSIGN_OR_RETURN(database, Open(directory, {.creates = false}, std::move(database)));
+  files.Seal();
+  return database;
+}
+
 Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenMemory() {
   std::unique_ptr<LevelDatabase> database(new LevelDatabase);
   database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
@@ -274,6 +293,7 @@ Status LevelDatabase::CheckPresent() const {
 }
 
 Status LevelDatabase::Write(leveldb::WriteBatch& batch, bool sync) {
+  if (read_only_) return {StatusCode::kUnavailable, "the state database was opened for reading"};
   leveldb::WriteOptions options;
   options.sync = sync;
   AG_RETURN_IF_ERROR(FromLevelDb(db_->Write(options, &batch)));

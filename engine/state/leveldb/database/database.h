@@ -39,6 +39,10 @@ class LevelDatabase : public Database {
   // open, kDataLoss if data that was written is missing or damaged.
   static Result<std::unique_ptr<LevelDatabase>> OpenDirectory(const std::string& directory,
                                                               DatabaseOptions options = {});
+  // Opens an existing database without changing any of its files, so that it may be a copy that
+  // this user cannot write. Writes fail. Needs as much memory as the database has logs, 32 MiB at
+  // most. Errors are those of OpenDirectory; kNotFound: there is no database.
+  static Result<std::unique_ptr<LevelDatabase>> OpenReadOnly(const std::string& directory);
   static Result<std::unique_ptr<LevelDatabase>> OpenMemory();
   ~LevelDatabase() override;
   LevelDatabase(const LevelDatabase&) = delete;
@@ -55,7 +59,7 @@ class LevelDatabase : public Database {
   // Also fails if the files have been moved or removed; see FolderWatch.
   Status Write(leveldb::WriteBatch& batch, bool sync);
 
-  // Null for a database in memory.
+  // Null for a database in memory, and for one that is only read.
   const std::shared_ptr<const FolderWatch>& files() const { return files_; }
   Status CheckPresent() const override;
   bool low_on_space() const override;
@@ -81,10 +85,11 @@ class LevelDatabase : public Database {
                                                      DatabaseOptions choice,
                                                      std::unique_ptr<LevelDatabase> database);
 
+  bool read_only_ = false;
   std::shared_ptr<const FolderWatch> files_;
   std::shared_ptr<ReserveFile> reserve_;  // null: no reserve
   std::shared_ptr<SyncedMarks> marks_;    // null in memory
-  std::unique_ptr<DiskEnv> disk_;         // null in memory
+  std::unique_ptr<DiskEnv> disk_;         // null in memory, and if only read
   std::unique_ptr<leveldb::Env> env_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;

@@ -72,9 +72,22 @@ Result<std::unique_ptr<SyncedMarks>> SyncedMarks::Open(const std::string& folder
   FileDescriptor file(
       open((folder + "/" + kName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return NoAnswer(folder);
+  return Lock(folder, std::move(file), F_WRLCK);
+}
+
+Result<std::unique_ptr<SyncedMarks>> SyncedMarks::OpenReadOnly(const std::string& folder) {
+  FileDescriptor file(open((folder + "/" + kName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file) return Lock(folder, std::move(file), F_RDLCK);
+  // A database without marks can be read, and there is no file to lock.
+  if (errno != ENOENT) return NoAnswer(folder);
+  return std::unique_ptr<SyncedMarks>(new SyncedMarks(folder, FileDescriptor()));
+}
+
+Result<std::unique_ptr<SyncedMarks>> SyncedMarks::Lock(const std::string& folder,
+                                                       FileDescriptor file, short lock_type) {
   // An open file description lock, so that two objects in one process exclude each other too.
   struct flock lock{};
-  lock.l_type = F_WRLCK;
+  lock.l_type = lock_type;
   lock.l_whence = SEEK_SET;
   if (fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
     if (errno != EAGAIN && errno != EACCES) return NoAnswer(folder);

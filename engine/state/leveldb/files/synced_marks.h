@@ -37,6 +37,9 @@ class SyncedMarks {
   // Creates the file if it is missing, and locks it. Returns kBusy if another process, or another
   // object, has the database open.
   static Result<std::unique_ptr<SyncedMarks>> Open(const std::string& folder);
+  // Only reads the marks: writes have no effect. Others may read the database, too, but nobody may
+  // have it open for writing: kBusy.
+  static Result<std::unique_ptr<SyncedMarks>> OpenReadOnly(const std::string& folder);
 
   // The marks that Open found.
   const Marks& found() const { return found_; }
@@ -60,6 +63,9 @@ class SyncedMarks {
   struct Copy;
 
   SyncedMarks(std::string folder, FileDescriptor file);
+  // `lock_type`: F_RDLCK or F_WRLCK.
+  static Result<std::unique_ptr<SyncedMarks>> Lock(const std::string& folder, FileDescriptor file,
+                                                   short lock_type);
   void Read();
   void SetLocked(const FileName& file, uint64_t bytes, bool synced) AG_REQUIRES(mutex_);
   void WriteLocked() AG_REQUIRES(mutex_);

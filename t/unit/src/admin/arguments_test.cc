@@ -106,6 +106,17 @@ TEST_F(AdminDirectories, AMissingOneIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(state_)) << "no command creates a state";
 }
 
+TEST_F(AdminDirectories, OneWithoutAStateIsNamed) {
+  std::filesystem::create_directory(state_);
+  for (const std::string command : {"verify", "repair"}) {
+    const Ran ran = Admin({command, state_});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find(state_ + ": contains no state of a service"), std::string::npos)
+        << ran.err;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(state_));
+}
+
 TEST_F(AdminDirectories, OneThatOthersMayReadIsRefused) {
   MakeState();
   std::filesystem::permissions(state_, std::filesystem::perms::others_read,
