@@ -5,6 +5,17 @@ namespace {
 
 constexpr size_t kSecretBytesMin = 6;
 
+// Returns the name of a variable that is written as in a shell: "$NAME" or "Bearer $NAME". Empty if
+// `text` is something else.
+std::string_view ShellVariable(std::string_view text) {
+  constexpr std::string_view kBearer = "Bearer ";
+  if (text.starts_with(kBearer)) text.remove_prefix(kBearer.size());
+  if (!text.starts_with('$')) return {};
+  text.remove_prefix(1);
+  const bool has_small_letters = text.find_first_of("abcdefghijklmnopqrstuvwxyz") != text.npos;
+  return !has_small_letters && IsVariableName(text) ? text : std::string_view();
+}
+
 }  // namespace
 
 bool IsVariableName(std::string_view name) {
@@ -19,6 +30,9 @@ bool IsVariableName(std::string_view name) {
 Result<std::string> ExpandVariables(std::string_view text, const Environment& environment,
                                     std::vector<std::string>* values) {
   std::string out;
+  if (const std::string_view name = ShellVariable(text); !name.empty()) {
+    return InvalidArgument("a variable needs braces: ${" + std::string(name) + "}");
+  }
   for (;;) {
     size_t start = text.find("${");
     out += text.substr(0, start);

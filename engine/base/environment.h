@@ -16,8 +16,8 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 bool IsVariableName(std::string_view name);
 
 // Replaces each ${NAME} by its value, and ${NAME:-text} by `text` if NAME is unset or empty. An
-// unset NAME without a default is an error. `values`, if given, receives the values taken from the
-// environment: treat them as secrets.
+// unset NAME without a default, and a text that is only $NAME, are errors. `values`, if given,
+// receives the values taken from the environment: treat them as secrets.
 Result<std::string> ExpandVariables(std::string_view text, const Environment& environment,
                                     std::vector<std::string>* values = nullptr);
 

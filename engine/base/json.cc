@@ -231,13 +231,19 @@ std::string_view UsualMistake(std::string_view text, size_t offset, std::string_
   const size_t at = before.find_last_not_of(kBlanks);
   const char last = at == before.npos ? '\0' : before[at];
   if (because("ill-formed UTF-8")) return "this byte is not UTF-8: save the file as UTF-8";
+  if (because("after backslash")) return "a backslash in a text is written twice";
   if (because("invalid string")) return found == '\n' ? "a text must end on its line" : "";
   if (because("expected end of input")) return "nothing may follow the end";
   if (found == '/' || found == '#') return "JSON has no comments";
   if (found == '\'') return "texts need double quotes";
+  if (text.substr(offset).starts_with("\xe2\x80")) return "texts need straight double quotes";
   if (because("object separator")) return "a colon is missing before it";
   if (found == '}' || found == ']') return last == ',' ? "the comma before it must go" : "";
-  if (found == ':' || found == ',' || last == '\0') return "";
+  if (last == '\0') return "a JSON file begins with {";
+  if (found == ':' || found == ',') return "";
+  for (const std::string_view word : {"True", "False", "None"}) {
+    if (text.substr(offset).starts_with(word)) return "JSON has true, false and null";
+  }
   if (std::string_view(",:{[").find(last) != std::string_view::npos) {
     return IsLetter(found) ? "texts need double quotes" : "";
   }

@@ -263,6 +263,7 @@ class DocumentReader {
       AG_RETURN_IF_ERROR(branch.ok() ? Status::Ok() : branch.Finish());
       Condition condition = ReadCondition(branch);
       std::string target = ReadTarget(branch, "to");
+      if (branch.Value("tool_calls_pending") != nullptr) CheckHasTools(branch, from, target);
       AG_RETURN_IF_ERROR(branch.Finish());
       targets.push_back(target);
       branches.push_back({std::move(condition), std::move(target)});
@@ -279,6 +280,20 @@ class DocumentReader {
         },
         std::move(targets));
     return Status::Ok();
+  }
+
+  // An agent that has an edge for tool calls, but no tool node, never calls a tool.
+  void CheckHasTools(ObjectReader& branch, const std::string& from, const std::string& target) {
+    const Node* source = Find(from);
+    const auto* agent = source == nullptr ? nullptr : std::get_if<Agent>(&source->kind);
+    const Node* tools = Find(target);
+    if (agent == nullptr || !agent->tool_node.empty() || tools == nullptr ||
+        !std::holds_alternative<ToolNode>(tools->kind)) {
+      return;
+    }
+    branch.Fail(
+        branch.PathOf("to"),
+        "the node \"" + from + "\" knows no tools: it needs \"tool_node\": \"" + target + '"');
   }
 
   std::string ReadTarget(ObjectReader& reader, const char* key) {
@@ -354,6 +369,9 @@ Status ReadDocument(std::string_view text, const std::string& attribute, GraphBu
   if (!document->is_object()) return Status(StatusCode::kGraph, "must be a JSON object");
   auto graph = document->find(attribute);
   if (graph == document->end()) {
+    if (document->contains("nodes") && document->contains("edges")) {
+      return Status(StatusCode::kGraph, "the graph needs a name: {\"" + attribute + "\": {...}}");
+    }
     std::vector<std::string> names;
     for (const auto& [key, value] : document->items()) {
       if (!key.starts_with('$')) names.push_back(key);

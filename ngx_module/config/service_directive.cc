@@ -81,6 +81,9 @@ char* ParseOptions(ngx_conf_t* cf, ServiceConfig& service, Options& options) {
       }
     } else if (key == "state") {
       if (value.empty()) return RefuseValue(cf, arguments[i], "is not state= with a directory");
+      if (value.starts_with('~')) {
+        return RefuseValue(cf, arguments[i], "begins with \"~\", which nginx does not expand");
+      }
       if (RefuseVariables(cf, arguments[i]) != NGX_CONF_OK) return kFailed;
       options.state = value;
     } else {

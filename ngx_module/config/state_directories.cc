@@ -26,7 +26,10 @@ bool OwnedByWorkers(const struct stat& status, const ngx_core_conf_t* core) {
   if (geteuid() != 0) return status.st_uid == geteuid();
   // Without a master process nginx stays root, so its files belong to root.
   if (core->master == 0 && status.st_uid == 0) return true;
-  return core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT) || status.st_uid == core->user;
+  // Without `user` in nginx.conf the workers run as the user that nginx was built with. nginx sets
+  // it after this check; it is not root.
+  if (core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT)) return status.st_uid != 0;
+  return status.st_uid == core->user;
 }
 
 // The reason why the workers' user cannot write to `path`; empty if it can. `mode`: the permission

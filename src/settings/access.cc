@@ -1,5 +1,7 @@
 #include "settings/access.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 
@@ -169,19 +171,28 @@ Status ReadExport(const Value& value, const std::string& directory, bool documen
   size_t colon = text.rfind(':');
   std::string module = text.substr(0, colon);
   if (colon == std::string::npos || module.empty() || !IsIdentifier(text.substr(colon + 1))) {
-    return value.Error(documents_too
-                           ? "must be <module>:<attribute>, such as graphs/support.so:app"
-                           : "must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys");
+    const std::string form = documents_too
+                                 ? "must be <module>:<attribute>, such as graphs/support.so:app"
+                                 : "must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys";
+    const bool has_blank = text.find_first_of(" \t\r\n") != std::string::npos;
+    return value.Error(form + (has_blank ? ", without blanks" : ""));
   }
   bool file = module.ends_with(".so") || (documents_too && module.ends_with(".json"));
   if (!file) {
     if (module.ends_with(".cc") || module.ends_with(".cpp")) {
       return value.Error(module + " is source code: compile it, and name the .so file");
     }
+    const std::string advice = documents_too ? "write the graph in JSON or C++ (docs/sdk.md)"
+                                             : "write it in C++ (docs/sdk.md)";
     if (module.ends_with(".py")) {
-      return value.Error(module + " is Python, which the service does not execute: " +
-                         (documents_too ? "write the graph in JSON or C++ (docs/sdk.md)"
-                                        : "write it in C++ (docs/sdk.md)"));
+      return value.Error(module + " is Python, which the service does not execute: " + advice);
+    }
+    if (module.ends_with(".yaml") || module.ends_with(".yml") || module.ends_with(".ts") ||
+        module.ends_with(".js")) {
+      return value.Error(module + " cannot be read: " + advice);
+    }
+    if (documents_too && access(Resolve(module + ".json", directory).c_str(), F_OK) == 0) {
+      return value.Error("the file needs its ending: " + module + ".json" + text.substr(colon));
     }
     if (module.find('/') != std::string::npos) {
       return value.Error(

@@ -58,6 +58,34 @@ std::string ShownKey(std::string_view key) {
   return plain ? std::string(key) : DumpJson(json(key));
 }
 
+// Where the value of a key belongs that people look for in service.json. Empty: not such a key.
+std::string PlaceOfTopLevelKey(std::string_view key, const json& value) {
+  struct Place {
+    std::string_view key;
+    std::string_view directive;
+  };
+  static constexpr Place kOfNginx[] = {
+      {.key = "port", .directive = "listen"},
+      {.key = "host", .directive = "listen"},
+      {.key = "listen", .directive = "listen"},
+      {.key = "workers", .directive = "worker_processes"},
+      {.key = "log_level", .directive = "error_log"},
+      {.key = "logging", .directive = "error_log and access_log"},
+      {.key = "ssl", .directive = "listen ... ssl and ssl_certificate"},
+      {.key = "tls", .directive = "listen ... ssl and ssl_certificate"},
+  };
+  const auto* place = std::ranges::find(kOfNginx, key, &Place::key);
+  if (place != std::end(kOfNginx)) {
+    return std::string(key) + ": belongs in nginx.conf: " + std::string(place->directive);
+  }
+  if (value.is_object() && value.contains("nodes")) {
+    return ShownKey(key) + ": is a graph, which belongs in a file of its own, such as " +
+           "graphs/support.json; \"agent\": \"graphs/support.json:" + std::string(key) +
+           "\" names it";
+  }
+  return {};
+}
+
 bool IsHeaderName(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -118,12 +146,18 @@ Status Value::Error(const std::string& reason) const {
 }
 
 Status Value::UnknownKey(std::string_view key, std::span<const std::string_view> known) const {
+  if (path_.empty()) {
+    const std::string elsewhere = PlaceOfTopLevelKey(key, node_.at(std::string(key)));
+    if (!elsewhere.empty()) return Status(StatusCode::kInvalidArgument, elsewhere);
+  }
   std::string_view nearest;
   size_t nearest_distance = std::max<size_t>(2, key.size() / 3) + 1;
   for (std::string_view candidate : known) {
     // A truncated key, such as json_depth, counts as closer than a misspelling.
     size_t distance = candidate.starts_with(key) ? 1 : EditDistance(key, candidate);
-    if (distance < nearest_distance) {
+    // Short words, such as port and cors, are near each other by chance.
+    const bool is_misspelt = distance < 2 || candidate.front() == key.front();
+    if (is_misspelt && distance < nearest_distance) {
       nearest_distance = distance;
       nearest = candidate;
     }

@@ -25,6 +25,17 @@ TEST(ExpandVariables, NamesWhatIsMissing) {
   EXPECT_FALSE(ExpandVariables("${1A}", kEnvironment).ok());
 }
 
+TEST(ExpandVariables, RefusesAVariableAsInAShell) {
+  for (const char* text : {"$NAME", "Bearer $NAME", "$_A1"}) {
+    EXPECT_NE(ExpandVariables(text, kEnvironment).status().message().find("needs braces: ${"),
+              std::string::npos)
+        << text;
+  }
+  for (const std::string text : {"$", "$5", "$name", "$NAME!", "a$NAME", "$$NAME"}) {
+    EXPECT_EQ(*ExpandVariables(text, kEnvironment), text);
+  }
+}
+
 TEST(ExpandVariables, TellsWhatCameFromTheEnvironment) {
   std::vector<std::string> values;
   EXPECT_EQ(*ExpandVariables("a${NAME}${UNSET:-b}", kEnvironment, &values), "avalueb");

@@ -134,6 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "auth.path: a/b.py is Python, which the service does not execute: write it in "
                   "C++ (docs/sdk.md)"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a/b.js:C"})",
+                  "auth.path: a/b.js cannot be read: write it in C++ (docs/sdk.md)"},
+        ErrorCase{R"("auth": {"method": "custom", "path": "a/b:C"})",
                   "auth.path: the module is a .so file, or a dotted name such as auth.api_keys"},
         ErrorCase{R"("auth": {"method": "custom", "path": "a.so:B", "key": 1})",
                   "auth.key: unknown key; known here are method, path, persist_claims"},
