@@ -125,7 +125,7 @@ def record_turn(server, service, thread):
     before = log.stat().st_size
     if talk().status != 200:
         raise SystemExit("a turn failed")
-    # The session that writes logs each statement before the turn is answered.
+    # The writing session logs each statement before the turn is answered.
     return turn_script.transactions_of(log.read_bytes()[before:].decode())
 
 

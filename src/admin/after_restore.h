@@ -10,8 +10,8 @@ namespace agent_graph::admin {
 
 struct AfterRestore {
   std::string history;  // the new one, 32 hex digits
-  uint64_t hosts = 0;   // that were alive in the backup
-  uint64_t runs = 0;    // that were ended
+  uint64_t hosts = 0;   // hosts that were alive in the backup
+  uint64_t runs = 0;    // runs that were ended
 };
 
 // The hosts of the backup are dead, and their runs end with the reason "history_lost": they may

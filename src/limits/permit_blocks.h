@@ -33,7 +33,7 @@ class PermitBlocks {
 
  private:
   struct Block {
-    uint32_t permits = 0;    // that are left
+    uint32_t permits = 0;    // permits that are left
     uint32_t remaining = 0;  // permits of the limit that remain
     uint32_t used = 0;       // since the first block of the same expiry
     uint32_t used_before = 0;

@@ -155,7 +155,7 @@ class RunLoop {
   std::string next_;             // the node to execute next
   std::string message_id_;       // NodeRun::message_id of next_
   bool resumed_ = false;         // next_ is the node at which a paused thread resumes
-  Repetition repetition_;        // which messages of the request are repeated
+  Repetition repetition_;        // messages of the request that are repeated
   bool resume_node_gone_ = false;
   bool arrived_before_ = false;             // an earlier attempt has arrived at next_
   std::optional<LostCalls> earlier_calls_;  // nullopt: this is the first attempt

@@ -38,7 +38,7 @@ class PartialMessages {
 
   // The reader has the message as a whole, or is about to get it: the part is no longer needed.
   void Complete(std::string_view message_id);
-  // A model has begun this message: an unnamed part of the attempt is of it.
+  // A model has begun this message: the part of the attempt without an id gets this one.
   void Name(std::string_view message_id, uint64_t lease_epoch);
   // A node of the attempt has ended: its messages that were not stored never will be.
   void EndNode(uint64_t lease_epoch);

@@ -91,7 +91,7 @@ class Membership {
   int64_t incarnation_ = 0;
   uint64_t epoch_ = 0;
   uint64_t session_ = 0;  // session of the last committed beat
-  std::string server_;    // that committed it
+  std::string server_;    // server that committed it
   std::vector<int64_t> to_acknowledge_;
 };
 

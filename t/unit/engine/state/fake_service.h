@@ -25,7 +25,7 @@ class FakeService : public Service {
     std::vector<std::string> places;  // current_node of each append
     bool leased = false;
     uint64_t epoch = 0;
-    uint64_t sequence = 0;    // that of the newest message
+    uint64_t sequence = 0;    // sequence of the newest message
     std::string last_status;  // "handed_over" for a run that was given back
   };
 

@@ -129,7 +129,7 @@ TEST_P(RunWatchTest, AWatcherGetsThePieces) {
   EXPECT_EQ(Publish("m", "!", 5).text_bytes, 6u);
   watcher.join();
   EXPECT_EQ(known_.message_id, "m");
-  // Only once, however often the run is watched.
+  // The event comes once, however often the run is watched.
   EXPECT_TRUE(watched_.empty());
 }
 
