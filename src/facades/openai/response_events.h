@@ -17,6 +17,8 @@ class ResponseEvents {
   // Events up to the number `after` are counted, but not written.
   explicit ResponseEvents(int64_t after) : after_(after) {}
 
+  // False if the next event is only counted.
+  bool WritesNext() const { return next_number_ > after_; }
   // `members` follow `type` and `sequence_number`; each begins with a comma.
   void Add(std::string_view type, std::string_view members);
   // An event with a piece of a text: the members `first`, `delta`, `last`.

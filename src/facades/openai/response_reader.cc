@@ -92,16 +92,15 @@ void ResponseReader::Announce() {
     wants_encrypted_ = HasEntry(*note, "include", "reasoning.encrypted_content");
   }
   response_.status = is_background_ ? "queued" : "in_progress";
-  const std::string object = ",\"response\":" + ToJson(response_);
-  events_.Add("response.created", object);
-  if (is_background_) events_.Add("response.queued", object);
+  AddObjectEvent("response.created");
+  if (is_background_) AddObjectEvent("response.queued");
 }
 
 void ResponseReader::Begin() {
   Announce();
   if (std::exchange(begun_, true)) return;
   response_.status = "in_progress";
-  events_.Add("response.in_progress", ",\"response\":" + ToJson(response_));
+  AddObjectEvent("response.in_progress");
 }
 
 Status ResponseReader::OnError(const api::RunError& error, const EventPlace&) {
@@ -131,12 +130,8 @@ Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
   }
   ended_ = true;
   // The protocol has no event for a cancelled response.
-  if (!stopped) SendTerminal();
+  if (!stopped) AddObjectEvent("response." + std::string(response_.status));
   return Flush();
-}
-
-void ResponseReader::SendTerminal() {
-  events_.Add("response." + std::string(response_.status), ",\"response\":" + ToJson(response_));
 }
 
 Status ResponseReader::OnIdle() {
@@ -328,6 +323,12 @@ void ResponseReader::SendCall(const MessageHead& head, const ToolCallBlock& call
 }
 
 // --- events ----------------------------------------------------------------------------------
+
+// An event with the response as it is now.
+void ResponseReader::AddObjectEvent(std::string_view type) {
+  // An answer that is one object has no events, and a reader that comes back skips the first ones.
+  events_.Add(type, events_.WritesNext() ? ",\"response\":" + ToJson(response_) : std::string());
+}
 
 void ResponseReader::AddItemEvent(std::string_view type, size_t index, std::string_view item) {
   std::string members = ",\"output_index\":" + std::to_string(index) + ",\"item\":";

@@ -99,10 +99,10 @@ class ResponseReader final : public facades::StepReader {
                       std::string_view encrypted = {}, bool is_void = false);
   void CloseAll(std::string_view status);
   void SendCall(const facades::MessageHead& head, const ToolCallBlock& call);
-  void SendTerminal();
   // `part`: the member that names the part of the item to which its text belongs, or empty.
   OpenItem NewItem(std::string id, std::string_view part) const;
   std::string NewItemId(int kind, const std::string& message_id, size_t earlier) const;
+  void AddObjectEvent(std::string_view type);
   void AddItemEvent(std::string_view type, size_t index, std::string_view item);
   void AddPartEvent(std::string_view type, const OpenItem& item, std::string_view members);
   void CountHeld(size_t more);
