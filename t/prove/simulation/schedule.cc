@@ -13,6 +13,9 @@ using std::chrono::milliseconds;
 constexpr size_t kEventsMin = 10;
 constexpr size_t kEventsMore = 31;
 constexpr int64_t kContinuedMicros = int64_t{3600} * 1'000'000;
+// Longer than the store waits before it grants a run again to the worker that gave it back.
+constexpr int kStalledTurns = 4;
+constexpr milliseconds kStalledTurn{400};
 
 }  // namespace
 
@@ -70,7 +73,7 @@ void Schedule::Event() {
 
 void Schedule::Fault() {
   Worker& worker = *workers_[chance_.Below(workers_.size())];
-  switch (chance_.Below(12)) {
+  switch (chance_.Below(13)) {
     case 0:
     case 1:
     case 2:
@@ -100,6 +103,8 @@ void Schedule::Fault() {
       return;
     case 9:
       return StopSomething();
+    case 10:
+      return BreakStalledConnection(worker);
     default:
       if (!server_.running()) {
         (void)server_.Start();
@@ -107,6 +112,16 @@ void Schedule::Fault() {
         ServerWrites(true);
       }
   }
+}
+
+// The server receives what the worker has sent and acts on it; its answers are lost.
+void Schedule::BreakStalledConnection(Worker& worker) {
+  ++counts_.cut_connections;
+  for (int i = 0; i < kStalledTurns && server_.running(); ++i) {
+    PassTime(kStalledTurn);
+    ServerWrites(false);
+  }
+  worker.CutConnection();
 }
 
 void Schedule::Burst() {

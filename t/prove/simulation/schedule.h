@@ -55,6 +55,7 @@ class Schedule {
 
   void Event();
   void Fault();
+  void BreakStalledConnection(Worker& worker);
   void Burst();
   void ServerWrites(bool may_crash);
   Worker* AnyWorker();

@@ -9,6 +9,12 @@ namespace agent_graph::simulation {
 
 using state::Operation;
 
+namespace {
+
+constexpr uint64_t kRunsPerPassingFailure = 40;
+
+}  // namespace
+
 void Worker::Boot() {
   client_ = name_ + "." + std::to_string(++incarnation_);
   process_ = StartProcess();
@@ -190,7 +196,9 @@ void Worker::Advance(const AttemptPtr& attempt) {
     if (attempt->phase == Attempt::Phase::kReady) AppendStep(attempt);
     return Lose(attempt);
   }
-  if (leaving_ && attempt->accepted) return GiveBack(attempt);
+  // A worker that stays gives a run back, too, if it fails for a reason that may pass.
+  const bool gives_back = leaving_ || chance_.OneIn(kRunsPerPassingFailure);
+  if (gives_back && attempt->accepted) return GiveBack(attempt);
   if (attempt->phase == Attempt::Phase::kGranted) return Begin(attempt);
   if (attempt->next_step < attempt->steps && !attempt->stops) return AppendStep(attempt);
   Finish(attempt);
