@@ -100,6 +100,11 @@ BREAKS = [
          "           (run.lease_epoch == 0 || run.lease_epoch == lease_epoch);\n",
          "           (run.lease_epoch == 0 || lease_epoch != 0);\n"),
     ], harness=False),
+    Break("an end that is sent again is refused", [
+        (_STORE + "store_ends.cc",
+         "AG_ASSIGN_OR_RETURN(const bool is_repeated, HasFinished(finish.append));",
+         "const bool is_repeated = false;"),
+    ], harness=False),
     Break("requests of an earlier connection executed", [
         (_STORE + "store.cc",
          "if (found == clients_.end() || found->second.connection != connection) return nullptr;",

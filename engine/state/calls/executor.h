@@ -2,9 +2,10 @@
 // the gateway talks to. A backend implements Storage, which opens its Executor.
 //
 // A client is one process's connection to the state, through the gateway or directly. It numbers
-// its requests. The reply to a mutating operation is stored in the same commit as the operation's
-// effect and kept until acknowledged-below in a later request shows that the client has received
-// it. So a request that is resent to the next executor is answered and not executed twice.
+// its requests. The reply to a mutating operation (IsAnswerStored) is stored in the same commit as
+// the operation's effect and kept until acknowledged-below in a later request shows that the client
+// has received it. So a request that is resent to the next executor is answered and not executed
+// twice.
 // Acknowledged-below is the oldest operation that may be resent and whose reply is kept
 // (IsAnswerKept); a BeginRun that waits for an hour, or a read, does not hold it back.
 #pragma once

@@ -71,11 +71,17 @@ inline bool IsMutating(Operation operation) {
   return operation < Operation::kGetThread;
 }
 
-// True if the executor keeps the reply until it is acknowledged. A resent BeginRun or AppendRun is
-// recognised by the lease; a resent read is executed again.
+// True if the executor may keep the reply until it is acknowledged. A resent BeginRun or AppendRun
+// is recognised by the lease; a resent read is executed again.
 inline bool IsAnswerKept(Operation operation) {
   return IsMutating(operation) && operation != Operation::kBeginRun &&
          operation != Operation::kAppendRun;
+}
+
+// True if the executor needs a row for the reply. A resent FinishRun is recognised by the record of
+// its run; only executors of older builds keep its reply.
+inline bool IsAnswerStored(Operation operation) {
+  return IsAnswerKept(operation) && operation != Operation::kFinishRun;
 }
 
 // Arguments and results that have no struct in the interface.

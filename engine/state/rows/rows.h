@@ -170,11 +170,13 @@ struct RunRow {
   // An older build writes none of these.
   uint32_t attempts_in_place = 0;  // see kAttemptsInPlaceMax
   uint32_t crashes_beside = 0;     // see kCrashesBesideMax
+  // Epoch of the attempt whose FinishRun has ended the run; 0: another reason has.
+  uint64_t finished_epoch = 0;
 };
 template <pack::SameAs<RunRow> T>
 auto Fields(T& row) {
   return std::tie(row.record, row.log_end, row.has_appended, row.crashes_alone, row.suspect,
-                  row.log_bytes, row.attempts_in_place, row.crashes_beside);
+                  row.log_bytes, row.attempts_in_place, row.crashes_beside, row.finished_epoch);
 }
 
 // An accepted run that has not ended.

@@ -13,6 +13,8 @@ namespace {
 // be more.
 constexpr size_t kRowsKept = 8192;
 constexpr size_t kRowBytesKept = 4 * 1024 * 1024;
+// So that most new threads need not write their counter. A restart leaves out those that are left.
+constexpr uint64_t kNumbersReserved = 64;
 
 }  // namespace
 
@@ -41,6 +43,10 @@ void Transaction::PutUnread(std::string key, std::string value) {
   staged_unread_.emplace_back(std::move(key), std::move(value));
 }
 
+void Transaction::DeleteUnread(std::string key) {
+  staged_unread_.emplace_back(std::move(key), std::nullopt);
+}
+
 std::vector<std::pair<std::string, std::string>> Transaction::UncommittedRows(
     std::string_view prefix) const {
   std::map<std::string, std::string> rows;
@@ -60,35 +66,39 @@ Result<uint64_t> Transaction::TakeNumber(Counter counter, const char* name) {
   if (std::optional<Result<uint64_t>> number = database_.TakeNumber(counter)) {
     return *std::move(number);
   }
-  const std::string key = keys::Meta(name);
-  AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> next, GetRow<uint64_t>(key));
-  PutRow(key, next.value_or(1) + 1);
-  return next.value_or(1);
+  Numbers& reserved = numbers_[name];
+  if (reserved.next == reserved.end) {
+    const std::string key = keys::Meta(name);
+    AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> next, GetRow<uint64_t>(key));
+    reserved.next = next.value_or(1);
+    reserved.end = reserved.next + kNumbersReserved;
+    // Whatever becomes of the operation: the numbers are not given again.
+    std::string row = pack::ToBytes(reserved.end);
+    batch_->Put(key, row);
+    ++committed_changes_;
+    accepted_.insert_or_assign(key, std::move(row));
+  }
+  return reserved.next++;
 }
 
 void Transaction::Accept(bool sync) {
   committed_changes_ += staged_.size() + staged_unread_.size();
   sync_ = sync_ || (sync && has_staged());
   const bool low_on_space = database_.low_on_space();
-  for (auto& [key, value] : staged_unread_) batch_->Put(key, value);
-  for (auto& [key, value] : staged_) {
-    if (value) {
-      batch_->Put(key, *value);
-    } else {
-      batch_->Delete(key);
-      if (low_on_space) NoteDeleted(key);
-    }
-  }
+  const auto write = [&](const auto& change) {
+    const auto& [key, value] = change;
+    if (value) return batch_->Put(key, *value);
+    batch_->Delete(key);
+    if (low_on_space) NoteDeleted(key);
+  };
+  std::ranges::for_each(staged_unread_, write);
+  std::ranges::for_each(staged_, write);
   // Moves the nodes; a newer change of the same row replaces the older one.
   for (auto it = staged_.begin(); it != staged_.end();) {
     auto node = staged_.extract(it++);
     accepted_bytes_ += node.key().size() + (node.mapped() ? node.mapped()->size() : 0);
-    auto existing = accepted_.find(node.key());
-    if (existing != accepted_.end()) {
-      existing->second = std::move(node.mapped());
-    } else {
-      accepted_.insert(std::move(node));
-    }
+    auto added = accepted_.insert(std::move(node));
+    if (!added.inserted) added.position->second = std::move(added.node.mapped());
   }
   staged_unread_.clear();
   std::ranges::move(staged_threads_, std::back_inserter(accepted_threads_));

@@ -45,6 +45,7 @@ class Transaction {
   // For rows that the write thread never reads (message bodies, log entries, listings, kept
   // replies). They are written before the operation's other changes.
   void PutUnread(std::string key, std::string value);
+  void DeleteUnread(std::string key);
   // Returns the accepted rows of PutUnread and Put below `prefix` that are not committed yet,
   // sorted by key. Reads the whole batch.
   std::vector<std::pair<std::string, std::string>> UncommittedRows(std::string_view prefix) const;
@@ -87,6 +88,10 @@ class Transaction {
 
  private:
   using Changes = std::unordered_map<std::string, std::optional<std::string>>;
+  struct Numbers {  // from `next` on, and below `end`
+    uint64_t next = 0;
+    uint64_t end = 0;
+  };
 
   Database& database_;
   const std::vector<std::string> indexed_metadata_;
@@ -94,12 +99,13 @@ class Transaction {
   void NoteDeleted(const std::string& key);
 
   Changes staged_;
-  std::vector<std::pair<std::string, std::string>> staged_unread_;
+  std::vector<std::pair<std::string, std::optional<std::string>>> staged_unread_;
   std::vector<ThreadChange> staged_threads_;
   std::vector<ThreadChange> accepted_threads_;
   Changes accepted_;  // changed by this batch and by those before it
   size_t accepted_bytes_ = 0;
-  Changes older_;  // rows of the older cache generation
+  Changes older_;                                        // rows of the older cache generation
+  std::map<std::string, Numbers, std::less<>> numbers_;  // by name of the counter
   std::unique_ptr<RowBatch> batch_;
   std::map<char, std::pair<std::string, std::string>> deleted_ranges_;  // by first byte
   size_t committed_changes_ = 0;

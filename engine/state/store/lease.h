@@ -50,6 +50,12 @@ struct Lease {
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
 };
 
+// A lease updates the thread's record when it ends, not when it begins.
+inline void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
+  thread.lease_epoch = lease.epoch;
+  thread.last_run_id = lease.run_id;
+}
+
 // A thread that has become free, and the runs that wait for it.
 struct FreedThread {
   std::string thread_id;

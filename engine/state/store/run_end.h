@@ -17,6 +17,7 @@ struct RunEnd {
   std::string reason;
   std::string usage_json = "{}";
   int64_t micros = 0;
+  uint64_t lease_epoch = 0;  // of the attempt that sent its end; 0: the state has ended the run
 };
 struct KeptRun {  // facts that decide if a run's log is kept
   std::string key;

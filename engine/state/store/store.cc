@@ -343,7 +343,7 @@ void Store::Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, 
   const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
   // The reply to an operation that changed nothing need not be kept: it can be executed again.
   if (auto client = clients_.find(to.client);
-      client != clients_.end() && IsAnswerKept(operation) && transaction_.has_staged()) {
+      client != clients_.end() && IsAnswerStored(operation) && transaction_.has_staged()) {
     transaction_.PutUnread(ReplyKey(to.client, to.sequence), pack::ToBytes(reply));
     client->second.replies.insert_or_assign(to.sequence, reply);
   }
@@ -369,7 +369,7 @@ void Store::Acknowledge(const std::string& client, ClientEntry& entry, uint64_t 
   entry.acknowledged_below = below;
   auto end = entry.replies.lower_bound(below);
   for (auto it = entry.replies.begin(); it != end; ++it) {
-    transaction_.Delete(ReplyKey(client, it->first));
+    transaction_.DeleteUnread(ReplyKey(client, it->first));
   }
   entry.replies.erase(entry.replies.begin(), end);
   transaction_.Accept(false);
@@ -377,7 +377,7 @@ void Store::Acknowledge(const std::string& client, ClientEntry& entry, uint64_t 
 
 void Store::ForgetReplies(const std::string& client, ClientEntry& entry) {
   for (const auto& [sequence, reply] : entry.replies) {
-    transaction_.Delete(ReplyKey(client, sequence));
+    transaction_.DeleteUnread(ReplyKey(client, sequence));
   }
   entry.replies.clear();
   transaction_.Accept(false);

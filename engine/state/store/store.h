@@ -195,12 +195,13 @@ class Store {
   void EndWithoutHistory(const std::string& thread_id);
   Result<size_t> EndQueuedRunsOf(const std::string& instance);
 
-  // Leases (store_runs.cc).
+  // Leases (store_runs.cc, store_ends.cc).
   void BeginRun(Waiter begin);
   // Returns Ok if the run may wait for the thread's lease.
   Status CheckQueue(const Lease& lease, const BeginRunRequest& run) const;
   void Start(const Waiter& begin);
   Result<ReplyRow> Grant(const Waiter& begin);
+  Result<bool> HasFinished(const AppendRunRequest& append) const;
   Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRunRequest& append);
   Status ApplyAppend(Lease& lease, ThreadEditor& editor, AppendRunRequest& append, int64_t micros);
   Status AddRunMessages(Lease& lease, ThreadEditor& editor,

@@ -36,6 +36,7 @@ Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::s
   record.step = lease.row.step;
   AG_ASSIGN_OR_RETURN(row.log_end, editor.NextLogIndex());
   row.log_bytes = lease.log_bytes;
+  row.finished_epoch = end.lease_epoch;
   transaction_.PutRow(key, row);
   return Status::Ok();
 }

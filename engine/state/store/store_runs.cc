@@ -30,12 +30,6 @@ bool IsOf(uint64_t lease_epoch, const LeaseRow& row) {
   return lease_epoch == 0 || lease_epoch == row.epoch;
 }
 
-// A lease updates the thread's record when it ends, not when it begins.
-void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
-  thread.lease_epoch = lease.epoch;
-  thread.last_run_id = lease.run_id;
-}
-
 ReplyRow AnswerOf(const BeginRunRequest& run, const LeaseRow& lease, const keys::ThreadKey& thread,
                   uint64_t remote_tools_version) {
   ReplyRow reply;
@@ -252,28 +246,6 @@ Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, AppendRunRequest& ap
   if (append.first_entry) lease->row.entries_logged = std::max(lease->row.entries_logged, brought);
   transaction_.PutRow(keys::Lease(lease->thread), lease->row);
   return AnswerOfAppend(lease->row);
-}
-
-Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& finish,
-                                  int64_t micros) {
-  AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, finish.append));
-  const std::string thread_id = finish.append.thread_id;
-  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
-  if (!thread) return Fenced();
-  ThreadEditor editor(transaction_, lease->thread);
-  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
-  AG_RETURN_IF_ERROR(editor.Forget(finish.forgotten));
-  AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
-  AG_RETURN_IF_ERROR(WriteBack(*lease, *thread, editor, finish));
-  AG_RETURN_IF_ERROR(
-      StageRecord(*lease, editor, thread->last_run_id,
-                  {RunStateOf(finish.status), finish.reason, finish.usage_json, micros}));
-  editor.Save();
-  RememberLease(lease->row, *thread);
-  if (thread->name.empty()) thread->name = finish.thread_name;
-  TouchThread(transaction_, thread_id, *thread, micros);
-  EndLease(thread_id);
-  return ReplyRow{};
 }
 
 Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release) {

@@ -37,9 +37,9 @@ Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, k
 
 // There is no per-owner listing of threads without an owner.
 void Unlist(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
-  transaction.Delete(keys::Listing(row.updated_micros, thread_id));
+  transaction.DeleteUnread(keys::Listing(row.updated_micros, thread_id));
   if (!row.owner.empty()) {
-    transaction.Delete(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+    transaction.DeleteUnread(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
   }
 }
 

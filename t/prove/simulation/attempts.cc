@@ -126,15 +126,19 @@ void Worker::Finish(const AttemptPtr& attempt) {
   }
   attempt->fields[kListField] = attempt->list;
   finish.snapshot.fields_json = attempt->fields.dump();
-  Send(Operation::kFinishRun, pack::ToBytes(finish), [this, attempt](const state::Reply& reply) {
-    if (reply.status.ok()) witness_.Finished(attempt->thread_number, attempt->name.second);
-    if (reply.status.ok() || reply.status.code() == StatusCode::kFenced) {
-      Unhold(*attempt);
-    } else {
-      Release(attempt);
-    }
-    Lose(attempt);
-  });
+  const Signature end = SignatureOf(*attempt);
+  Send(Operation::kFinishRun, pack::ToBytes(finish),
+       [this, attempt, end](const state::Reply& reply) {
+         const bool fenced = reply.status.code() == StatusCode::kFenced;
+         if (reply.status.ok()) witness_.Finished(attempt->thread_number, attempt->name.second);
+         if (fenced) witness_.EndRefused(attempt->thread_number, end);
+         if (reply.status.ok() || fenced) {
+           Unhold(*attempt);
+         } else {
+           Release(attempt);
+         }
+         Lose(attempt);
+       });
 }
 
 // A fiber of the run may not have noticed it, and appends once more.

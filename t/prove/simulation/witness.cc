@@ -16,6 +16,7 @@ constexpr char kOneEpoch[] = "one epoch writes";
 constexpr char kGapless[] = "entries are gapless";
 constexpr char kOnce[] = "each step is stored once, in order";
 constexpr char kKept[] = "nothing acknowledged is lost";
+constexpr char kAcknowledged[] = "what is stored is acknowledged";
 constexpr char kEnds[] = "every accepted run ends";
 constexpr char kFolded[] = "state is the fold of the log";
 constexpr char kOneRun[] = "each key starts one run";
@@ -158,6 +159,9 @@ void Witness::WalkEntry(uint64_t number, Log& log, const state::LogEntry& entry,
                        std::to_string(run.steps - 1) + " steps");
   } else if (entry.kind == "run_finished") {
     run.ended = true;
+    if (refused_ends_.contains({number, entry.json})) {
+      Violate(kAcknowledged, "the end of " + run_id + " was stored and refused");
+    }
   }
 }
 

@@ -46,6 +46,10 @@ class Witness {
   // The append of this step was acknowledged.
   void Stored(uint64_t thread_number, const Signature& step, bool durable);
   void Finished(uint64_t thread_number, const std::string& run_id);
+  // The attempt was told that it has lost its lease when it sent the run's end.
+  void EndRefused(uint64_t thread_number, const Signature& end) {
+    refused_ends_.emplace(thread_number, TextOf(end));
+  }
   void PowerCut();
 
   // --- checks ---
@@ -86,7 +90,8 @@ class Witness {
   std::map<RunName, Promises> promises_;
   std::map<RunName, std::string> accepted_;  // → thread id
   std::map<std::string, std::set<std::string>> runs_of_key_;
-  std::map<std::string, std::string> acknowledged_key_;  // → run
+  std::map<std::string, std::string> acknowledged_key_;      // → run
+  std::set<std::pair<uint64_t, std::string>> refused_ends_;  // thread, signature
   std::set<std::string> recorded_runs_;
   std::set<std::string> stopped_threads_;
 };

@@ -45,6 +45,37 @@ TEST_F(StoreTest, AppendsThatWereUnderWayTogetherAreDoneOnce) {
   EXPECT_EQ(steps, (std::vector<std::string>{"2", "3", "4", "5"}));
 }
 
+TEST_F(StoreTest, AnEndThatIsSentAgainIsDoneOnce) {
+  const BeginRunRequest run = RunOn("t", "", "run");
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  FinishRunRequest finish = FinishOf(run, begun);
+  finish.append.entries = {{"run_finished", "{}", 0}};
+  Apply(1, Operation::kBeginRun, run);
+  Apply(2, Operation::kFinishRun, finish);
+  Apply(2, Operation::kFinishRun, finish);  // on a new connection, before the commit
+  for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
+  // No client was notified of it.
+  Open();
+  Apply(2, Operation::kFinishRun, finish);
+  EXPECT_TRUE(Commit().at(0).status.ok());
+  EXPECT_EQ(LogKinds(), std::vector<std::string>{"run_finished"});
+  finish.append.lease_epoch = 2;
+  Apply(3, Operation::kFinishRun, finish);
+  EXPECT_EQ(Commit().at(0).status.code(), StatusCode::kFenced);
+}
+
+TEST_F(StoreTest, TheEndOfARunThatWasLostIsRefused) {
+  const BeginRunRequest run = RunOn("t", "", "lost");
+  Apply(1, Operation::kBeginRun, run);
+  Commit();
+  Open();  // the client does not hold it any more
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  Apply(2, Operation::kFinishRun, FinishOf(run, begun));
+  EXPECT_EQ(Commit().at(0).status.code(), StatusCode::kFenced);
+}
+
 TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
   Apply(1, Operation::kBeginRun, RunOn("t", "", "run"));
   Apply(2, Operation::kBeginRun, RunOn("t", "", "waiting"));
