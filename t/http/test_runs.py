@@ -247,6 +247,16 @@ def test_a_result_that_is_no_longer_kept_is_gone(start_service):
     assert service.get(_path("r40") + "/wait").status == 200
 
 
+def test_runs_of_clients_have_the_same_members(start_service):
+    service = start_service(DEMO)
+    _start(service, run_id="r1")
+    accepted = service.get(_path("r1") + "/wait") and service.get(_path("r1")).json()["data"]
+    assert service.invoke("hi", config={"thread_id": "t", "run_id": "r2"}).status == 200
+    direct = service.get(_path("r2")).json()["data"]
+    assert direct["graph_hash"] == accepted["graph_hash"] is not None
+    assert {name for name, value in direct.items() if value is None} == {"reason", "resumes"}
+
+
 def test_answers_of_direct_runs_name_their_stream(start_service):
     service = start_service(DEMO)
     reply = service.invoke("hi", config={"thread_id": "t", "run_id": "r1"})

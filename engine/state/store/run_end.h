@@ -18,6 +18,7 @@ struct RunEnd {
   std::string usage_json = "{}";
   int64_t micros = 0;
   uint64_t lease_epoch = 0;  // of the attempt that sent its end; 0: the state has ended the run
+  std::string graph_hash = {};
 };
 struct KeptRun {  // facts that decide if a run's log is kept
   std::string key;

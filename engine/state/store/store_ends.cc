@@ -40,7 +40,8 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& fi
                                   .reason = finish.reason,
                                   .usage_json = finish.usage_json,
                                   .micros = micros,
-                                  .lease_epoch = lease->row.epoch}));
+                                  .lease_epoch = lease->row.epoch,
+                                  .graph_hash = finish.snapshot.graph_hash}));
   editor.Save();
   RememberLease(lease->row, *thread);
   if (thread->name.empty()) thread->name = finish.thread_name;

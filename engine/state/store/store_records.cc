@@ -28,6 +28,7 @@ Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::s
                         transaction_.GetRow<RunRow>(keys::Run(lease.thread, previous_run)));
     if (previous && previous->record.state == RunState::kInterrupted) record.resumes = previous_run;
   }
+  if (record.graph_hash.empty()) record.graph_hash = end.graph_hash;
   record.state = end.run_state;
   record.reason = end.reason;
   if (end.usage_json != "{}") record.usage_json = end.usage_json;
