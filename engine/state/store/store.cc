@@ -1,5 +1,6 @@
 #include "state/store/store.h"
 #include "state/requests.h"
+#include "state/store/format.h"
 
 #include <utility>
 
@@ -56,6 +57,11 @@ Store::Store(Database& database, const StateOptions& options)
       memories_(transaction_) {}
 
 Status Store::Load() {
+  // A shared database has numbered tables.
+  if (!is_shared()) {
+    AG_RETURN_IF_ERROR(TakeFormat(transaction_));
+    transaction_.Accept(false);
+  }
   AG_RETURN_IF_ERROR(LoadLeases());
   AG_RETURN_IF_ERROR(LoadAcceptedRuns(database_.instance()));
   AG_RETURN_IF_ERROR(LoadReplies());

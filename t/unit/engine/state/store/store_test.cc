@@ -5,6 +5,7 @@
 
 #include "../requests.h"
 #include "state/requests.h"
+#include "state/store/format.h"
 #include "state/store/memory_rows.h"
 #include "state/store/reader.h"
 #include "state/thread/listing.h"
@@ -63,6 +64,19 @@ TEST_F(StoreTest, AnEndThatIsSentAgainIsDoneOnce) {
   finish.append.lease_epoch = 2;
   Apply(3, Operation::kFinishRun, finish);
   EXPECT_EQ(Commit().at(0).status.code(), StatusCode::kFenced);
+}
+
+TEST_F(StoreTest, AStateOfALaterFormatIsNotOpened) {
+  Commit();
+  const std::string key = keys::Meta(kFormatName);
+  Transaction transaction(*database_);
+  EXPECT_EQ(**transaction.GetRow<uint64_t>(key), kStateFormat);
+  transaction.PutRow(key, kStateFormat + 1);
+  transaction.Accept(false);
+  ASSERT_TRUE(transaction.Commit().ok());
+  const Status loaded = Store(*database_, options_).Load();
+  EXPECT_EQ(loaded.code(), StatusCode::kUnavailable);
+  EXPECT_NE(loaded.message().find("a later version"), std::string::npos);
 }
 
 TEST_F(StoreTest, TheEndOfARunThatWasLostIsRefused) {
