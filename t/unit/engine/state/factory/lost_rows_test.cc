@@ -50,6 +50,16 @@ class LostRows : public MaintenanceTest {
   void Write(leveldb::WriteBatch batch) {
     Open([&](LevelDatabase& database) { ASSERT_TRUE(database.Write(batch, true).ok()); });
   }
+  keys::ThreadKey KeyOf(const std::string& thread_id) {
+    keys::ThreadKey key;
+    Open([&](const LevelDatabase& database) {
+      const Result<std::optional<std::string>> bytes = database.Get(keys::Thread(thread_id));
+      ThreadRow row;
+      ASSERT_TRUE(bytes.ok() && *bytes && pack::FromBytes(**bytes, row));
+      key = row.key();
+    });
+    return key;
+  }
   void Lose(const std::string& key) {
     leveldb::WriteBatch batch;
     batch.Delete(key);
@@ -314,7 +324,7 @@ TEST_F(LostRows, OfOneAmongMany) {
     ASSERT_TRUE(client.DeleteThread(Scope::All(), "other7").ok());
   });
   EXPECT_THAT(Problems(), IsEmpty());
-  Lose(keys::Counters({"alice", 12}));
+  Lose(keys::Counters(KeyOf("other10")));
   Lose(keys::MessageId(key_, "m1"));
   EXPECT_THAT(Problems(), SizeIs(2));
   ASSERT_TRUE(Repair(database_path()).ok());
