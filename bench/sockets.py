@@ -43,6 +43,8 @@ events {{ worker_connections {sockets + SPARE}; }}
 http {{
     access_log off;
     client_max_body_size 26m;
+    # This client answers pings only while it waits for something else.
+    agent_graph_ws_ping 30m;
 {temporary_paths(directory)}
     agent_graph_service plain {directory}/plain.json state={directory}/state;
     server {{

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "base/json.h"
 
 namespace agent_graph::models {
@@ -40,8 +41,8 @@ class TreeBuilder {
   static constexpr size_t max_string_size = std::numeric_limits<size_t>::max();
 
   void Begin(std::string_view text) {
-    if (nodes_.capacity() > kNodesKept) std::vector<JsonNode>().swap(nodes_);
-    if (decoded_.capacity() > kDecodedBytesKept) std::string().swap(decoded_);
+    if (nodes_.capacity() > kNodesKept) FreeMemory(nodes_);
+    if (decoded_.capacity() > kDecodedBytesKept) FreeMemory(decoded_);
     nodes_.clear();
     decoded_.clear();
     open_.clear();

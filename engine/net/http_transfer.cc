@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "base/letter_case.h"
 #include "base/text.h"
 
@@ -108,7 +109,7 @@ bool HttpCall::Transfer::SetHeaders() {
     line += value;
     if (!append(line)) return false;
   }
-  std::exchange(request_.headers, {});  // libcurl has its own copy
+  FreeMemory(request_.headers);  // libcurl has its own copy
   return true;
 }
 

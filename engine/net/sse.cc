@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/free_memory.h"
+
 namespace agent_graph::net {
 namespace {
 
@@ -44,7 +46,7 @@ void SseParser::Drop() {
   if (!std::exchange(delivered_, false)) return;
   has_data_ = false;
   type_.clear();
-  if (joined_.capacity() > kJoinedBytesKept) std::string().swap(joined_);
+  if (joined_.capacity() > kJoinedBytesKept) FreeMemory(joined_);
 }
 
 void SseParser::Finish() {

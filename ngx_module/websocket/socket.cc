@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "base/free_memory.h"
+
 namespace agent_graph::nginx {
 namespace {
 
@@ -201,7 +203,7 @@ Socket::Life Socket::SendFrames() {
     if (current_counts_) released_ += static_cast<size_t>(sent);
     if (connection_->write->timer_set) ngx_del_timer(connection_->write);
     if (sent_ == current_.size()) {
-      current_ = {};
+      FreeMemory(current_);
     } else if (sent_ > kSentBytesKept && sent_ > current_.size() / 2) {
       current_ = std::string(current_, std::exchange(sent_, 0));
     }

@@ -1,6 +1,7 @@
 #include "ngx_module/worker/port.h"
 
 #include "base/clock.h"
+#include "base/free_memory.h"
 #include "ngx_module/callback.h"
 
 namespace agent_graph::nginx {
@@ -106,7 +107,7 @@ void Port::TakeBatch(ngx_event_t* event) {
     ngx_post_event(event, &ngx_posted_next_events);
   } else {
     items_.clear();
-    if (items_.capacity() > kItemsKeptMax) std::vector<bridge::OutboxItem>().swap(items_);
+    if (items_.capacity() > kItemsKeptMax) FreeMemory(items_);
     next_ = 0;
   }
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::bridge {
@@ -130,7 +131,7 @@ Result<std::string> RequestBody::TakeStoredPiece(Body& body) {
     if (size > 0) {
       return body.bytes.substr(std::exchange(taken_bytes_, taken_bytes_ + size), size);
     }
-    body = {};
+    FreeMemory(body);
     CountedAsHeld();
     return std::string();
   }

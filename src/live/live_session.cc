@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "graph/compiled_graph.h"
 #include "live/closing.h"
 #include "live/events.h"
@@ -72,7 +73,7 @@ void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::Run
   auto session =
       std::make_unique<SessionDriver>(exchange, context, init, begun->reply.state, journal, memory);
   // The session has taken what it needs of the thread.
-  begun->reply.state = {};
+  FreeMemory(begun->reply.state);
   memory.HoldCalls(0);
   try {
     status = session->Run();

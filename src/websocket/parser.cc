@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/free_memory.h"
+
 namespace agent_graph::websocket {
 namespace {
 
@@ -64,7 +66,7 @@ bool Parser::TakeHeader(std::span<char>& input) {
 
 void Parser::SkipMessage() {
   if (message_state_ == MessageState::kStoring) message_state_ = MessageState::kSkipping;
-  std::string().swap(message_);
+  FreeMemory(message_);
 }
 
 void Parser::DropMessages() {
@@ -224,7 +226,7 @@ bool Parser::EndClose(ParserEvent& event) {
   event.code = code;
   event.payload = std::move(control_);
   state_ = State::kDone;
-  std::string().swap(message_);
+  FreeMemory(message_);
   return true;
 }
 
@@ -233,7 +235,7 @@ bool Parser::Fail(ParserEvent& event, uint16_t code, std::string_view why) {
   event.code = code;
   event.payload = why;
   state_ = State::kDone;
-  std::string().swap(message_);
+  FreeMemory(message_);
   return true;
 }
 

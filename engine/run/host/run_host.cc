@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent_graph/graph.h"
+#include "base/free_memory.h"
 #include "base/json_weight.h"
 #include "run/context/execution_meta.h"
 #include "run/host/live_sink.h"
@@ -139,7 +140,7 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   // A run that was cancelled meanwhile is ended below.
   const bool is_full = room.code() == StatusCode::kResourceExhausted;
   Result<RunRequest> loaded = is_full ? room : LoadRequest(granted.request);
-  granted.request = {};
+  FreeMemory(granted.request);
   if (is_full) return room;
   const Status readable = loaded.status();
   RunRequest request = loaded.ok() ? *std::move(loaded) : RunRequest{};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/allocation_account.h"
+#include "base/free_memory.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
 #include "run/context/context_window.h"
@@ -182,7 +183,7 @@ Status RunLoop::AppendRequest() {
     AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), ""));
     if (answers) Queue(MessageEvent(std::string(text), "", 0), LogEnd());
   }
-  request_.messages = {};
+  FreeMemory(request_.messages);
   emitter_.HoldThread(thread_.weight());
   return Status::Ok();
 }

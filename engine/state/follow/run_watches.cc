@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/free_memory.h"
 #include "base/text.h"
 
 namespace agent_graph::state {
@@ -40,7 +41,7 @@ std::vector<std::pair<RunWatches::Key, uint64_t>> RunWatches::All() const {
 
 void RunWatches::Drop(Watch& watch) {
   bytes_ -= BytesOf(watch.message);
-  watch.message = {};
+  FreeMemory(watch.message);
   watch.full = false;
 }
 
@@ -74,8 +75,8 @@ PublishPieceReply RunWatches::Publish(const PublishPieceRequest& request) {
   if (follows && !watch.full) {
     if (BytesOf(kept) + bytes > kWatchedMessageBytesMax || bytes_ + bytes > kWatchedBytesMax) {
       bytes_ -= BytesOf(kept);
-      std::string().swap(kept.reasoning);
-      std::string().swap(kept.text);
+      FreeMemory(kept.reasoning);
+      FreeMemory(kept.text);
       watch.full = true;
     } else {
       bytes_ += bytes;

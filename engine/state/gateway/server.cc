@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/free_memory.h"
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
@@ -69,7 +70,7 @@ void Connection::Flush() {
     unsent_start_ += static_cast<size_t>(sent);
   }
   if (unsent_start_ == unsent_.size()) {
-    if (unsent_.capacity() > wire::kUnsentKeptBytes) std::string().swap(unsent_);
+    if (unsent_.capacity() > wire::kUnsentKeptBytes) FreeMemory(unsent_);
     unsent_.clear();
     unsent_start_ = 0;
   }
@@ -243,7 +244,7 @@ bool Server::Receive(const std::shared_ptr<Connection>& connection) {
 void Server::Close(const std::shared_ptr<Connection>& connection) {
   MutexLock lock(connection->mutex_);
   connection->socket_.Reset();
-  std::string().swap(connection->unsent_);
+  FreeMemory(connection->unsent_);
   connection->unsent_start_ = 0;
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "state/limits.h"
 #include "state/rules/memories.h"
 #include "state/rules/scope.h"
@@ -50,7 +51,7 @@ void MemoryIndex::Changed(const std::vector<MemoryKey>& memories) {
       entry->changes.push_back(memory);
       if (entry->changes.size() <= kChangesMax) continue;
       entry->stale = true;
-      std::vector<MemoryKey>().swap(entry->changes);
+      FreeMemory(entry->changes);
     }
   }
 }
@@ -59,7 +60,7 @@ void MemoryIndex::ChangedUnknown() {
   MutexLock lock(mutex_);
   const auto outdate = [](Entry& entry) {
     entry.stale = true;
-    std::vector<MemoryKey>().swap(entry.changes);
+    FreeMemory(entry.changes);
   };
   for (const auto& [owner, entry] : by_owner_) outdate(*entry);
   if (all_ != nullptr) outdate(*all_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/free_memory.h"
 #include "base/json_weight.h"
 #include "state/requests.h"
 #include "state/rules/stored_json.h"
@@ -220,7 +221,7 @@ Result<std::string> Reader::Load(const ReplyRow& reply, std::unique_ptr<Database
   if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
   begun.omitted_bytes = bytes.size() + JsonWeight(begun.state.snapshot.fields_json).structure() +
                         json_weight::kMessage * begun.state.window.size();
-  begun.state = {};
+  FreeMemory(begun.state);
   begun.window_is_partial = false;
   begun.window_sequences.clear();
   return pack::ToBytes(begun);

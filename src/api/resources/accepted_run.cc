@@ -7,6 +7,7 @@
 #include "api/resources/idempotency.h"
 #include "api/resources/request_shapes.h"
 #include "base/clock.h"
+#include "base/free_memory.h"
 #include "base/ids.h"
 #include "graph/compiled_graph.h"
 #include "run/context/client_results.h"
@@ -109,7 +110,7 @@ Result<state::AcceptRunReply> Accept(HandlerContext& context, run::RunRequest re
   }
   accept.key = terms.key;
   const bool is_new_thread = request.thread_id.empty();
-  request = {};
+  FreeMemory(request);
   return Accept(context, std::move(accept), is_new_thread);
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/http/context.h"
 #include "api/resources/handlers.h"
+#include "base/free_memory.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::api {
@@ -14,7 +15,7 @@ void EchoMessage(HandlerContext& context, bridge::SocketMessage& message) {
   websocket::AppendFrame(frame,
                          message.binary ? websocket::Opcode::kBinary : websocket::Opcode::kText,
                          message.payload);
-  message.payload = {};
+  FreeMemory(message.payload);
   (void)context.exchange().Send(frame, bridge::kSendWaitMax);
 }
 

@@ -6,6 +6,7 @@
 #include "api/resources/exchange_memory.h"
 #include "api/resources/handlers.h"
 #include "api/resources/run_request.h"
+#include "base/free_memory.h"
 #include "base/text.h"
 #include "graph/compiled_graph.h"
 #include "live/live_session.h"
@@ -57,7 +58,7 @@ void OpenLiveSocket(HandlerContext& context) {
 void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message) {
   Result<live::InitFrame> init = ReadInit(context, message);
   if (!init.ok()) return RefuseInit(context, init.status().message());
-  message.payload = {};  // free the frame, because the session may take long
+  FreeMemory(message.payload);  // free the frame, because the session may take long
   run::RunRequest request;
   if (!IsBlank(init->thread_id)) {
     if (auto problem = ThreadIdProblem(init->thread_id)) {

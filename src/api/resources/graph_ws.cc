@@ -17,6 +17,7 @@
 #include "api/stream/line_reader.h"
 #include "api/stream/sink.h"
 #include "base/clock.h"
+#include "base/free_memory.h"
 #include "base/json.h"
 #include "base/json_weight.h"
 #include "graph/compiled_graph.h"
@@ -216,7 +217,7 @@ void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
     Refusal(context, "").Tell(*error);
     return;
   }
-  message.payload = {};  // free the frame, because the run may take long
+  FreeMemory(message.payload);  // free the frame, because the run may take long
   Run(context);
   context.SetBody(json::object(), 0);
   context.exchange().Hold(0);

@@ -4,6 +4,7 @@
 #include "api/http/errors.h"
 #include "api/stream/error_data.h"
 #include "base/clock.h"
+#include "base/free_memory.h"
 
 namespace agent_graph::api {
 namespace {
@@ -33,7 +34,7 @@ Status StreamSink::OnDelta(const run::RunDelta& delta) {
   line.clear();
   writer_->AppendLine(line, delta, UnixMicros());
   Status status = Send(line);
-  if (line.capacity() > kLineBytesKept) std::string().swap(line);
+  if (line.capacity() > kLineBytesKept) FreeMemory(line);
   return status;
 }
 

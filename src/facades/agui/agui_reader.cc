@@ -8,6 +8,7 @@
 #include "api/resources/run_record.h"
 #include "api/resources/run_streaming.h"
 #include "base/clock.h"
+#include "base/free_memory.h"
 #include "base/json.h"
 #include "base/own_json.h"
 #include "bridge/exchange.h"
@@ -94,7 +95,7 @@ Status AgUiReader::OnStart(const run::RunStart& start, const state::RunRecord*) 
   Begin(client_.run_id);
   if (!client_.state.empty()) client_.state.AppendSnapshot(events_.out());
   events_.out() += client_.messages_event;
-  std::string().swap(client_.messages_event);
+  FreeMemory(client_.messages_event);
   return Flush();
 }
 
@@ -108,7 +109,7 @@ Status AgUiReader::AppendThread(std::string_view void_message_id) {
   AG_ASSIGN_OR_RETURN(state::ThreadState thread, ReadThread());
   const uint64_t last = thread.window.empty() ? 0 : thread.window.back().sequence;
   const bool has_messages = !thread.window.empty();
-  thread.window = {};  // may be large, and the history is read in pages
+  FreeMemory(thread.window);  // may be large, and the history is read in pages
   MessageList messages;
   if (has_messages) {
     AG_ASSIGN_OR_RETURN(messages, ReadHistory(context_, client_.thread_id, last));

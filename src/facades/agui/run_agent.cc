@@ -8,6 +8,7 @@
 #include "api/http/request_memory.h"
 #include "api/resources/message_input.h"
 #include "api/resources/run_request.h"
+#include "base/free_memory.h"
 #include "base/json.h"
 #include "base/own_json.h"
 #include "bridge/exchange.h"
@@ -164,7 +165,7 @@ class RequestAnswer {
 
   // Frees the state, which may be large. What follows reads it again where it needs it.
   void Release(state::ThreadState& thread) {
-    thread = {};
+    FreeMemory(thread);
     context_.exchange().Hold(held_before_);
   }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/free_memory.h"
 #include "base/ids.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
@@ -219,7 +220,7 @@ void Link::Flush() {
     if (sent <= 0) return;  // buffer full, or an error that the client's thread will see as well
     unsent_start_ += static_cast<size_t>(sent);
   }
-  if (unsent_.capacity() > wire::kUnsentKeptBytes) std::string().swap(unsent_);
+  if (unsent_.capacity() > wire::kUnsentKeptBytes) FreeMemory(unsent_);
   unsent_.clear();
   unsent_start_ = 0;
 }

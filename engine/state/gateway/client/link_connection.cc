@@ -11,6 +11,8 @@
 
 #include "state/gateway/client/link.h"
 
+#include "base/free_memory.h"
+
 namespace agent_graph::state {
 namespace {
 
@@ -113,7 +115,7 @@ bool Link::Serve(FileDescriptor socket) {
   if (stopping_ && ready_) Write(wire::MakeFrame(wire::FrameType::kBye));
   ready_ = false;
   socket_.Reset();
-  std::string().swap(unsent_);
+  FreeMemory(unsent_);
   unsent_start_ = 0;
   return welcomed_;
 }

@@ -1,5 +1,7 @@
 #include "state/gateway/wire/protocol.h"
 
+#include "base/free_memory.h"
+
 namespace agent_graph::state::wire {
 namespace {
 
@@ -135,7 +137,7 @@ ReplyHeader ReadReplyHeader(pack::Unpacker& unpacker) {
 
 void FrameReader::Add(std::string_view bytes) {
   if (consumed_ == buffer_.size()) {
-    if (buffer_.capacity() > kBufferKeptBytes) std::string().swap(buffer_);
+    if (buffer_.capacity() > kBufferKeptBytes) FreeMemory(buffer_);
     buffer_.clear();
     consumed_ = 0;
   }

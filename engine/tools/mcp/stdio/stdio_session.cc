@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "agent_graph/json.h"
+#include "base/free_memory.h"
 #include "base/json.h"
 #include "runtime/runtime.h"
 #include "tools/mcp/protocol/json_rpc.h"
@@ -36,7 +37,7 @@ Result<RpcReply> Read(std::string& line, ReplyMemory* memory) {
     return Status(StatusCode::kUnavailable,
                   "the server's reply cannot be read: " + message.status().message());
   }
-  std::string().swap(line);
+  FreeMemory(line);
   return ReadReply(*std::move(message));
 }
 
