@@ -60,8 +60,11 @@ using ThreadNamer = std::function<std::string(const std::vector<std::string>& te
 // Writes a line to the operator's log. Called from any thread.
 using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
 
+inline constexpr std::string_view kFileGoneReason = "FILE_GONE";  // of a run that lacks a file
+
 // Adds the contents of referenced files to the messages that a model receives. Call on a fiber,
-// which may be suspended. Keep the returned object until the model call has ended.
+// which may be suspended. Keep the returned object until the model call has ended. kGraph, with a
+// text that begins with kFileGoneReason: a file of RunEnvironment::request_files is not there.
 using FileLoader = std::function<Result<std::shared_ptr<void>>(const RunEnvironment& environment,
                                                                std::vector<Message>& messages)>;
 
@@ -116,6 +119,9 @@ struct RunEnvironment {
   // A model call of this attempt was already made to call a tool.
   std::shared_ptr<std::atomic<bool>> tool_was_forced = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
+  // Ids of the files in an accepted run's request. It was accepted with them, and does not go on
+  // without one of them.
+  std::vector<std::string> request_files;
 
   // Null if there is no model of that name.
   models::ModelProvider* FindModel(const std::string& name) const;

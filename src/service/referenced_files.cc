@@ -1,5 +1,6 @@
 #include "service/referenced_files.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -32,6 +33,19 @@ class Share {
   std::atomic<int64_t>& all_;
   int64_t held_ = 0;
 };
+
+bool IsRequired(const run::RunEnvironment& environment, const MediaReference& media,
+                const Status& failure) {
+  return failure.code() == StatusCode::kNotFound &&
+         std::ranges::find(environment.request_files, media.file_id) !=
+             environment.request_files.end();
+}
+
+Status Gone(const MediaReference& media) {
+  return Status(StatusCode::kGraph, std::string(run::kFileGoneReason) + ": the file " +
+                                        (media.filename.empty() ? media.file_id : media.filename) +
+                                        " of the run's request is not there any more");
+}
 
 }  // namespace
 
@@ -73,6 +87,7 @@ Result<std::shared_ptr<void>> ReferencedFiles::Load(const run::RunEnvironment& e
     const auto size = static_cast<uint64_t>(*media->size_bytes);
     Result<std::string> content = media::ReadFile(files_, runtime_, reader, media->file_id, size);
     if (!content.ok()) {
+      if (IsRequired(environment, *media, content.status())) return Gone(*media);
       environment.Log(LogLevel::kWarning, "",
                       "a file is not shown to the model: " + content.status().ToString());
       continue;

@@ -26,7 +26,7 @@ class ReferencedFiles {
   // one call. The model receives only the names of the other files, and of files that the run's
   // user may not read. The bytes count towards the worker's limit until the returned object is
   // destroyed. Suspends the calling fiber while other calls hold too many bytes. kDeadlineExceeded,
-  // kCancelled: the run ended meanwhile.
+  // kCancelled: the run ended meanwhile. kGraph: see run::FileLoader.
   Result<std::shared_ptr<void>> Load(const run::RunEnvironment& environment,
                                      std::vector<Message>& messages);
 

@@ -30,7 +30,7 @@ Result<std::string> TrySummarize(const RunEnvironment& environment, const Contex
 }  // namespace
 
 std::string ReasonOfFailure(const Status& failure) {
-  for (const std::string_view reason : {kGraphChangedReason, kWorkerLostReason}) {
+  for (const std::string_view reason : {kGraphChangedReason, kWorkerLostReason, kFileGoneReason}) {
     if (failure.message().starts_with(reason)) return std::string(reason);
   }
   return std::string(StatusCodeName(failure.code()));

@@ -59,6 +59,20 @@ state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& 
   return begin;
 }
 
+std::vector<std::string> FilesOf(const RunRequest& request) {
+  std::vector<std::string> files;
+  for (const auto* messages : {&request.messages, &request.initial_context}) {
+    for (const Message& message : *messages) {
+      for (const ContentBlock& block : message.content) {
+        const auto* media = std::get_if<MediaBlock>(&block);
+        if (media == nullptr || media->media.kind != MediaReference::Kind::kFileId) continue;
+        files.push_back(media->media.file_id);
+      }
+    }
+  }
+  return files;
+}
+
 // Without a checkpointer each run has a new thread, which no later run can use. That of a transient
 // run is not even shown, so that it needs no name.
 state::BeginRunReply BeginUnstored(const RunRequest& request, const RunEnvironment& environment) {
@@ -165,7 +179,10 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
     environment->meter = std::make_shared<RunMeter>(budget, UnixMicros());
   }
   environment->call_options = request.call_options;
-  if (request.accepted) environment->hand_over = request.accepted->hand_over;
+  if (request.accepted) {
+    environment->hand_over = request.accepted->hand_over;
+    environment->request_files = FilesOf(request);
+  }
   if (request.client_tools) {
     environment->remote_tools = ClientToolSet(*graph_, *request.client_tools);
   }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "state/key_owner.h"
 #include "state/pack/fields.h"
 #include "state/requests.h"
 #include "state/rows/keys.h"
@@ -146,10 +147,6 @@ void Add(Operation operation, const pack::Unpacker& body, BatchUse& use) {
 }
 
 }  // namespace
-
-const std::string& KeyOwner(const BeginRunRequest& begin) {
-  return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
-}
 
 bool IsOfRun(const Request& request) {
   switch (request.header.operation) {

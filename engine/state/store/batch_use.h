@@ -16,7 +16,4 @@ void AddUse(const Request& request, BatchUse& use);
 // True for the beginning of a run on a free thread, and for the appends and the end of a run.
 bool IsOfRun(const Request& request);
 
-// The user whose Idempotency-Keys a request uses.
-const std::string& KeyOwner(const BeginRunRequest& begin);
-
 }  // namespace agent_graph::state

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "state/key_owner.h"
 #include "state/rules/scope.h"
 #include "state/store/batch_use.h"
 #include "state/store/store.h"

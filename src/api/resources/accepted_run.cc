@@ -5,6 +5,7 @@
 #include "agent_graph/json.h"
 #include "api/http/request_memory.h"
 #include "api/resources/idempotency.h"
+#include "api/resources/inline_files.h"
 #include "api/resources/request_shapes.h"
 #include "base/clock.h"
 #include "base/free_memory.h"
@@ -15,6 +16,7 @@
 #include "run/context/initial_state.h"
 #include "run/context/open_inputs.h"
 #include "run/host/stored_request.h"
+#include "state/key_owner.h"
 #include "state/service.h"
 
 namespace agent_graph::api {
@@ -91,9 +93,26 @@ Result<state::AcceptRunReply> Accept(const HandlerContext& context, state::Accep
   return taken;
 }
 
+// True if the request repeats one: its files are stored already.
+bool IsKnownKey(const HandlerContext& context, const run::RunRequest& request,
+                const RunTerms& terms) {
+  if (!terms.key) return false;
+  const std::string user = state::KeyOwner(BeginOf(context, request));
+  return context.api().state->FindKey({user, terms.key->route, terms.key->key}).ok();
+}
+
+std::optional<ErrorInfo> StoreFiles(HandlerContext& context, run::RunRequest& request,
+                                    const RunTerms& terms) {
+  if (!HasLargeInlineFiles(request.messages) && !HasLargeInlineFiles(request.initial_context)) {
+    return std::nullopt;
+  }
+  if (IsKnownKey(context, request, terms)) return std::nullopt;
+  if (auto error = StoreLargeInlineFiles(context, request.messages)) return error;
+  return StoreLargeInlineFiles(context, request.initial_context);
+}
+
 Result<state::AcceptRunReply> Accept(HandlerContext& context, run::RunRequest request,
                                      const RunTerms& terms) {
-  AG_RETURN_IF_ERROR(Check(context, request, terms.key.has_value()));
   if (request.run_id.empty()) request.run_id = NewUuid();
   state::AcceptRunRequest accept;
   AG_ASSIGN_OR_RETURN(
@@ -134,6 +153,10 @@ std::optional<ErrorInfo> AcceptGraphRun(HandlerContext& context, GraphRequest re
   using Outcome = state::AcceptRunReply::Outcome;
   if (context.api().state == nullptr) return NoCheckpointer();
   context.SetBody(json::object(), 0);
+  if (Status status = Check(context, request.run, terms.key.has_value()); !status.ok()) {
+    return context.Explain(status);
+  }
+  if (auto error = StoreFiles(context, request.run, terms)) return error;
   Result<state::AcceptRunReply> reply = Accept(context, std::move(request.run), terms);
   context.exchange().Hold(0);
   if (!reply.ok()) return context.Explain(reply.status());

@@ -1,5 +1,6 @@
 #include "api/resources/inline_files.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -27,6 +28,27 @@ Status Keep(HandlerContext& context, std::string_view bytes, media::FileRecord& 
   AG_RETURN_IF_ERROR(written);
   record.active = record.active || media::LooksActive(spool.first_bytes());
   return files.Keep(spool, record, std::nullopt);
+}
+
+size_t DecodedBytes(std::string_view base64) {
+  return base64.size() / 4 * 3;
+}
+
+std::optional<models::InlineData> LargeDataOf(const ContentBlock& block) {
+  const auto* media = std::get_if<MediaBlock>(&block);
+  if (media == nullptr) return std::nullopt;
+  std::optional<models::InlineData> data = models::InlineDataOf(*media);
+  if (!data || DecodedBytes(data->base64) <= kStoredInlineBytesMax) return std::nullopt;
+  return data;
+}
+
+bool IsAdmitted(const HandlerContext& context, const MediaReference& reference,
+                const models::InlineData& data) {
+  const settings::MediaSettings& settings = context.api().settings->media;
+  const media::FileRecord record = NewFileRecord(context, data.mime_type, reference.filename);
+  return media::MayRead(ReaderOf(context), record) &&
+         media::IsAllowed(record.mime_type, settings.allowed_types) &&
+         DecodedBytes(data.base64) <= settings.file_bytes_max();
 }
 
 std::optional<ErrorInfo> Store(HandlerContext& context, MediaReference& reference,
@@ -68,6 +90,29 @@ std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<M
       std::optional<models::InlineData> data = models::InlineDataOf(*media);
       if (!data) continue;
       if (auto error = Store(context, media->media, *data)) return error;
+    }
+  }
+  return std::nullopt;
+}
+
+bool HasLargeInlineFiles(const std::vector<Message>& messages) {
+  return std::ranges::any_of(messages, [](const Message& message) {
+    return std::ranges::any_of(
+        message.content, [](const ContentBlock& block) { return LargeDataOf(block).has_value(); });
+  });
+}
+
+std::optional<ErrorInfo> StoreLargeInlineFiles(HandlerContext& context,
+                                               std::vector<Message>& messages) {
+  using Storage = settings::MediaSettings::Storage;
+  if (context.api().settings->media.storage == Storage::kMemory) return std::nullopt;
+  for (Message& message : messages) {
+    for (ContentBlock& block : message.content) {
+      const std::optional<models::InlineData> data = LargeDataOf(block);
+      if (!data) continue;
+      MediaReference& reference = std::get<MediaBlock>(block).media;
+      if (!IsAdmitted(context, reference, *data)) continue;
+      if (auto error = Store(context, reference, *data)) return error;
     }
   }
   return std::nullopt;

@@ -15,4 +15,14 @@ namespace agent_graph::api {
 std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<Message>& messages,
                                           bool texts_added);
 
+// An inline file of more bytes is not kept in the request of a run that outlives its client.
+inline constexpr size_t kStoredInlineBytesMax = 64 * 1024;
+
+// Stores the larger inline files in the same way. A file that the settings of uploads do not admit
+// stays in its message, and so do all of them if uploads are in memory, where a run would outlive
+// them.
+bool HasLargeInlineFiles(const std::vector<Message>& messages);
+std::optional<ErrorInfo> StoreLargeInlineFiles(HandlerContext& context,
+                                               std::vector<Message>& messages);
+
 }  // namespace agent_graph::api

@@ -1,0 +1,15 @@
+// The user to whom the Idempotency-Key of a run belongs.
+#pragma once
+
+#include <string>
+
+#include "state/requests.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+inline const std::string& KeyOwner(const BeginRunRequest& begin) {
+  return begin.scope.kind == Scope::Kind::kOwner ? begin.scope.user_id : begin.user_id;
+}
+
+}  // namespace agent_graph::state
