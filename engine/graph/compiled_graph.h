@@ -87,6 +87,10 @@ class CompiledGraph {
   // Sets fields without reducers, as `initial_state` does. `values` is an object; `context`,
   // `context_summary` and `execution_meta` are skipped, because the caller handles them.
   Status SetFields(const json& values, State& state) const;
+  // kGraph: a declared field has a value that its schema does not accept, as one that another
+  // version of the graph has set. Its default and null are accepted, and so is every value by a
+  // schema that cannot be checked.
+  Status CheckFields(const State& state) const;
   // "context", "context_summary", "execution_meta" and the names of the custom fields.
   std::vector<std::string> StateFieldNames() const;
   // JSON Schema of AgentState with this graph's fields, as text.

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "graph/compiled_graph.h"
 #include "graph/reducers.h"
+#include "tools/schema/json_schema.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -95,6 +96,18 @@ Status CompiledGraph::SetFields(const json& values, State& state) const {
   }
   for (const auto& [name, value] : values.items()) {
     if (!IsBuiltInField(name)) state.mutable_fields()[name] = value;
+  }
+  return Status::Ok();
+}
+
+Status CompiledGraph::CheckFields(const State& state) const {
+  for (const StateField& field : definition_.fields) {
+    const json& value = state.Field(field.name);
+    if (value.is_null() || value == DefaultOf(field)) continue;
+    const Result<tools::JsonSchemaPtr> schema = tools::JsonSchema::Compile(field.schema_json);
+    if (!schema.ok()) continue;
+    const std::vector<std::string> problems = (*schema)->Check(value);
+    if (!problems.empty()) return FieldStatus(field.name, problems.front());
   }
   return Status::Ok();
 }

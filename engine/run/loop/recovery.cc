@@ -19,6 +19,16 @@
 #include "state/service.h"
 
 namespace agent_graph::run {
+namespace {
+
+// The hash of the graph with which an attempt began; nullopt: another entry.
+std::optional<std::string> GraphOf(const EntryBody& body) {
+  if (const auto* run = std::get_if<entry::RunStarted>(&body)) return run->graph_hash;
+  if (const auto* attempt = std::get_if<entry::AttemptStarted>(&body)) return attempt->graph_hash;
+  return std::nullopt;
+}
+
+}  // namespace
 
 [[gnu::noinline]] Status RunLoop::Prepare(LoadedThread loaded, const InitialState& initial) {
   if (request_.accepted && request_.accepted->continues()) return Continue(std::move(loaded));
@@ -65,7 +75,8 @@ Status RunLoop::ReadEarlierAttempts() {
   read.thread_id = environment_->thread_id;
   read.run_id = environment_->run_id;
   LostCalls calls;
-  bool left = false;  // the attempt before gave the run back
+  bool left = false;       // the attempt before gave the run back
+  std::string graph_hash;  // of that attempt
   int64_t started_micros = started_micros_;
   for (bool complete = false; !complete;) {
     AG_ASSIGN_OR_RETURN(const state::FollowRunReply page, state_->FollowRun(read, nullptr));
@@ -78,10 +89,12 @@ Status RunLoop::ReadEarlierAttempts() {
       if (!body || std::holds_alternative<entry::MessagePiece>(*body)) continue;
       log_.usage().Count(*body);
       calls.Note(*body);
+      if (std::optional<std::string> hash = GraphOf(*body)) graph_hash = *std::move(hash);
       left = std::holds_alternative<entry::AttemptLeft>(*body);
     }
   }
   earlier_calls_ = std::move(calls);
+  AG_RETURN_IF_ERROR(CheckFieldsOf(graph_hash));
   if (!left) AG_RETURN_IF_ERROR(CheckLostNode());
   if (environment_->meter != nullptr) {
     const RunUsage& used = log_.usage();
@@ -92,6 +105,14 @@ Status RunLoop::ReadEarlierAttempts() {
                                     started_micros);
   }
   return Status::Ok();
+}
+
+// Another version of the graph has set the fields.
+Status RunLoop::CheckFieldsOf(const std::string& graph_hash) const {
+  if (graph_hash.empty() || graph_hash == graph_.hash()) return Status::Ok();
+  const Status accepted = graph_.CheckFields(thread_.state());
+  if (accepted.ok()) return accepted;
+  return Status(StatusCode::kGraph, std::string(kGraphChangedReason) + ": " + accepted.message());
 }
 
 // The attempt before has died, in the node to which this one has come.
@@ -201,9 +222,10 @@ Status RunLoop::ChooseFirstNode() {
 Status RunLoop::CheckResumeNode() {
   if (next_ == END || graph_.FindNode(next_) != nullptr) return Status::Ok();
   resume_node_gone_ = true;
-  return Status(StatusCode::kGraph,
-                "GRAPH_CHANGED: the " + std::string(arrived_before_ ? "run" : "thread") +
-                    " was paused before node \"" + next_ + "\", which the graph no longer has");
+  return Status(StatusCode::kGraph, std::string(kGraphChangedReason) + ": the " +
+                                        std::string(arrived_before_ ? "run" : "thread") +
+                                        " was paused before node \"" + next_ +
+                                        "\", which the graph no longer has");
 }
 
 }  // namespace agent_graph::run

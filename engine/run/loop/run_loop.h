@@ -82,6 +82,7 @@ class RunLoop {
   // Counts what earlier attempts have used, and finds out about their tool calls.
   Status ReadEarlierAttempts();
   Status CheckLostNode();
+  Status CheckFieldsOf(const std::string& graph_hash) const;
   void EstimateLostCall(const graph::Node& node);
   Status CheckResumeNode();
   // True if the request was answered before: the response was lost, or the client repeats it.

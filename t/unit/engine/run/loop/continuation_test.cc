@@ -232,6 +232,27 @@ TEST_F(ContinuationTest, AGraphWithoutTheNodeEndsTheRun) {
   EXPECT_EQ(finished_.reason, "GRAPH_CHANGED");
 }
 
+TEST_F(ContinuationTest, AGraphThatDoesNotAcceptTheStateEndsTheRun) {
+  builder_.AddField({.name = "total", .schema_json = R"({"type":"integer"})"});
+  AddAgentWithTools(
+      {MakeTool("look", true, [](const json&, ToolContext&) -> ToolOutput { return "blue"; })});
+  DieInTools({}, {});
+  const auto outcome_with = [&](const char* fields) {
+    finished_ = {};
+    auto& thread = state_.At("t1");
+    thread.state.snapshot.fields_json = fields;
+    thread.log.push_back(
+        Encode(entry::RunStarted{.run_id = "r1", .graph = "g", .graph_hash = "other"}, 1));
+    model_.script = {{.pieces = {"Done."}}};
+    return RunOk(Attempt(2, "MAIN", 1));
+  };
+  const RunOutcome changed = outcome_with(R"({"total":"three"})");
+  EXPECT_EQ(changed.status, RunStatus::kError);
+  EXPECT_EQ(finished_.reason, "GRAPH_CHANGED");
+  EXPECT_NE(changed.error.message().find("total"), std::string::npos);
+  EXPECT_EQ(outcome_with(R"({"total":3})").status, RunStatus::kDone);
+}
+
 TEST_F(ContinuationTest, AnInterruptBeforeANodeThatWasReachedIsNotAskedAgain) {
   builder_.AddFunction("A", Say("ok"));
   builder_.AddEdge(START, "A");
