@@ -1,5 +1,6 @@
 #include "run/host/run_host.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -66,10 +67,20 @@ void RunHost::Execute(state::GrantedRun granted) {
       start->hosted->hand_over->Request();
       waiting_.push_front(std::move(start));
     } else {
-      waiting_.push_back(std::move(start));
+      Enqueue(std::move(start));
     }
   }
   StartWaiting();
+}
+
+// A run that has lost its worker goes before those that have not begun.
+void RunHost::Enqueue(std::shared_ptr<Start> start) {
+  const auto has_not_begun = [](const std::shared_ptr<Start>& other) {
+    return !other->continues && !other->hosted->hand_over->requested();
+  };
+  const auto place =
+      start->continues ? std::ranges::find_if(waiting_, has_not_begun) : waiting_.end();
+  waiting_.insert(place, std::move(start));
 }
 
 // If many runs have lost their worker, they are not all loaded at the same time. A run that is only

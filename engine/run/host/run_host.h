@@ -92,6 +92,7 @@ class RunHost {
     bool continues = false;  // a part of the run is stored
   };
 
+  void Enqueue(std::shared_ptr<Start> start) AG_REQUIRES(mutex_);
   bool MayStart(const Start& start) const AG_REQUIRES(mutex_);
   // Spawns the fibers of waiting runs, as far as the limits permit.
   void StartWaiting();

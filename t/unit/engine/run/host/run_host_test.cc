@@ -176,6 +176,27 @@ TEST_F(RunHostTest, RunsBeyondTheLimitWait) {
   }
 }
 
+TEST_F(RunHostTest, ALostRunGoesBeforeThoseThatHaveNotBegun) {
+  std::vector<std::string> order;
+  std::promise<void> begins;
+  std::promise<void> goes_on;
+  AddOneNode([&, go = goes_on.get_future().share()](const State&, RunContext& context) {
+    if (order.empty()) begins.set_value();
+    order.push_back(context.thread_id());
+    go.wait();
+    return NodeResult{};
+  });
+  host_options_.runs_max = 1;
+  MakeHost();
+  host_->Execute(Granted("holder"));
+  begins.get_future().wait();
+  for (const char* thread_id : {"new1", "new2"}) host_->Execute(Granted(thread_id));
+  for (const char* thread_id : {"lost1", "lost2"}) host_->Execute(Granted(thread_id, 2, "A"));
+  goes_on.set_value();
+  Finish();
+  EXPECT_EQ(order, (std::vector<std::string>{"holder", "lost1", "lost2", "new1", "new2"}));
+}
+
 TEST_F(RunHostTest, RunsThatWaitAreGivenBackUnbegun) {
   builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
   builder_.AddEdge(START, "MAIN");
