@@ -71,6 +71,7 @@ def test_refusals_come_before_acceptance(start_service):
         {"messages": []},
         invocation("x", recursion_limit=0),
         invocation("x", config={"thread_id": "t", "on_disconnect": "perhaps"}),
+        invocation("x", config={"thread_id": "t", "secrets": {"token": "s"}}),
         invocation("x", initial_state=[]),
         {"messages": [{"role": "tool", "content": [{"type": "tool_result", "call_id": "c", "output": 1}]}],
          "config": {"thread_id": "t"}},

@@ -156,6 +156,11 @@ bool ReadScope(const json& object, state::Scope& out) {
 
 }  // namespace
 
+bool HasSecrets(const RunRequest& request) {
+  return request.config != nullptr && request.config->is_object() &&
+         request.config->contains(kSecrets);
+}
+
 Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::string>& claims,
                                  const IdGenerator& ids) {
   json stored;

@@ -17,6 +17,9 @@ namespace agent_graph::run {
 // Limit on the text: it is part of one state operation.
 inline constexpr size_t kStoredRequestBytesMax = 16 * 1024 * 1024;
 
+// True if the request has `config.secrets`, which another worker could not have.
+bool HasSecrets(const RunRequest& request);
+
 // Gives each message without an id one first, because an attempt must recognise the messages that
 // an earlier attempt has stored. kInvalidArgument: larger than kStoredRequestBytesMax.
 Result<std::string> StoreRequest(RunRequest& request, const std::vector<std::string>& claims,

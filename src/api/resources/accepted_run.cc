@@ -72,6 +72,10 @@ Status Check(HandlerContext& context, const run::RunRequest& request, bool has_k
   if (context.api().graph->live_root() != nullptr) {
     return InvalidArgument("the graph is live: use /v1/graph/live");
   }
+  if (run::HasSecrets(request)) {
+    return InvalidArgument(
+        "config.secrets: is never stored, so a run that goes on without its client cannot have it");
+  }
   AG_RETURN_IF_ERROR(run::ReadInitialState(request.initial_state).status());
   // A request with a key may repeat one whose results no thread waits for any more.
   if (has_key && request.thread_id.empty()) return Status::Ok();
