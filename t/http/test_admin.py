@@ -10,31 +10,15 @@ import subprocess
 import pytest
 
 from harness import environment, processes
-from harness.admin import PROGRAM, admin, state_of
+from harness.admin import PROGRAM, admin, memory_texts, run_on, state_of, thread_ids
 from harness.agents import behaviour
 from harness.memories import store_memory
-from harness.messages import texts
 from harness.uploads import uploaded
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.leveldb("the folder of its database")
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
-
-
-def _run(service, thread_id, text):
-    reply = service.invoke(text, config={"thread_id": thread_id})
-    assert reply.status == 200, reply.text
-    return texts(reply.json()["data"]["messages"])
-
-
-def _threads(service):
-    return {thread["thread_id"] for thread in service.get("/v1/threads").json()["data"]["threads"]}
-
-
-def _memories(service):
-    data = service.post("/v1/store/memories/list").json()["data"]
-    return {memory["content"] for memory in data["memories"]}
 
 
 def _backups(service):
@@ -45,13 +29,13 @@ def _backups(service):
 @pytest.mark.parametrize("by_name", [True, False], ids=["name", "folder"])
 def test_verify_backup_and_restore(start_service, by_name):
     service = start_service(_SETTINGS)
-    _run(service, "kept", "hello")
+    run_on(service, "kept", "hello")
     store_memory(service, "tea")
     assert "1 threads, 1 memories, 0 problems" in admin("verify", state_of(service))
     # nginx keeps serving meanwhile.
     assert "backups/first" in admin("backup", state_of(service), "first")
     assert "exists" in admin("backup", state_of(service), "first", code=1)
-    _run(service, "later", "hello")
+    run_on(service, "later", "hello")
     store_memory(service, "coffee")
     assert "in use" in admin("restore", state_of(service), state_of(service) / "backups/first", code=1)
     assert "in use" in admin("repair", state_of(service), code=1)
@@ -60,13 +44,13 @@ def test_verify_backup_and_restore(start_service, by_name):
     admin("restore", state_of(service), "first" if by_name else state_of(service) / "backups/first")
     assert "1 threads, 1 memories, 0 problems" in admin("verify", state_of(service))
     service.start()
-    assert _threads(service) == {"kept"} and _memories(service) == {"tea"}
-    assert _run(service, "kept", "again")[:2] == ["hello", "echo: hello"]
+    assert thread_ids(service) == {"kept"} and memory_texts(service) == {"tea"}
+    assert run_on(service, "kept", "again")[:2] == ["hello", "echo: hello"]
 
 
 def test_backups_are_private_and_can_be_verified(start_service, directory):
     service = start_service(_SETTINGS)
-    _run(service, "kept", "hello")
+    run_on(service, "kept", "hello")
     uploaded(service, b"x")
     admin("backup", state_of(service), "first")
     backup = state_of(service) / "backups/first"
@@ -83,7 +67,7 @@ def test_backups_are_private_and_can_be_verified(start_service, directory):
                     ["reembed", copy, service.directory / "conf" / "service.json"]):
         assert "is a backup" in admin(*command, code=1)
     # Verified backups are still valid backups.
-    _run(service, "later", "hello")
+    run_on(service, "later", "hello")
     service.stop()
     service.wait_until_gone()
     for name in ("first", copy):
@@ -92,7 +76,7 @@ def test_backups_are_private_and_can_be_verified(start_service, directory):
         assert (state_of(service) / "db").stat().st_mode & 0o777 == 0o700
     assert "0 problems" in admin("repair", copy)
     service.start()
-    assert _threads(service) == {"kept"}
+    assert thread_ids(service) == {"kept"}
 
 
 def _contents(folder):
@@ -101,7 +85,7 @@ def _contents(folder):
 
 def test_a_copy_that_cannot_be_written_is_verified(start_service, directory):
     service = start_service(_SETTINGS)
-    _run(service, "kept", "hello")
+    run_on(service, "kept", "hello")
     admin("backup", state_of(service), "first")
     copy = directory / "copy"
     shutil.copytree(state_of(service) / "backups/first", copy)
@@ -143,90 +127,6 @@ def test_the_reader_of_documents_explains_itself():
         assert (refused.returncode, refused.stderr) == (2, usage.stdout)
 
 
-def test_repair(start_service):
-    service = start_service(_SETTINGS)
-    for number in range(20):
-        _run(service, f"t{number}", "hello")
-        store_memory(service, f"memory {number}")
-    service.stop()
-    service.wait_until_gone()
-    database = state_of(service) / "db"
-    for file in [*database.glob("MANIFEST-*"), database / "CURRENT"]:
-        file.write_bytes(b"damaged")
-    admin("verify", state_of(service), code=1)
-    assert "0 problems" in admin("repair", state_of(service))
-    service.start()
-    assert _threads(service) == {f"t{number}" for number in range(20)}
-    assert _memories(service) == {f"memory {number}" for number in range(20)}
-    assert _run(service, "t3", "again")[0] == "hello"
-
-
-def _messages(service, thread_id):
-    return texts(service.get(f"/v1/threads/{thread_id}/messages").json()["data"]["messages"])
-
-
-def _table(service):
-    """Returns the only table of a stopped service, whose log becomes a table at the next start."""
-    service.start()
-    service.stop()
-    service.wait_until_gone()
-    (table,) = (state_of(service) / "db").glob("*.ldb")
-    return table
-
-
-def _damage(file, place):
-    data = bytearray(file.read_bytes())
-    data[place] ^= 0xff
-    file.write_bytes(data)
-
-
-def test_what_a_damaged_table_has_lost_is_made_anew(start_service):
-    service = start_service(_SETTINGS)
-    threads = [f"t{number}" for number in range(60)]
-    for thread_id in threads:
-        _run(service, thread_id, "hello")
-    service.stop()
-    service.wait_until_gone()
-    table = _table(service)
-    # The last place where the table contains the full key of a thread's counters.
-    rows = table.read_bytes()
-    number = bytes(1)  # begins the number of a thread: a shorter text is found in other rows, too
-    snapshots = rows.index(b"\x12\x00\x01" + number)
-    counters = rows.rfind(b"\x11\x00\x01" + number, 0, snapshots)
-    assert counters > 0
-    _damage(table, counters)
-    assert "DATA_LOSS" in admin("verify", state_of(service), code=1)
-    assert "60 threads, 0 memories, 0 problems" in admin("repair", state_of(service))
-    service.start()
-    for thread_id in threads:
-        assert _messages(service, thread_id) == ["hello", "echo: hello"]
-        _run(service, thread_id, "again")
-        assert _messages(service, thread_id) == ["hello", "echo: hello", "again", "echo: again"]
-        assert len(service.get(f"/v1/threads/{thread_id}/messages?limit=1&offset=3").json()["data"]["messages"]) == 1
-
-
-def test_a_table_that_is_damaged_anywhere_can_be_repaired(start_service):
-    service = start_service(_SETTINGS)
-    for number in range(20):
-        _run(service, f"t{number}", secrets.token_hex(2000))
-        store_memory(service, f"memory {number}")
-    service.stop()
-    service.wait_until_gone()
-    table = _table(service)
-    database, whole = table.parent, state_of(service) / "whole"
-    shutil.copytree(database, whole)
-    owner = state_of(service).stat()
-    for step in range(24):
-        shutil.rmtree(database)
-        shutil.copytree(whole, database)
-        for path in [database, *database.iterdir()]:
-            os.chown(path, owner.st_uid, owner.st_gid)
-        _damage(table, (table.stat().st_size - 1) * step // 23)
-        assert "0 problems" in admin("repair", state_of(service))
-    service.start()
-    assert _run(service, "t0", "again")[-1] == "echo: again"
-
-
 def _is_locked(path):
     """True if a process holds the lock of this file."""
     if not path.exists():
@@ -237,7 +137,7 @@ def _is_locked(path):
 
 def test_a_backup_ends_when_its_service_does(start_service):
     service = start_service(_SETTINGS)
-    _run(service, "t", "hello")
+    run_on(service, "t", "hello")
     processes.freeze(service.cache_manager().pid)
     command = [PROGRAM, "backup", state_of(service), "first"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as backup:
@@ -271,7 +171,7 @@ def _killed_while_its_owner_copies(service):
 
 def test_a_killed_backup_is_not_in_the_way_of_the_next(start_service):
     service = start_service(_SETTINGS)
-    _run(service, "t", "hello")
+    run_on(service, "t", "hello")
     for _ in range(40):
         message = {"role": "user", "content": secrets.token_hex(250_000)}
         assert service.post("/v1/threads/t/messages", {"messages": [message]}).status == 200
@@ -294,7 +194,7 @@ def test_files_are_part_of_a_backup(start_service, elsewhere):
     service = start_service(_SETTINGS | {"media": {"storage_path": "media/files"} if elsewhere else {}})
     uploads = [state_of(service) / "media/files"] if elsewhere else []
     kept = [uploaded(service, b"text %d" % number, "a.txt", "text/plain") for number in range(5)]
-    _run(service, "t", "hello")
+    run_on(service, "t", "hello")
     assert "5 files, 30 bytes" in admin("backup", state_of(service), "b", *uploads)
     later = uploaded(service, b"later")
     service.stop()
@@ -361,7 +261,7 @@ def _traced(trace, *arguments):
 def test_copies_are_on_the_disk_before_they_are_told(start_service, directory):
     service = start_service(_SETTINGS)
     uploaded(service, b"x")
-    _run(service, "t", "hello")
+    run_on(service, "t", "hello")
     service.stop()
     service.wait_until_gone()
     state = state_of(service)
@@ -390,9 +290,9 @@ def test_no_restore_from_what_is_no_backup(start_service, directory):
 
 def test_a_restore_that_fails_changes_nothing(start_service):
     service = start_service(_SETTINGS)
-    _run(service, "kept", "hello")
+    run_on(service, "kept", "hello")
     admin("backup", state_of(service), "b")
-    _run(service, "later", "hello")
+    run_on(service, "later", "hello")
     service.stop()
     service.wait_until_gone()
     # Its name is too long for the suffix of a temporary name, so it cannot be renamed, like a mount
@@ -406,7 +306,7 @@ def test_a_restore_that_fails_changes_nothing(start_service):
     assert f"{uploads} cannot become {uploads}." in told
     assert (uploads / "file").read_text() == "x"
     service.start()
-    assert _threads(service) == {"kept", "later"}
+    assert thread_ids(service) == {"kept", "later"}
 
 
 @pytest.mark.parametrize("arguments", [[], ["verify"], ["verify", "a", "b"], ["drop", "a"], ["backup", "a"]])
@@ -417,5 +317,5 @@ def test_usage(arguments):
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "x" * 65])
 def test_names_of_backups_stay_inside(start_service, name):
     service = start_service(_SETTINGS)
-    _run(service, "t", "hello")
+    run_on(service, "t", "hello")
     assert "NAME has letters" in admin("backup", state_of(service), name, code=1)
