@@ -226,10 +226,12 @@ struct FollowRunReply {
   bool complete = false;
   // Index of the oldest entry of the run that is kept; above run.log_begin if the log was cut.
   uint64_t kept_from = 0;
+  // Another number after the database was restored from a backup: see Database::history.
+  uint64_t history = 0;
 };
 template <pack::SameAs<FollowRunReply> T>
 auto Fields(T& s) {
-  return std::tie(s.run, s.entries, s.complete, s.kept_from);
+  return std::tie(s.run, s.entries, s.complete, s.kept_from, s.history);
 }
 
 // Totals of the accepted runs of this state, and the longest time that one of them waits.

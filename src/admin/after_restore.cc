@@ -45,8 +45,8 @@ Result<std::string> RenewHistory(Connection& connection) {
   AG_ASSIGN_OR_RETURN(
       const std::vector<Rows> rows,
       connection.ExecuteAll(
-          {{"UPDATE agent_graph.cluster SET history = gen_random_uuid(), epoch = epoch + 1 "
-            "RETURNING history"},
+          {{"UPDATE agent_graph.cluster SET history = gen_random_uuid(), epoch = epoch + 1, "
+            "cursor_mark = 1 + (random() * 9e18)::bigint RETURNING history"},
            {"UPDATE agent_graph.instance SET dead = true, ended = now() WHERE NOT dead"},
            {"DELETE FROM agent_graph.notice"},
            {"UPDATE agent_graph.job SET instance = NULL, due = now()"}}));

@@ -23,7 +23,9 @@ Result<std::unique_ptr<DatabaseWriter>> DatabaseWriter::Open(const std::string& 
   AG_RETURN_IF_ERROR(membership->Join());
   state::postgres::RowDatabaseOptions options;
   options.connection = MaintenanceOptions(url);
-  options.identity = {membership->id(), static_cast<uint64_t>(membership->incarnation())};
+  options.identity = {membership->id(), static_cast<uint64_t>(membership->incarnation()),
+                      membership->history()};
+  options.now = [clock = membership->clock()] { return clock->Now(); };
   std::unique_ptr<DatabaseWriter> writer(new DatabaseWriter());
   writer->database_ = std::make_unique<RowDatabase>(options);
   writer->membership_ = std::move(membership);

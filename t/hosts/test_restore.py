@@ -4,7 +4,7 @@ runs were in flight."""
 import pytest
 
 from harness.admin import admin
-from harness.agents import asking
+from harness.agents import DEMO, asking
 from harness.run_stream import RunStream
 from harness.service import invocation
 from harness.waiting import wait_until
@@ -63,6 +63,37 @@ def test_runs_of_the_backup_end(start_hosts, start_service, provider, restored):
     with RunStream(service.port, "/v1/threads/t/runs/r/stream") as again:
         assert again.read_to_end()
     assert service.invoke("go on", config={"thread_id": "t"}).status == 200
+
+
+def test_a_cursor_of_a_lost_run_is_not_of_its_repetition(start_hosts, start_service, database, restored):
+    """A run that began after the backup is lost. If its client repeats it, the new run has the same id
+    and the same places in the log, but other events."""
+    hosts = start_hosts(DEMO)
+    assert hosts[0].invoke("hello", config={"thread_id": "t"}).status == 200
+    backup = restored()
+    config = {"thread_id": "t", "run_id": "r", "on_disconnect": "continue"}
+
+    def run(port, text):
+        body = invocation(text, config=config)
+        stream = RunStream(port, "/v1/graph/stream?framing=sse", method="POST", body=body)
+        assert stream.read_to_end()
+        return stream
+
+    lost = run(hosts[0].port, "before")
+    cursor = next(event.id for event in lost.events if event.id)
+    target = "/v1/threads/t/runs/r/stream"
+    with RunStream(hosts[1].port, target, after=cursor) as reader:
+        assert reader.reply.status == 200
+    for number in range(2):
+        hosts.kill(number)
+
+    admin("after-restore", backup.url)
+    service = _start_on(start_service, backup, DEMO)
+    run(service.port, "again")
+    gone = service.get(target, headers=[("Last-Event-ID", cursor)])
+    assert gone.status == 410 and "restore" in gone.text
+    with RunStream(service.port, target) as reader:
+        assert reader.read_to_end()
 
 
 def test_hosts_must_not_run(start_hosts, provider, database):

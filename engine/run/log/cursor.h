@@ -13,9 +13,9 @@ namespace agent_graph::run {
 // Everything up to and including this position was received: the entries of the thread's log before
 // `index`, and of the message that is not stored yet, so many bytes of reasoning and text.
 struct Cursor {
-  uint64_t thread_number = 0;
-  uint64_t lease_epoch = 0;  // epoch of the attempt that produced it
-  uint64_t index = 0;        // index of the next log entry
+  uint64_t thread_number = 0;  // together with the history of the database
+  uint64_t lease_epoch = 0;    // epoch of the attempt that produced it
+  uint64_t index = 0;          // index of the next log entry
   uint64_t reasoning_bytes = 0;
   uint64_t text_bytes = 0;
 

@@ -74,8 +74,9 @@ class PostgresStorage : public Storage {
     database_options.connection.idle_in_transaction_timeout = std::chrono::seconds(5);
     database_options.connection.counters = counters_;
     database_options.status = options_.database_status;
-    database_options.identity = {membership->id(),
-                                 static_cast<uint64_t>(membership->incarnation())};
+    database_options.identity = {membership->id(), static_cast<uint64_t>(membership->incarnation()),
+                                 membership->history()};
+    database_options.now = [clock = membership->clock()] { return clock->Now(); };
     auto database = std::make_unique<postgres::RowDatabase>(database_options);
 
     StoreExecutorOptions options;

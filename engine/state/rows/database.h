@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "state/maintenance.h"
 #include "state/pack/fields.h"
@@ -135,6 +136,12 @@ class Database : public RowReads {
 
   // Names this host's instance in rows; empty: no other process writes this database.
   const std::string& instance() const { return instance_; }
+  // Identifies what has happened to the rows: another number after a restore from a backup, 0
+  // before the first one.
+  virtual uint64_t history() const { return 0; }
+  // The wall clock by which rows have their times, in microseconds since 1970: that of the
+  // database's server, if several hosts write, because their own clocks may differ. Thread-safe.
+  virtual int64_t Now() const { return UnixMicros(); }
   // Begins a batch, or extends it: locks what it uses until the next WriteRows or EndBatch, and
   // reads it in advance. Get and Scan belong to the batch, so only the thread that writes calls
   // them.

@@ -77,10 +77,11 @@ Result<RunTraces> ReadTraces(const DatabaseSnapshot& snapshot, const ReadRunsReq
   return ReadRunTraces(snapshot, thread.key(), read);
 }
 
-Result<KeyRecord> FindKey(const DatabaseSnapshot& snapshot, const FindKeyRequest& find) {
+Result<KeyRecord> ReadKey(const DatabaseSnapshot& snapshot, const FindKeyRequest& find,
+                          int64_t now) {
   AG_ASSIGN_OR_RETURN(const std::optional<RunKeyRow> row,
                       ReadRow<RunKeyRow>(snapshot, keys::RunKey(find.user, find.route, find.key)));
-  if (!row || row->expires_micros <= UnixMicros()) return NotFound("no such key");
+  if (!row || row->expires_micros <= now) return NotFound("no such key");
   return row->Record();
 }
 
@@ -120,6 +121,11 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
     return Packed(ListThreads(body));
   }
   DatabaseSnapshot snapshot(database_);
+  if (operation == Operation::kFindKey) {
+    FindKeyRequest find;
+    if (!pack::TryUnpack(unpacker, find)) return Malformed();
+    return Packed(ReadKey(snapshot, find, database_.Now()));
+  }
   switch (operation) {
     case Operation::kGetThread:
       return Run(GetThread, snapshot, unpacker);
@@ -137,8 +143,6 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
       return Run(ReadTraces, snapshot, unpacker);
     case Operation::kGetRun:
       return Run(ReadRun, snapshot, unpacker);
-    case Operation::kFindKey:
-      return Run(FindKey, snapshot, unpacker);
     case Operation::kListRuns:
       return Run(ReadRunPage, snapshot, unpacker);
     case Operation::kGetRemoteTools:
@@ -157,7 +161,9 @@ Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacke
 }
 
 Result<FollowRunReply> Reader::Follow(const FollowRunRequest& follow) const {
-  return ReadRunEntries(DatabaseSnapshot(database_), follow);
+  AG_ASSIGN_OR_RETURN(FollowRunReply reply, ReadRunEntries(DatabaseSnapshot(database_), follow));
+  reply.history = database_.history();
+  return reply;
 }
 
 Result<WatchRunReply> Reader::Watch(const WatchRunRequest& watch) const {

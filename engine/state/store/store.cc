@@ -1,6 +1,7 @@
 #include "state/store/store.h"
 #include "state/requests.h"
 #include "state/store/format.h"
+#include "state/store/row_times.h"
 
 #include <utility>
 
@@ -212,7 +213,7 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
   if (header.operation == Operation::kBeginRun) {
     Result<BeginRunRequest> run = Decode<BeginRunRequest>(body);
     if (!run.ok()) return Refuse(from, run.status());
-    return BeginRun({std::move(*run), from, header.micros, kNoDeadline});
+    return BeginRun({std::move(*run), from, RequestTime(database_, header.micros), kNoDeadline});
   }
   bool sync = true;
   Result<ReplyRow> reply = Execute(from, header, body, sync);
@@ -228,7 +229,7 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
 
 Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& header,
                                 pack::Unpacker& body, bool& sync) {
-  const int64_t micros = header.micros;
+  const int64_t micros = RequestTime(database_, header.micros);
   switch (header.operation) {
     case Operation::kAppendRun:
       return Decoded<AppendRunRequest>(body, [&](auto& append) {
@@ -246,11 +247,14 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
       sync = false;
       return Decoded<StopRequest>(body, [&](const auto& stop) { return RequestStop(stop); });
     case Operation::kAcceptRun:
-      return Decoded<AcceptRunRequest>(
-          body, [&](const auto& accept) { return AcceptRun(from, accept, micros); });
+      return Decoded<AcceptRunRequest>(body, [&](auto& accept) {
+        return AcceptRun(from, WithRowTimes(database_, std::move(accept)), micros);
+      });
     case Operation::kClaimKey:
-      return Decoded<ClaimKeyRequest>(body,
-                                      [&](const auto& claim) { return ClaimKey(claim, micros); });
+      return Decoded<ClaimKeyRequest>(body, [&](auto& claim) {
+        claim.expires_micros = ToRowTime(database_, claim.expires_micros);
+        return ClaimKey(claim, micros);
+      });
     case Operation::kHandOverRun:
       return Decoded<HandOverRunRequest>(body,
                                          [&](const auto& run) { return HandOverRun(from, run); });
@@ -260,7 +264,7 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
 }
 
 Result<ReplyRow> Store::ExecuteChange(const RequestHeader& header, pack::Unpacker& body) {
-  const int64_t micros = header.micros;
+  const int64_t micros = RequestTime(database_, header.micros);
   switch (header.operation) {
     case Operation::kPutState:
       return Decoded<PutStateRequest>(body, [&](const auto& put) { return PutState(put, micros); });

@@ -29,10 +29,10 @@ Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   waiter.run = accept.begin;
   waiter.deadline = kNoDeadline;
   waiter.accepted = true;
-  waiter.micros = UnixMicros();
+  waiter.micros = database_.Now();
   if (accept.deadline_micros != 0) {
     waiter.deadline =
-        MonotonicClock::now() + std::chrono::microseconds(accept.deadline_micros - UnixMicros());
+        MonotonicClock::now() + std::chrono::microseconds(accept.deadline_micros - waiter.micros);
     next_waiter_ = std::min(next_waiter_, waiter.deadline);
   }
   return waiter;
@@ -75,7 +75,7 @@ Status Store::LoadAcceptedRuns(const std::string& instance) {
       lease->second.accepted = true;
       lease->second.suspect = row && row->suspect;
       CountGrant(lease->second, true);
-      lease->second.waiting_since_micros = UnixMicros();
+      lease->second.waiting_since_micros = database_.Now();
       if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
       continue;
     }
@@ -206,7 +206,7 @@ void Store::ExpireKeys(MonotonicClock::time_point now) {
     next_key_expiry_ = now + kKeyExpiryInterval;
     return;
   }
-  const int64_t cutoff = UnixMicros();
+  const int64_t cutoff = database_.Now();
   size_t count = 0;
   const std::string prefix = keys::TablePrefix(keys::Table::kRunKeyExpiry);
   (void)database_.Scan(

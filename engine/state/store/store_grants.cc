@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "state/rules/lost_run.h"
+#include "state/store/row_times.h"
 #include "state/store/store.h"
 
 namespace agent_graph::state {
@@ -14,12 +15,6 @@ namespace {
 
 // A client that gave a run back may get it again after this time, if no other client takes it.
 constexpr std::chrono::seconds kGrantAgainAfter{1};
-
-// Converts a deadline to the monotonic clock of LeaseRow; 0: none.
-int64_t ToMonotonicMicros(int64_t unix_micros) {
-  if (unix_micros == 0) return 0;
-  return MonotonicMicros(MonotonicClock::now()) + unix_micros - UnixMicros();
-}
 
 }  // namespace
 
@@ -40,7 +35,7 @@ Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run)
   lease.row.epoch = row->lease_epoch;  // each grant has an epoch of its own
   lease.row.current_node = kStartNode;
   lease.row.log_begin = log_begin;
-  lease.waiting_since_micros = UnixMicros();
+  lease.waiting_since_micros = database_.Now();
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(thread), lease.row);
   leases_.emplace(run.thread_id, std::move(lease));
@@ -128,12 +123,12 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   lease.row.process_start = entry.process_start;
   CountGrant(lease, true);
   ++lease.row.epoch;
-  lease.row.deadline_micros = ToMonotonicMicros(request->accept.deadline_micros);
+  lease.row.deadline_micros = ToMonotonicTime(database_, request->accept.deadline_micros);
   RunRecord& record = run->record;
   if (++record.attempt > 1) CountRun(&RunTotals::continued);
   record.state = RunState::kRunning;
   if (record.started_micros == 0) {
-    record.started_micros = UnixMicros();
+    record.started_micros = database_.Now();
     record.log_begin = lease.row.log_begin;
   }
   lease.row.started_micros = record.started_micros;
@@ -142,7 +137,7 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   granted.run_id = run_id;
   granted.attempt = record.attempt;
   granted.request = std::move(request->accept.request);
-  granted.deadline_micros = request->accept.deadline_micros;
+  granted.deadline_micros = ToUnixTime(database_, request->accept.deadline_micros);
   granted.lease_epoch = lease.row.epoch;
   if (run->has_appended) {
     granted.current_node = record.current_node;
@@ -184,7 +179,7 @@ void Store::CountRun(uint64_t RunTotals::* counter) {
 }
 
 void Store::MeasureWaits() {
-  const int64_t now = UnixMicros();
+  const int64_t now = database_.Now();
   int64_t since = now;
   for (const auto& [thread_id, lease] : leases_) {
     if (lease.accepted && lease.row.client.empty()) {
@@ -240,7 +235,7 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
     if (run->suspect && loss == Loss::kCrashBeside) ++run->crashes_beside;
     run->suspect = true;
   }
-  const int64_t now = UnixMicros();
+  const int64_t now = database_.Now();
   if (lease.row.stop_requested) return std::string(kStoppedReason);
   if (run->crashes_alone >= kCrashesAloneMax || run->crashes_beside >= kCrashesBesideMax) {
     return std::string(kPoisoned);
@@ -311,7 +306,7 @@ Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::st
   AG_ASSIGN_OR_RETURN(run->log_end, editor.NextLogIndex());
   run->record.state = run_state;
   run->record.reason = reason;
-  run->record.finished_micros = UnixMicros();
+  run->record.finished_micros = database_.Now();
   if (run->record.started_micros == 0) run->record.log_begin = run->log_end;
   transaction_.PutRow(record_key, *run);
   return Status::Ok();

@@ -72,7 +72,7 @@ void Store::RecordIndex(MonotonicClock::time_point now) {
   next_indexing_ = now + kIndexRecordInterval;
   if (indexing_.recorded_commit == commits_) return;  // nothing has changed
   transaction_.PutRow(keys::Meta(kMetadataIndexName),
-                      MetadataIndexRow{transaction_.indexed_metadata(), UnixMicros()});
+                      MetadataIndexRow{transaction_.indexed_metadata(), database_.Now()});
   transaction_.Accept(false);
   indexing_.recorded_commit = commits_ + 1;  // the commit of this row
 }

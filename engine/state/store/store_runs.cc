@@ -296,7 +296,7 @@ void Store::EndLease(const std::string& thread_id) {
 }
 
 Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
-  const int64_t micros = UnixMicros();
+  const int64_t micros = database_.Now();
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(editor.AppendLog(
       LostRunEntries(lease.row.run_id, lease.row.current_node, lease.row.step, reason, micros),

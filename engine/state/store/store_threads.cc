@@ -161,7 +161,7 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
     return;
   }
   const int64_t cutoff =
-      UnixMicros() - std::chrono::duration_cast<std::chrono::microseconds>(thread_ttl_).count();
+      database_.Now() - std::chrono::duration_cast<std::chrono::microseconds>(thread_ttl_).count();
   std::vector<std::string> expired;
   bool more = false;
   const std::string listing = keys::TablePrefix(keys::Table::kListing);

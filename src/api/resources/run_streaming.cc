@@ -91,7 +91,10 @@ std::optional<ErrorInfo> ErrorOfPlace(const HandlerContext& context, const std::
     case RunFollower::Place::kBehindEnd:
       return std::nullopt;
     case RunFollower::Place::kOtherThread:
-      return ErrorInfo{ApiError::kGone, "the cursor is of another thread" + rest, {}};
+      return ErrorInfo{
+          ApiError::kGone,
+          "the cursor is of another thread, or from before a restore of the database" + rest,
+          {}};
     case RunFollower::Place::kCutAway:
       return ErrorInfo{ApiError::kGone, "this part of the stream is no longer kept" + rest, {}};
     case RunFollower::Place::kHistoryLost:

@@ -41,6 +41,7 @@ Result<RunFollower::Place> RunFollower::Open(const std::optional<run::Cursor>& a
     probe.entries_max = 1;
     AG_ASSIGN_OR_RETURN(state::FollowRunReply reply, state_.FollowRun(probe, &cancellation_));
     record_ = std::move(reply.run);
+    history_ = reply.history;
     next_ = record_.log_begin;
     // A queued run has no place in the log yet.
     const bool is_queued = record_.state == state::RunState::kQueued;
@@ -72,7 +73,8 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
   for (bool more = true; more;) {
     AG_ASSIGN_OR_RETURN(state::FollowRunReply reply, state_.FollowRun(probe, &cancellation_));
     record_ = std::move(reply.run);
-    if (after.thread_number != record_.thread_number) return Place::kOtherThread;
+    history_ = reply.history;
+    if (after.thread_number != PlaceNumber()) return Place::kOtherThread;
     next_ = std::max(after.index, record_.log_begin);
     kept_from = reply.kept_from;
     if (kept_from > next_) return Place::kCutAway;
@@ -242,7 +244,7 @@ std::chrono::milliseconds RunFollower::UntilLook() const {
 
 std::string RunFollower::CursorAt(uint64_t index, uint64_t reasoning_bytes,
                                   uint64_t text_bytes) const {
-  return run::CursorText({record_.thread_number, lease_epoch_, index, reasoning_bytes, text_bytes});
+  return run::CursorText({PlaceNumber(), lease_epoch_, index, reasoning_bytes, text_bytes});
 }
 
 Status RunFollower::Sent(Status sent) {

@@ -61,8 +61,10 @@ class RunFollower {
  public:
   enum class Place : uint8_t {
     kFound,
-    kBehindEnd,    // the reader has everything
-    kOtherThread,  // the cursor is of another thread, or of a thread that had this id before
+    kBehindEnd,  // the reader has everything
+    // The cursor is of another thread, of a thread that had this id before, or from before the
+    // database was restored from a backup.
+    kOtherThread,
     kCutAway,      // the entries behind the cursor are no longer kept
     kHistoryLost,  // the database has lost the entries before the cursor
   };
@@ -111,6 +113,9 @@ class RunFollower {
   Status ShowEnd(std::string_view reason = {});
   // Takes note of an event that the reader got.
   Status Sent(Status sent);
+  // Names the thread in cursors. After a restore the database may give the number of a thread, and
+  // the places of its log, once more.
+  uint64_t PlaceNumber() const { return record_.thread_number ^ history_; }
   std::string CursorAt(uint64_t index, uint64_t reasoning_bytes = 0, uint64_t text_bytes = 0) const;
 
   state::Service& state_;
@@ -121,6 +126,7 @@ class RunFollower {
   RunReader* reader_ = nullptr;
 
   state::RunRecord record_;
+  uint64_t history_ = 0;        // see state::FollowRunReply
   std::string interrupt_json_;  // set if the run has paused
   run::RunStart start_;
   uint64_t next_ = 0;         // index of the next entry to read

@@ -14,7 +14,10 @@ namespace {
 // Bounds how long Leave may delay the end of the process.
 constexpr std::chrono::seconds kLeaveTimeout{2};
 
-constexpr char kCountEpoch[] = "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch";
+// With the time of the server's clock, in microseconds since 1970.
+constexpr char kCountEpoch[] =
+    "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch, cursor_mark, "
+    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 constexpr char kAdopt[] =
     "UPDATE agent_graph.instance SET incarnation = incarnation + 1, beat = beat + 1, host = $2, "
@@ -46,7 +49,8 @@ constexpr char kPeers[] = "SELECT id, beat, dead FROM agent_graph.instance WHERE
 
 // Identifies the server. It shows a failover even behind a pooler that keeps the session.
 constexpr char kServer[] =
-    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, '')";
+    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, ''), "
+    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 constexpr char kDeclareDead[] =
     "UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1 AND beat = $2 "
@@ -85,13 +89,20 @@ Status Membership::Join() {
   return Create();
 }
 
+void Membership::TakeClusterRow(const Row& row, MonotonicClock::time_point began) {
+  epoch_ = row.Number(0);
+  history_ = row.Number(1);
+  options_.clock->Set(row.Bigint(2), began, options_.now());
+}
+
 Result<bool> Membership::Adopt(const std::string& id) {
+  const auto began = options_.now();
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
                       connection_.ExecuteAll({{kAdopt, Description(id, options_)}, {kCountEpoch}}));
   if (rows[0].empty()) return false;
   id_ = id;
   incarnation_ = rows[0][0].Bigint(0);
-  epoch_ = rows[1][0].Number(0);
+  TakeClusterRow(rows[1][0], began);
   return true;
 }
 
@@ -104,16 +115,17 @@ Status Membership::Create() {
 
 Status Membership::CreateInTransaction() {
   const std::string id = NewHexId();
+  const auto began = options_.now();
   // The lock of the cluster's row orders these transactions.
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
                       connection_.ExecuteAll({{kCountEpoch}, {kLiving}}));
+  TakeClusterRow(rows[0][0], began);
   std::vector<Command> commands;
   if (rows[1][0].Bigint(0) == 0) commands = options_.when_alone;
   commands.push_back({kCreate, Description(id, options_)});
   AG_RETURN_IF_ERROR(connection_.Commit(commands).status());
   id_ = id;
   incarnation_ = 1;
-  epoch_ = rows[0][0].Number(0);
   return options_.identity_file.empty() ? Status::Ok() : WriteIdentity(options_.identity_file, id);
 }
 
@@ -169,6 +181,7 @@ Result<Membership::News> Membership::Beat() {
     }
   }
   const std::string server((*rows)[4][0].Text(0));
+  options_.clock->Set((*rows)[4][0].Bigint(1), began, ended);
   if (connection_.sessions() != session_ || server != server_) observer_.StartOver(ended);
   session_ = connection_.sessions();
   server_ = server;

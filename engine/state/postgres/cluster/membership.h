@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "state/postgres/cluster/database_clock.h"
 #include "state/postgres/cluster/observer.h"
 #include "state/postgres/database/connection.h"
 
@@ -32,6 +34,8 @@ struct MembershipOptions {
   // Executed by a Join that makes a new id while no other instance lives.
   std::vector<Command> when_alone = {};
   std::function<MonotonicClock::time_point()> now = MonotonicClock::now;
+  // Set by Join and by each beat.
+  std::shared_ptr<DatabaseClock> clock = std::make_shared<DatabaseClock>();
 };
 
 // For one thread; calls block on the database.
@@ -72,6 +76,9 @@ class Membership {
   int64_t incarnation() const { return incarnation_; }
   // Larger for each Join of any instance.
   uint64_t epoch() const { return epoch_; }
+  // Another number after a restore from a backup.
+  uint64_t history() const { return history_; }
+  std::shared_ptr<const DatabaseClock> clock() const { return options_.clock; }
   // Ends a Beat or Join in progress and all later ones. Thread-safe.
   void Interrupt() { connection_.Interrupt(); }
   const Failure& failure() const { return connection_.failure(); }
@@ -80,6 +87,7 @@ class Membership {
   Result<bool> Adopt(const std::string& id);
   Status Create();
   Status CreateInTransaction();
+  void TakeClusterRow(const Row& row, MonotonicClock::time_point began);
   Result<std::vector<Rows>> CommitBeat();
   // Returns true if it was alive with this beat until now.
   Result<bool> DeclareDead(const PeerBeat& peer);
@@ -90,6 +98,7 @@ class Membership {
   std::string id_;
   int64_t incarnation_ = 0;
   uint64_t epoch_ = 0;
+  uint64_t history_ = 0;
   uint64_t session_ = 0;  // session of the last committed beat
   std::string server_;    // server that committed it
   std::vector<int64_t> to_acknowledge_;

@@ -29,6 +29,7 @@ ConnectionOptions ReaderOptions(ConnectionOptions options) {
 RowDatabase::RowDatabase(const RowDatabaseOptions& options)
     : Database(options.identity.instance),
       identity_(options.identity),
+      now_(options.now),
       status_(options.status),
       writer_(options.connection),
       reads_([this](const std::vector<Command>& commands) { return Send(commands); }),

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "state/database_status.h"
 #include "state/postgres/database/connection.h"
@@ -32,11 +34,14 @@ namespace agent_graph::state::postgres {
 struct WriterIdentity {
   std::string instance;  // 32 hex digits
   uint64_t incarnation = 0;
+  uint64_t history = 0;  // see Database::history
 };
 
 struct RowDatabaseOptions {
   ConnectionOptions connection;
   WriterIdentity identity;
+  // The server's wall clock in microseconds. Thread-safe.
+  std::function<int64_t()> now = UnixMicros;
   size_t readers = 5;  // connections for views
   std::shared_ptr<DatabaseStatus> status = std::make_shared<DatabaseStatus>();
 };
@@ -54,6 +59,8 @@ class RowDatabase : public Database {
   // kFenced: the instance was declared dead, or another process has taken it over.
   Status WriteRows(RowBatch& batch, bool sync) override;
 
+  uint64_t history() const override { return identity_.history; }
+  int64_t Now() const override { return now_(); }
   Status Prepare(const BatchUse& use) override;
   bool Assume(const BatchUse& use) override;
   void Dismiss() override { Forget(); }
@@ -122,6 +129,7 @@ class RowDatabase : public Database {
   void NoteBegin(bool as_left);
 
   const WriterIdentity identity_;
+  const std::function<int64_t()> now_;
   const std::shared_ptr<DatabaseStatus> status_;
   mutable Connection writer_;  // used by the thread that writes
   SqlRowReads reads_;          // over writer_

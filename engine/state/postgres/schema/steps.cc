@@ -10,6 +10,7 @@ constexpr SchemaStep kSteps[] = {
     {.number = 4, .usable_from = 1, .name = "files", .script = kFilesStep},
     // An older build changes threads without counting their versions.
     {.number = 5, .usable_from = 5, .name = "versions", .script = kVersionsStep},
+    {.number = 6, .usable_from = 5, .name = "restores", .script = kRestoresStep},
 };
 
 }  // namespace

@@ -26,5 +26,6 @@ extern const char kRowsStep[];
 extern const char kMemoriesStep[];
 extern const char kFilesStep[];
 extern const char kVersionsStep[];
+extern const char kRestoresStep[];
 
 }  // namespace agent_graph::state::postgres

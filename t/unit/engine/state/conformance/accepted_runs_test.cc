@@ -195,7 +195,7 @@ TEST_P(AcceptedRunsTest, AClaimedKeyKeepsItsFirstValue) {
 
 TEST_P(AcceptedRunsTest, AClaimEndsAtItsTime) {
   const RunKey key{"/route", "key", ""};
-  ASSERT_TRUE(service().ClaimKey({"ada", key, "old", UnixMicros() - 1}).ok());
+  ASSERT_TRUE(service().ClaimKey({"ada", key, "old", UnixMicros() - 1'000'000}).ok());
   EXPECT_EQ(service().FindKey({"ada", "/route", "key"}).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(service().ClaimKey({"ada", key, "new", UnixMicros() + 3'600'000'000})->value, "new");
 }

@@ -111,6 +111,7 @@ class RunFollowerTest : public testing::Test {
     state::FollowRunReply reply;
     reply.run = record_;
     reply.kept_from = kept_from_;
+    reply.history = history_;
     for (const state::IndexedEntry& entry : log_) {
       if (entry.index >= follow.first && reply.entries.size() < follow.entries_max &&
           reply.entries.size() < page_entries_max_) {
@@ -184,6 +185,7 @@ class RunFollowerTest : public testing::Test {
   state::RunRecord record_;
   std::vector<state::IndexedEntry> log_;
   uint64_t kept_from_ = kLogBegin;
+  uint64_t history_ = 0;
   size_t page_entries_max_ = SIZE_MAX;  // as if more were too many bytes for one reply
   std::map<std::string, std::string> messages_;
   std::shared_ptr<run::LiveRun> live_;

@@ -62,6 +62,19 @@ TEST_F(RunFollowerTest, CursorsOfOthersAndOfWhatWasCutAreGone) {
   EXPECT_TRUE(lines.received.empty());
 }
 
+TEST_F(RunFollowerTest, CursorsFromBeforeARestoreAreGone) {
+  AddWholeRun();
+  history_ = 0x1234'5678'9abc'def0;
+  Lines before;
+  ASSERT_EQ(Follow(before), RunFollower::Place::kFound);
+  const std::string cursor = before.received.front().cursor;
+  Lines same;
+  EXPECT_EQ(Follow(same, cursor), RunFollower::Place::kFound);
+  history_ = 0x0fed'cba9'8765'4321;
+  Lines restored;
+  EXPECT_EQ(Follow(restored, cursor), RunFollower::Place::kOtherThread);
+}
+
 TEST_F(RunFollowerTest, ALostRunEndsWithAnErrorAndDone) {
   Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
   Add(run::entry::RunFinished{
