@@ -172,8 +172,7 @@ void ClaimStatusRow(const ServiceConfig& service) noexcept {
     ServiceZone* zone = FindZone(service);
     if (zone == nullptr) return;
     if (ClaimRow(service, *zone) != nullptr) return;
-    const bool refuses =
-        service.settings != nullptr && service.settings->websocket.connections_total_max > 0;
+    const bool refuses = service.settings != nullptr && service.settings->websocket.total.max > 0;
     Log(ngx_cycle->log, NGX_LOG_WARN,
         "service \"" + service.name + "\": no status row is free, this worker is not shown" +
             (refuses ? " and refuses WebSockets until one is" : ""));

@@ -309,10 +309,7 @@ bool WorkerService::ResumeTurn(const bridge::ExchangePtr& exchange) {
 bool WorkerService::TakeWebSocketPlace() {
   const settings::WebSocketSettings& settings = config_.settings->websocket;
   if (settings.connections_max > 0 && websockets_ >= settings.connections_max) return false;
-  if (settings.connections_total_max > 0 &&
-      !TakeSharedSocketPlace(config_, settings.connections_total_max)) {
-    return false;
-  }
+  if (settings.total.max > 0 && !TakeSharedSocketPlace(config_, settings.total.max)) return false;
   ++websockets_;
   if (StatusRow* row = FindStatusRow(config_)) row->Set(StatusGauge::kSockets, websockets_);
   return true;

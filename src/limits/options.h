@@ -41,4 +41,14 @@ struct TokenLimitOptions {
   bool fail_open = true;  // allow model calls while Redis does not answer
 };
 
+// Options of a limit on what is open at a time. Immutable after the settings are read.
+struct PlaceLimitOptions {
+  enum class Backend : uint8_t { kMemory, kRedis };
+
+  uint32_t max = 0;  // of all workers, and with kRedis of all hosts; 0: no limit
+  Backend backend = Backend::kMemory;
+  std::string redis_url;  // for kRedis; never logged
+  std::string redis_prefix = "svc:websockets";
+};
+
 }  // namespace agent_graph::limits

@@ -31,6 +31,7 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
   AG_RETURN_IF_ERROR(implementation->MakeGuard());
   AG_RETURN_IF_ERROR(implementation->MakeSharedRate());
   AG_RETURN_IF_ERROR(implementation->MakeUserTokens());
+  AG_RETURN_IF_ERROR(implementation->MakeSharedSockets());
   return std::unique_ptr<Service>(new Service(std::move(implementation)));
 }
 
@@ -44,6 +45,7 @@ Status Service::Start() {
   AG_RETURN_IF_ERROR(service.runtime.Start());
   if (service.exporter != nullptr) service.exporter->Start(service.runtime);
   service.readiness.Start(service.runtime);
+  if (service.shared_sockets != nullptr) service.shared_sockets->Start(service.runtime);
   if (service.checkpointer() != nullptr) {
     service.run_totals.Start(service.runtime, *service.checkpointer());
   }
@@ -138,6 +140,7 @@ Status Service::Stop(Deadline deadline) {
   CutRuns();
   implementation_->readiness.Close();
   implementation_->run_totals.Close();
+  if (implementation_->shared_sockets != nullptr) implementation_->shared_sockets->Close();
   implementation_->guard->StopEvicting();
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();

@@ -134,6 +134,13 @@ Status Service::Implementation::MakeUserTokens() {
   return Status::Ok();
 }
 
+Status Service::Implementation::MakeSharedSockets() {
+  AG_ASSIGN_OR_RETURN(shared_sockets,
+                      limits::SharedPlaces::Create(settings->websocket.total, ToWarnings()));
+  context.shared_sockets = shared_sockets.get();
+  return Status::Ok();
+}
+
 state::StateOptions Service::Implementation::StateOptionsOf() {
   state::StateOptions state_options = MakeStateOptions(*settings, options.state_directory, &outbox);
   state_options.root_serves = options.state_user;

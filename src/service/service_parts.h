@@ -12,6 +12,7 @@
 #include "bridge/inbox.h"
 #include "bridge/outbox.h"
 #include "evals/directory.h"
+#include "limits/shared_places.h"
 #include "limits/shared_rate.h"
 #include "limits/user_tokens.h"
 #include "live/live_session.h"
@@ -44,6 +45,7 @@ struct Service::Implementation {
   Status MakeGuard();
   Status MakeSharedRate();
   Status MakeUserTokens();
+  Status MakeSharedSockets();
   state::StateOptions StateOptionsOf();
   std::unique_ptr<state::Backend> MakeState();
   std::unique_ptr<run::RunHost> MakeHost();
@@ -84,7 +86,8 @@ struct Service::Implementation {
   run::WindowCache windows;
   std::atomic<bool> giving_up{false};
   std::unique_ptr<limits::SharedRate> shared_rate;
-  std::unique_ptr<limits::UserTokens> user_tokens;  // null: no limit
+  std::unique_ptr<limits::UserTokens> user_tokens;       // null: no limit
+  std::unique_ptr<limits::SharedPlaces> shared_sockets;  // null: this host counts for itself
   run::Runner runner;
   std::unique_ptr<run::RunHost> host;  // null: runs are not kept, so none is accepted
   live::LiveCounters live_counters;

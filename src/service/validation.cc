@@ -2,6 +2,7 @@
 
 #include "api/routes.h"
 #include "auth/guard.h"
+#include "limits/shared_places.h"
 #include "limits/shared_rate.h"
 #include "limits/user_tokens.h"
 #include "service/agent.h"
@@ -23,6 +24,7 @@ Status Validate(const settings::Settings& settings) {
   if (settings.token_limit) {
     AG_RETURN_IF_ERROR(limits::UserTokens::Create(*settings.token_limit, nullptr, {}).status());
   }
+  AG_RETURN_IF_ERROR(limits::SharedPlaces::Create(settings.websocket.total, {}).status());
   return auth::Guard::Create(settings, {}).status();
 }
 

@@ -17,6 +17,7 @@
 #include "settings/store.h"
 #include "settings/threads.h"
 #include "settings/token_limit.h"
+#include "settings/websocket.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -25,7 +26,6 @@ constexpr int64_t kWaitMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
 constexpr int64_t kWindowMax = 10'000;  // messages
-constexpr int64_t kConnectionsMax = 1'000'000;
 constexpr int64_t kRunsMax = 16'000;    // each fiber needs two memory mappings
 constexpr int64_t kJsonDepthMax = 128;  // values are walked recursively on a small stack
 
@@ -127,45 +127,6 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
     {"live_sessions_max",
      [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.live_sessions_max); }},
 };
-
-// --- websocket ------------------------------------------------------------------------------
-
-Status ReadConnectionsMax(const Value& value, uint32_t& connections_max) {
-  if (value.IsNull()) return Status::Ok();
-  return value.Read(0, kConnectionsMax, connections_max);
-}
-
-// True for a token of HTTP, as Sec-WebSocket-Protocol may contain.
-bool IsToken(std::string_view text) {
-  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::ranges::all_of(text, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kMarks.find(c) != std::string_view::npos;
-  });
-}
-
-Status ReadBearerProtocols(const Value& value, WebSocketSettings& websocket) {
-  AG_RETURN_IF_ERROR(value.ReadStrings(websocket.bearer_protocols));
-  if (!std::ranges::all_of(websocket.bearer_protocols, IsToken)) {
-    return value.Error("each name is a token, without spaces and commas");
-  }
-  return Status::Ok();
-}
-
-constexpr Key<WebSocketSettings> kWebSocketKeys[] = {
-    {"max_connections",
-     [](const Value& v, WebSocketSettings& w) { return ReadConnectionsMax(v, w.connections_max); }},
-    {"max_connections_total",
-     [](const Value& v, WebSocketSettings& w) {
-       return ReadConnectionsMax(v, w.connections_total_max);
-     }},
-    {"bearer_protocols", ReadBearerProtocols},
-};
-
-Status ReadWebSocket(const Value& value, Settings& settings) {
-  if (value.IsNull()) return Status::Ok();
-  return ReadObject(value, kWebSocketKeys, settings.websocket);
-}
 
 // --- evaluation -----------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@
 #include "settings/token_limit.h"
 #include "settings/url.h"
 #include "settings/value.h"
+#include "settings/websocket.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -76,6 +77,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
   AG_RETURN_IF_ERROR(FinishRateLimit(settings));
   AG_RETURN_IF_ERROR(FinishTokenLimit(settings));
+  AG_RETURN_IF_ERROR(FinishWebSocket(settings));
   CompleteAccess(settings);
   WarnAboutAccess(settings);
   AG_RETURN_IF_ERROR(CompleteMedia(settings));

@@ -129,7 +129,7 @@ struct RemoteToolSettings {
 // WebSocket limits and sub-protocols.
 struct WebSocketSettings {
   uint32_t connections_max = 0;  // open connections per worker; 0: as many as nginx has connections
-  uint32_t connections_total_max = 0;  // open connections of all workers; 0: likewise
+  limits::PlaceLimitOptions total;  // open connections of all workers
   // Sub-protocols that are handled like service-bearer.
   std::vector<std::string> bearer_protocols;
 };

@@ -36,8 +36,9 @@ class Extractor;
 class Storage;
 }  // namespace agent_graph::media
 namespace agent_graph::limits {
+class SharedPlaces;
 class SharedRate;
-}
+}  // namespace agent_graph::limits
 namespace agent_graph::run {
 class RemoteTools;
 class RunHost;
@@ -72,6 +73,7 @@ struct ApiContext {
   media::Extractor* extractor = nullptr;
   // Null: the loop counts requests, or there is no rate limit.
   limits::SharedRate* shared_rate = nullptr;
+  limits::SharedPlaces* shared_sockets = nullptr;  // null: this host counts its WebSockets itself
   bridge::Outbox* log = nullptr;
   const IdGenerator* ids = nullptr;  // generates ids of threads and messages
   std::shared_ptr<ServiceSecret> secret = std::make_shared<ServiceSecret>();

@@ -2,9 +2,11 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "auth/credential.h"
+#include "limits/shared_places.h"
 #include "runtime/yield.h"
 #include "websocket/handshake.h"
 #include "websocket/protocol.h"
@@ -20,7 +22,19 @@ class Session final : public bridge::SocketState {
 
   HandlerContext context;
   const Route& route;
+  std::optional<limits::SharedPlace> place = {};
 };
+
+// Takes a place of those that all hosts share; false: the handshake was refused.
+bool TakePlace(Session& session, limits::SharedPlaces* places) {
+  if (places == nullptr) return true;
+  if (places->Take()) {
+    session.place.emplace(*places);
+    return true;
+  }
+  session.context.Fail(ErrorInfo{ApiError::kOverloaded, "too many WebSocket connections", {}});
+  return false;
+}
 
 bridge::ReplyHead AcceptHead(const HandlerContext& context) {
   const bridge::HeaderList& offered = context.head().headers;
@@ -39,6 +53,7 @@ bridge::ReplyHead AcceptHead(const HandlerContext& context) {
 Session* Open(bridge::Exchange& exchange, const ApiContext& api) {
   auto session = std::make_unique<Session>(exchange, api);
   if (!session->context.Admit(session->route)) return nullptr;
+  if (!TakePlace(*session, api.shared_sockets)) return nullptr;
   Session* opened = session.get();
   bridge::ReplyHead head = AcceptHead(session->context);
   exchange.AcceptSocket(std::move(head), std::move(session));

@@ -66,6 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "websocket.max_connections: must be an integer from 0 to 1000000"},
         ErrorCase{R"("websocket": {"max_connections_total": -1})",
                   "websocket.max_connections_total: must be an integer from 0 to 1000000"},
+        ErrorCase{R"("websocket": {"max_connections_total": 9, "backend": "redis"})",
+                  "websocket.redis: the redis backend needs a URL, here, in redis or in REDIS_URL"},
         ErrorCase{R"("websocket": {"max_connections": 1.5})",
                   "websocket.max_connections: must be an integer from 0 to 1000000"},
         ErrorCase{R"("websocket": {"bearer_protocols": ["a b"]})",

@@ -1,0 +1,98 @@
+#include "limits/shared_places.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/ids.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::limits {
+namespace {
+
+// Keeps "<places> <end>" for each worker, in a hash. Takes the number of places that a worker has,
+// and refuses it (0) if all workers together then had more than ARGV[4]. The number is never
+// lowered with a limit: another fiber of the worker may have taken one more meanwhile. ARGV[4] = 0:
+// the worker reports what it has.
+constexpr std::string_view kPlacesScript = R"lua(
+local now = tonumber(redis.call('TIME')[1])
+local rows = redis.call('HGETALL', KEYS[1])
+local wanted = tonumber(ARGV[2])
+local limit = tonumber(ARGV[4])
+local others = 0
+for i = 1, #rows, 2 do
+  local places, ends = string.match(rows[i + 1], '^(%d+) (%d+)$')
+  if tonumber(ends) <= now then
+    redis.call('HDEL', KEYS[1], rows[i])
+  elseif rows[i] ~= ARGV[1] then
+    others = others + tonumber(places)
+  elseif limit > 0 then
+    wanted = math.max(wanted, tonumber(places))
+  end
+end
+if limit > 0 and others + tonumber(ARGV[2]) > limit then return 0 end
+if wanted == 0 then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+else
+  redis.call('HSET', KEYS[1], ARGV[1], string.format('%d %d', wanted, now + tonumber(ARGV[3])))
+  redis.call('EXPIRE', KEYS[1], ARGV[3])
+end
+return 1
+)lua";
+
+constexpr std::chrono::seconds kReportInterval{1};
+// A handshake waits so long when many arrive at once.
+constexpr std::chrono::milliseconds kHandshakeWait{2'000};
+
+}  // namespace
+
+Result<std::unique_ptr<SharedPlaces>> SharedPlaces::Create(const PlaceLimitOptions& options,
+                                                           net::RedisLink::Warn warn) {
+  if (options.max == 0 || options.backend != PlaceLimitOptions::Backend::kRedis) {
+    return std::unique_ptr<SharedPlaces>();
+  }
+  Result<net::RedisEndpoint> endpoint = net::ParseRedisUrl(options.redis_url);
+  if (!endpoint.ok()) {
+    return Status(StatusCode::kInvalidArgument, "websocket.redis: " + endpoint.status().message());
+  }
+  return std::unique_ptr<SharedPlaces>(
+      new SharedPlaces(options, *std::move(endpoint), std::move(warn)));
+}
+
+SharedPlaces::SharedPlaces(const PlaceLimitOptions& options, net::RedisEndpoint endpoint,
+                           net::RedisLink::Warn warn)
+    : options_(options),
+      worker_(NewUuid()),
+      link_(std::move(endpoint), "the total of WebSockets", "each host counts for itself",
+            std::move(warn)) {}
+
+void SharedPlaces::Start(runtime::Runtime& runtime) {
+  runtime.Spawn([this] {
+    do {
+      Report();
+    } while (runtime::SleepFor(kReportInterval, &closed_).ok());
+  });
+}
+
+void SharedPlaces::Close() {
+  closed_.Cancel(runtime::CancelReason::kShutdown);
+}
+
+bool SharedPlaces::Take() {
+  const uint64_t wanted = ++taken_;
+  const Result<net::RedisReply> reply = link_.Call(
+      {"EVAL", std::string(kPlacesScript), "1", options_.redis_prefix, worker_,
+       std::to_string(wanted), std::to_string(kLifetime.count()), std::to_string(options_.max)},
+      kHandshakeWait);
+  const bool refused =
+      reply.ok() && reply->type == net::RedisReply::Type::kInteger && reply->integer == 0;
+  if (refused) Release();
+  return !refused;
+}
+
+// Without places it says so once more than needed, which is cheap: Redis forgets the worker.
+void SharedPlaces::Report() {
+  (void)link_.Call({"EVAL", std::string(kPlacesScript), "1", options_.redis_prefix, worker_,
+                    std::to_string(taken_), std::to_string(kLifetime.count()), "0"});
+}
+
+}  // namespace agent_graph::limits

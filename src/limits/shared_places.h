@@ -1,0 +1,64 @@
+// Places that several hosts share, such as open WebSockets: never more than a number of them are
+// taken. Redis counts them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "limits/options.h"
+#include "net/redis_link.h"
+#include "runtime/cancellation.h"
+
+namespace agent_graph::runtime {
+class Runtime;
+}
+
+namespace agent_graph::limits {
+
+// Thread-safe. Redis has the number of places of each worker, for as long as the worker repeats it:
+// the places of a worker that was killed are free after kLifetime.
+class SharedPlaces {
+ public:
+  static constexpr std::chrono::seconds kLifetime{10};
+
+  // Returns null for a total that is not counted in Redis. `options` must outlive the object.
+  static Result<std::unique_ptr<SharedPlaces>> Create(const PlaceLimitOptions& options,
+                                                      net::RedisLink::Warn warn);
+
+  // Repeats the number of places of this worker on a fiber of `runtime`, until Close.
+  void Start(runtime::Runtime& runtime);
+  void Close();
+
+  // Takes a place; false: all are taken. Suspends the calling fiber. If Redis does not answer, the
+  // place is taken: then each host counts only its own.
+  bool Take();
+  // Gives a place back. The others learn of it within a second.
+  void Release() { --taken_; }
+
+ private:
+  SharedPlaces(const PlaceLimitOptions& options, net::RedisEndpoint endpoint,
+               net::RedisLink::Warn warn);
+  void Report();
+
+  const PlaceLimitOptions& options_;
+  const std::string worker_;  // its name in Redis
+  net::RedisLink link_;
+  std::atomic<uint64_t> taken_{0};
+  runtime::Cancellation closed_;
+};
+
+// A place that was taken; gives it back when it is destroyed.
+class SharedPlace {
+ public:
+  explicit SharedPlace(SharedPlaces& places) : places_(&places, GiveBack) {}
+
+ private:
+  static void GiveBack(SharedPlaces* places) { places->Release(); }
+
+  std::unique_ptr<SharedPlaces, void (*)(SharedPlaces*)> places_;
+};
+
+}  // namespace agent_graph::limits
