@@ -46,7 +46,8 @@ class Stream:
                 return None
             arrived = time.monotonic()
             *whole, self._rest = (self._rest + piece).split(b"\n")
-            self._ready += [Line(json.loads(text), text, arrived) for text in whole]
+            # An empty line is a heartbeat.
+            self._ready += [Line(json.loads(text), text, arrived) for text in whole if text]
         line = self._ready.pop(0)
         self.lines.append(line)
         return line
