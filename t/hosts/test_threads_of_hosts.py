@@ -101,7 +101,7 @@ def test_another_host_stops_a_run(start_hosts, provider):
     assert reply.status == 200, reply.text
     chunks = stream.read_all()
     assert chunks[-1]["data"]["outcome"] == "stopped", chunks[-1]
-    assert provider.aborted == 1
+    wait_until(lambda: provider.aborted == 1, "the model's connection is closed")
     # The thread is free on every host.
     provider.open_gate()
     assert hosts[1].invoke("again", config={"thread_id": "t"}).status == 200

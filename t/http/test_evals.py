@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from harness import environment
 from harness.agents import behaviour
 from harness.tokens import JWT_ENVIRONMENT, bearer
 
@@ -113,9 +114,9 @@ def test_public_in_spite_of_authentication(start_service):
 @pytest.mark.parametrize(
     "media, variables, shown",
     [
-        (None, "", ("local", "uploads", 25.0, "extract_text")),
+        (None, "", (environment.FILES, "uploads", 25.0, "extract_text")),
         (None, "MEDIA_STORAGE_PATH=./files\nMEDIA_MAX_SIZE_MB=1.5\nDOCUMENT_HANDLING=skip\n",
-         ("local", "files", 1.5, "skip")),
+         (environment.FILES, "files", 1.5, "skip")),
         ({"max_size_mb": 3, "storage_type": "memory"}, "MEDIA_MAX_SIZE_MB=1.5\n",
          ("memory", "uploads", 3.0, "extract_text")),
     ],

@@ -74,6 +74,7 @@ def test_a_state_directory_that_cannot_be_written_to(start_service):
     _wait_until_ready(service)
 
 
+@pytest.mark.one_host("each host watches the models that it asks")
 def test_a_provider_that_fails(start_service):
     lost = {
         "provider": "openai", "model": "m", "base_url": "http://127.0.0.1:1", "api_key": "sk-secret", "retries_max": 0,

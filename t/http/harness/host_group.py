@@ -25,6 +25,13 @@ _OF_ONE_HOST = {
     "upgrade": "the nginx binary",
 }
 
+# Parts of nginx.conf of which the same is true.
+_DIRECTIVES_OF_ONE_HOST = {
+    "listen": "an address of its own",
+    "limit_req": "a limit of nginx",
+    "limit_conn": "a limit of nginx",
+}
+
 
 class Logs:
     """The error logs of all hosts as one."""
@@ -52,8 +59,9 @@ class HostGroup(Requests):
     """`services[n]` is host n. Files, settings and signals go to all of them, requests to `port`."""
 
     def __init__(self, directory, settings, count, *, http2=False, prefix="/", **configuration):
-        if "listen" in repr(configuration):
-            pytest.skip("about one host: an address of its own")
+        for word, reason in _DIRECTIVES_OF_ONE_HOST.items():
+            if word in repr(configuration):
+                pytest.skip(f"about one host: {reason}")
         self.prefix = prefix.rstrip("/")
         first = Service(directory, settings, http2=http2, prefix=prefix, **configuration)
         self.services = [first]
@@ -187,10 +195,12 @@ def _counts_for_itself(settings):
         found = settings.get(name)
         return found if isinstance(found, dict) else {}
 
-    limits = [block("rate_limit"), block("token_limit")]
-    return any(limit and limit.get("backend") != "redis" for limit in limits) or block(
-        "websocket"
-    ).get("max_connections_total")
+    windows = [block("rate_limit"), block("token_limit")]
+    return (
+        any(window and window.get("backend") != "redis" for window in windows)
+        or block("websocket").keys() & {"max_connections", "max_connections_total"}
+        or block("limits").keys() & {"runs_max", "live_sessions_max"}
+    )
 
 
 def _storage_of(settings):
