@@ -131,10 +131,12 @@ prove: build
 	/usr/bin/python3 t/prove/prove.py '$(KILLS)' '$(SEED)' --instances '$(INSTANCES)'
 
 # Strikes three hosts, their network and their PostgreSQL with FAULTS (default: all; see
-# t/prove_scale/faults.py), ROUNDS times each, and checks what docs/scale-out.md promises. Needs root.
+# t/prove_scale/faults.py), ROUNDS times each, and checks what docs/scale-out.md promises. With all faults,
+# also lets Patroni lead the servers. Needs root.
 prove-scale: build
 	cmake/install-packages.sh test scale
 	/usr/bin/python3 t/prove_scale/prove_scale.py $(FAULTS) --rounds '$(ROUNDS)'
+	$(if $(FAULTS),,/usr/bin/python3 t/prove_scale/prove_scale.py --patroni --rounds '$(ROUNDS)')
 
 # Shows that `make prove` can fail: builds copies of the code that are broken in one place each, such as one
 # without the check of the lease's epoch, and expects the simulation and the harness to find each (an hour).

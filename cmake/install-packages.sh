@@ -37,7 +37,7 @@ packages_of() {
                python3-websockets python3-jsonschema libbenchmark-dev json-schema-test-suite chromium espeak-ng sox strace pkg-config \
                postgresql haproxy \
                $(promtool_without_server) ;;
-    scale) echo faketime iproute2 iptables pgbouncer ;;
+    scale) echo etcd-server faketime iproute2 iptables patroni pgbouncer ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 python3-websockets libbenchmark-dev postgresql haproxy ;;

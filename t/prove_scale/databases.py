@@ -134,6 +134,11 @@ class Pair:
     def pooled_url(self):
         return f"postgresql://{postgres.USER}@{self._network.outside}:{self.pooler.port}/{self.database.name}"
 
+    @property
+    def reached_ports(self):
+        """Those to which hosts connect."""
+        return [*self.ports, self.pooler.port]
+
     def fail_over(self):
         """Kills the primary and promotes the standby, as an operator would. Commits wait for no standby
         until there is another one."""

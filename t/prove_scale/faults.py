@@ -83,8 +83,7 @@ async def sessions_terminated(cluster):
 
 async def _cut(cluster, **directions):
     host = _any_host(cluster)
-    databases = cluster.databases
-    await _blocking(lambda: host.place.cut([*databases.ports, databases.pooler.port], **directions))
+    await _blocking(lambda: host.place.cut(cluster.databases.reached_ports, **directions))
     await asyncio.sleep(_LONG)
     await _blocking(host.place.mend)
 
@@ -159,8 +158,18 @@ async def fail_over(cluster):
     await _blocking(cluster.databases.attach_standby)
 
 
+async def leader_killed(cluster):
+    """kill -9 of the primary and its Patroni: Patroni promotes the standby, the lost server follows it"""
+    lost = await _blocking(cluster.databases.kill_leader)
+    await _blocking(cluster.databases.wait_for_leader)
+    await _blocking(lost.start)
+    await _blocking(cluster.databases.wait_for_standby)
+
+
 # The disk of the first primary is the small one, so fail_over comes last.
 FAULTS = (host_killed, worker_killed, gateway_killed, gateway_stopped, worker_stopped, host_stopped,
           postmaster_killed, sessions_terminated, partition, partition_to_database,
           partition_from_database, partition_from_clients, packets_lost, standby_stopped, pooler_killed,
           disk_full, clock_jumps, fail_over)
+# With --patroni.
+WITH_PATRONI = (leader_killed, partition)

@@ -31,6 +31,7 @@ from databases import Pair  # noqa: E402
 from histories import LAW, Histories  # noqa: E402
 from network import Network  # noqa: E402
 from outside import Outside  # noqa: E402
+from patroni import PatroniPair  # noqa: E402
 
 _SETTLE_SECONDS = 240
 _QUIET_SECONDS = 3  # between two faults
@@ -39,7 +40,7 @@ _STORED = "7 the tables hold what was acknowledged"
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    names = [fault.__name__ for fault in faults.FAULTS]
+    names = sorted({fault.__name__ for fault in (*faults.FAULTS, *faults.WITH_PATRONI)})
     parser.add_argument("faults", nargs="*", choices=[[], *names], default=[])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--customers", type=int, default=16)
@@ -47,6 +48,7 @@ def _options():
     parser.add_argument(
         "--operations", type=int, default=0,
         help="begin further rounds until there were so many appends and reads of messages")
+    parser.add_argument("--patroni", action="store_true", help="Patroni leads the servers, with etcd")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     return parser.parse_args()
 
@@ -80,10 +82,12 @@ class Proof:
             world = Outside(_no_strike, network.outside)
             self.book = Book(world)
             await world.start()
-            databases = await asyncio.to_thread(Pair, network)
+            servers = PatroniPair if self._options.patroni else Pair
+            databases = await asyncio.to_thread(servers, network)
             cluster = await asyncio.to_thread(Cluster, self._directory, network, databases, world)
             self._rows.append((_nothing.__doc__, await self._strike(cluster, _nothing)))
-            chosen = [fault for fault in faults.FAULTS
+            possible = faults.WITH_PATRONI if self._options.patroni else faults.FAULTS
+            chosen = [fault for fault in possible
                       if not self._options.faults or fault.__name__ in self._options.faults]
             rounds = 0
             while rounds < self._options.rounds or self._operations < self._options.operations:
