@@ -9,11 +9,14 @@ namespace agent_graph::state {
 
 Status TakeFormat(Transaction& transaction) {
   const std::string key = keys::Meta(kFormatName);
-  AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> found, transaction.GetRow<uint64_t>(key));
-  if (!found) transaction.PutRow(key, kStateFormat);
-  if (found.value_or(kStateFormat) <= kStateFormat) return Status::Ok();
+  const Result<std::optional<uint64_t>> found = transaction.GetRow<uint64_t>(key);
+  // A damaged row must not cost more than what it held.
+  if (!found.ok()) return Status::Ok();
+  if (!*found) transaction.PutRow(key, kStateFormat);
+  const uint64_t format = found->value_or(kStateFormat);
+  if (format <= kStateFormat) return Status::Ok();
   return Status(StatusCode::kUnavailable, "a later version has written it, in format " +
-                                              std::to_string(*found) + "; this version knows " +
+                                              std::to_string(format) + "; this version knows " +
                                               std::to_string(kStateFormat));
 }
 

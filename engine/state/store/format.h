@@ -15,7 +15,8 @@ namespace agent_graph::state {
 inline constexpr char kFormatName[] = "format";  // of the Meta row
 inline constexpr uint64_t kStateFormat = 1;
 
-// Stages the number if the state has none. kUnavailable: a later version has written the state.
+// Stages the number if the state has none. kUnavailable: a later version has written the state. A
+// number that cannot be read is ignored.
 Status TakeFormat(Transaction& transaction);
 
 }  // namespace agent_graph::state
