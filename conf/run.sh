@@ -47,11 +47,19 @@ choose_model() {
     fi
   fi
   case $provider in
-    demo) return ;;
+    demo)
+      if [ -n "${MODEL_NAME:-}" ] && [ -z "${MODEL_PROVIDER:-}" ]; then
+        fail "MODEL_NAME=$MODEL_NAME also needs MODEL_BASE_URL, or the key of its provider, such as OPENAI_API_KEY"
+      fi
+      return ;;
     openai) name=gpt-4o-mini ;;
     anthropic) name=claude-sonnet-4-5 ;;
     gemini) name=gemini-2.5-flash ;;
     *) fail "MODEL_PROVIDER=$provider is none of demo, openai, anthropic and gemini" ;;
+  esac
+  case ${MODEL_BASE_URL:-http://} in
+    http://* | https://*) ;;
+    *) fail "MODEL_BASE_URL=$MODEL_BASE_URL must begin with http:// or https://" ;;
   esac
   if [ -n "${MODEL_BASE_URL:-}" ]; then MODEL_BASE_URL=${MODEL_BASE_URL%/}; fi
   if [ -n "${MODEL_BASE_URL:-}" ] && [ -z "${MODEL_NAME:-}" ]; then
@@ -87,6 +95,9 @@ use_model() {
   echo "The model is $MODEL_NAME of ${MODEL_BASE_URL:-$provider}."
 }
 
+case $port in
+  *[!0-9]* | '' | ??????*) fail "PORT=$port is no port: choose a number from 1 to 65535" ;;
+esac
 # The shipped configuration with the port replaced; its relative paths start at the prefix.
 sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.conf"
 use_model

@@ -342,6 +342,9 @@ def test_run_keeps_the_model_of_the_configuration(checkout, run):
     [
         ({"MODEL_PROVIDER": "gpt"}, "MODEL_PROVIDER=gpt is none of demo, openai, anthropic and gemini"),
         ({"MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, "http://127.0.0.1:1/v1/models lists no model"),
+        ({"MODEL_BASE_URL": "localhost:11434"}, "MODEL_BASE_URL=localhost:11434 must begin with http:// or https://"),
+        ({"MODEL_NAME": "gpt-4o"}, "MODEL_NAME=gpt-4o also needs MODEL_BASE_URL, or the key of its provider"),
+        ({"PORT": "web"}, "PORT=web is no port: choose a number from 1 to 65535"),
     ],
 )
 def test_run_says_what_is_wrong_with_the_model(checkout, user, variables, advice):
