@@ -92,6 +92,7 @@ def _greet(service):
     return output
 
 
+@pytest.mark.one_host("each worker asks for a token of its own")
 def test_credentials_become_a_token(serve, issuer):
     authorization = issuer()
     service = serve(authorization)
@@ -104,6 +105,7 @@ def test_credentials_become_a_token(serve, issuer):
     assert _SECRET not in log and "access-token" not in log
 
 
+@pytest.mark.one_host("each worker asks for a token of its own")
 def test_a_token_that_is_refused_is_replaced(serve, issuer):
     """Each token is valid for discovery and one call."""
     authorization = issuer(uses=4)
