@@ -12,6 +12,8 @@ from harness.tool_graph import asks, tool_graph
 from harness.uploads import upload
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.one_host("the kept connections of one worker")
+
 _ONE_THREAD = {"workers": 1, "service_options": "threads=1"}  # so that there is only one pool
 _COMPLETION = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]

@@ -199,7 +199,7 @@ def _counts_for_itself(settings):
     return (
         any(window and window.get("backend") != "redis" for window in windows)
         or block("websocket").keys() & {"max_connections", "max_connections_total"}
-        or block("limits").keys() & {"runs_max", "live_sessions_max"}
+        or block("limits").keys() & {"buffered_bytes_max", "runs_max", "live_sessions_max"}
     )
 
 
