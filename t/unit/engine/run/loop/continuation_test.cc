@@ -157,10 +157,12 @@ TEST_F(ContinuationTest, AnAttemptBehindOneThatStoredNothingBeginsNormally) {
   builder_.AddFunction("A", Say("ok"));
   builder_.AddEdge(START, "A");
   builder_.AddEdge("A", END);
+  RunOk(Ask("before"));
   const RunOutcome outcome = RunOk(Attempt(2));
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  EXPECT_EQ(state_.Kinds("t1").front(), "run_started");
-  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
+  EXPECT_EQ(std::ranges::count(state_.Kinds("t1"), "run_started"), 2);
+  ASSERT_EQ(state_.At("t1").state.window.size(), 4u);
+  EXPECT_EQ(state_.At("t1").state.window[2].id, "m1");
 }
 
 TEST_F(ContinuationTest, OnlyAnAcceptedRunClaimsAGrant) {
@@ -314,6 +316,8 @@ TEST_F(ContinuationTest, OtherUserCodeIsNotCut) {
   builder_.AddEdge("B", END);
   EXPECT_TRUE(RunOk(Attempt(1)).left);
   EXPECT_EQ(appends_.back().current_node, "B");
+  // A run on its way to another worker is no suspect if this one crashes.
+  EXPECT_FALSE(appends_.back().in_user_code);
   const std::string& last = state_.At("t1").state.window.back().json;
   EXPECT_NE(last.find("whole"), std::string::npos);
 }

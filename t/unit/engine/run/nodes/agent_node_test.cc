@@ -120,7 +120,9 @@ TEST_F(AgentNodeTest, AModelFailureIsTheRunsError) {
 
 TEST_F(AgentNodeTest, AnUnknownModelIsTheRunsError) {
   builder_.AddAgent("MAIN", {.model = "nobody"}).AddEdge(START, "MAIN");
-  EXPECT_EQ(RunOk(Ask("hi")).error.message(), "model \"nobody\" is not configured");
+  const RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kModel);
+  EXPECT_EQ(outcome.error.message(), "model \"nobody\" is not configured");
 }
 
 TEST_F(AgentNodeTest, AThrowingProviderOnlyEndsTheRun) {

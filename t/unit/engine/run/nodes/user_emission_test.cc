@@ -11,6 +11,8 @@
 #include "run/context/working_thread.h"
 #include "run/nodes/emitter.h"
 #include "run/nodes/node_runner.h"
+#include "runtime/runtime.h"
+#include "runtime/signal.h"
 
 namespace agent_graph::run {
 namespace {
@@ -69,25 +71,23 @@ TEST_F(UserEmissionTest, ClosingWaitsForAPieceThatIsBeingSent) {
 }
 
 TEST_F(UserEmissionTest, APieceWaitsForTheOneBeforeIt) {
-  std::promise<void> entered;
-  std::promise<void> release;
-  std::atomic<int> inside = 0;
+  // The fibers of one engine thread begin in this order, and each of them runs until it waits.
+  runtime::Runtime engine{runtime::RuntimeOptions{}};
+  ASSERT_TRUE(engine.Start().ok());
+  runtime::Signal release;
+  int inside = 0;
   sink_.on_event = [&](const RunEvent&) {
     EXPECT_EQ(++inside, 1);
-    if (sink_.events.size() == 1) {
-      entered.set_value();
-      release.get_future().wait();
-    }
+    if (sink_.events.size() == 1) release.Wait(nullptr, kNoDeadline);
     --inside;
     return Status::Ok();
   };
-  std::thread first([&] { EXPECT_TRUE(emission_.EmitPiece("m", "first", "").ok()); });
-  entered.get_future().wait();
-  std::thread second([&] { EXPECT_TRUE(emission_.EmitPiece("m", "second", "").ok()); });
-  release.set_value();
-  first.join();
-  second.join();
-  EXPECT_EQ(sink_.events.size(), 2u);
+  for (const char* piece : {"first", "second", "third"}) {
+    engine.Spawn([&, piece] { EXPECT_TRUE(emission_.EmitPiece("m", piece, "").ok()); });
+  }
+  engine.Spawn([&] { release.Notify(); });
+  EXPECT_TRUE(engine.Stop(kNoDeadline).ok());
+  EXPECT_EQ(sink_.events.size(), 3u);
 }
 
 }  // namespace

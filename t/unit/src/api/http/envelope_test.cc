@@ -6,6 +6,7 @@
 
 #include "agent_graph/json.h"
 #include "api/http/headers.h"
+#include "auth/refusal.h"
 
 namespace agent_graph::api {
 namespace {
@@ -114,6 +115,40 @@ TEST(Replies, CarryTheirOwnHeaders) {
   Reply method = MethodNotAllowedReply("GET, OPTIONS", "r");
   EXPECT_EQ(method.status, 405);
   EXPECT_EQ(Only(method.headers, "Allow"), "GET, OPTIONS");
+}
+
+TEST(Replies, OfARefusedHandshakeNameTheCodeToCloseWith) {
+  const std::map<ApiError, std::string> expected = {
+      {ApiError::kNotFound, "1008"},    {ApiError::kUnauthenticated, "1008"},
+      {ApiError::kUnusableKey, "1008"}, {ApiError::kPermissionDenied, "1008"},
+      {ApiError::kRateLimited, "1013"}, {ApiError::kOverloaded, "1013"},
+      {ApiError::kUnavailable, "1013"}, {ApiError::kInternal, "1011"},
+      {ApiError::kTimeout, "1011"},
+  };
+  for (const auto& [error, code] : expected) {
+    const ErrorInfo info{error, "", {}};
+    EXPECT_EQ(Only(Refuse(info, true, "r").headers, "X-WS-Close-Code"), code)
+        << Describe(error).code;
+    EXPECT_EQ(Only(Refuse(info, false, "r").headers, "X-WS-Close-Code"), "");
+  }
+}
+
+TEST(Errors, NameTheReasonOfARefusal) {
+  using Kind = auth::Refusal::Kind;
+  const std::map<Kind, ApiError> expected = {
+      {Kind::kNoCredential, ApiError::kNoCredential},
+      {Kind::kExpiredToken, ApiError::kExpiredToken},
+      {Kind::kInvalidToken, ApiError::kInvalidToken},
+      {Kind::kUnusableKey, ApiError::kUnusableKey},
+      {Kind::kAccount, ApiError::kUnauthenticated},
+      {Kind::kHttp, ApiError::kUnauthenticated},
+      {Kind::kForbidden, ApiError::kPermissionDenied},
+      {Kind::kUnavailable, ApiError::kUnavailable},
+      {Kind::kInternal, ApiError::kInternal},
+  };
+  for (const auto& [kind, error] : expected) {
+    EXPECT_EQ(ErrorOf(auth::Refusal{.kind = kind}).error, error) << Describe(error).code;
+  }
 }
 
 TEST(StandardHeaders, AreOnEveryAnswer) {
