@@ -30,6 +30,7 @@ _DIRECTIVES_OF_ONE_HOST = {
     "listen": "an address of its own",
     "limit_req": "a limit of nginx",
     "limit_conn": "a limit of nginx",
+    "agent_graph_status": "the status page",
 }
 
 
