@@ -188,6 +188,7 @@ def test_a_budget_ends_a_run(start_studio, browser):
     browser.fill("dialog .field:nth-of-type(4) input", "1")
     browser.screenshot("chat-budget")
     browser.press("Enter")
+    browser.wait("!document.querySelector('dialog')")
     browser.say("What is 6 * 7?")
     browser.wait_for(".talk .note.error")
     browser.wait_for_text("BUDGET_EXCEEDED", ".talk .note.error")
