@@ -55,7 +55,7 @@ endforeach()
 # of includes all the same; see Folder.cmake.
 file(APPEND ${AGENT_GRAPH_EDGES} "\
 ngx_module: engine/base src/settings
-ngx_module/websocket: ngx_module src/websocket
+ngx_module/websocket: engine/base ngx_module src/websocket
 ngx_module/status: engine/base engine/state ngx_module src/limits
 ngx_module/request: engine/base ngx_module ngx_module/status src/api src/api/http src/auth src/bridge \
 src/limits

@@ -112,7 +112,11 @@ TEST_P(ServiceRunsTest, AppendsAreFencedByTheLease) {
   EXPECT_EQ(service().AppendRun(foreign).status().code(), StatusCode::kFenced);
   ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun, {UserMessage("m")})).ok());
   EXPECT_EQ(service().AppendRun(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
-  EXPECT_EQ(service().FinishRun(FinishOf(run, *begun)).code(), StatusCode::kFenced);
+  // An end that is sent again is answered again, and executed once.
+  EXPECT_TRUE(service().FinishRun(FinishOf(run, *begun, {UserMessage("again")})).ok());
+  FinishRunRequest late = FinishOf(run, *begun, {UserMessage("late")});
+  late.append.lease_epoch += 1;
+  EXPECT_EQ(service().FinishRun(late).code(), StatusCode::kFenced);
   EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("m"));
 }
 
