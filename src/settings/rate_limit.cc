@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
-#include "settings/access.h"
+#include "settings/limit_backend.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -34,22 +34,8 @@ Status ReadEnabled(const Value& value, RateLimitBlock& block) {
 }
 
 Status ReadBackend(const Value& value, RateLimitBlock& block) {
-  static constexpr std::array<std::string_view, 2> kNames = {"memory", "redis"};
   static constexpr std::array<std::string_view, 1> kUnavailable = {"custom"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
-  block.options.backend =
-      index == 1 ? RateLimitOptions::Backend::kRedis : RateLimitOptions::Backend::kMemory;
-  return Status::Ok();
-}
-
-Status ReadSharedRedis(const Value& value, RateLimitBlock& block) {
-  RedisSettings redis;
-  redis.prefix = block.options.redis_prefix;
-  AG_RETURN_IF_ERROR(ReadRedisBlock(value, redis));
-  block.options.redis_url = std::move(redis.url);
-  block.options.redis_prefix = std::move(redis.prefix);
-  return Status::Ok();
+  return ReadLimitBackend(value, block.options, kUnavailable);
 }
 
 Status ReadBy(const Value& value, RateLimitBlock& block) {
@@ -121,7 +107,7 @@ constexpr Key<RateLimitBlock> kRateLimitKeys[] = {
        return v.Read(1, kHopsMax, b.options.trusted_proxy_hops);
      }},
     {"trusted_proxies", ReadTrustedProxies},
-    {"redis", ReadSharedRedis},
+    {"redis", [](const Value& v, RateLimitBlock& b) { return ReadLimitRedis(v, b.options); }},
     {"fail_open",
      [](const Value& v, RateLimitBlock& b) { return v.ReadBoolean(b.options.fail_open); }},
 };

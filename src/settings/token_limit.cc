@@ -1,10 +1,8 @@
 #include "settings/token_limit.h"
 
-#include <array>
-#include <string_view>
 #include <utility>
 
-#include "settings/access.h"
+#include "settings/limit_backend.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -14,24 +12,6 @@ using limits::TokenLimitOptions;
 constexpr int64_t kTokensMax = 1'000'000'000'000;
 constexpr int64_t kTokenWindowMax = int64_t{31} * 24 * 60 * 60;
 
-Status ReadBackend(const Value& value, TokenLimitOptions& options) {
-  static constexpr std::array<std::string_view, 2> kNames = {"memory", "redis"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  options.backend =
-      index == 1 ? TokenLimitOptions::Backend::kRedis : TokenLimitOptions::Backend::kMemory;
-  return Status::Ok();
-}
-
-Status ReadTokenRedis(const Value& value, TokenLimitOptions& options) {
-  RedisSettings redis;
-  redis.prefix = options.redis_prefix;
-  AG_RETURN_IF_ERROR(ReadRedisBlock(value, redis));
-  options.redis_url = std::move(redis.url);
-  options.redis_prefix = std::move(redis.prefix);
-  return Status::Ok();
-}
-
 constexpr Key<TokenLimitOptions> kTokenLimitKeys[] = {
     {"tokens",
      [](const Value& v, TokenLimitOptions& o) { return v.Read(1, kTokensMax, o.tokens); }},
@@ -39,8 +19,8 @@ constexpr Key<TokenLimitOptions> kTokenLimitKeys[] = {
      [](const Value& v, TokenLimitOptions& o) {
        return v.ReadSeconds(1, kTokenWindowMax, o.window_seconds);
      }},
-    {"backend", ReadBackend},
-    {"redis", ReadTokenRedis},
+    {"backend", [](const Value& v, TokenLimitOptions& o) { return ReadLimitBackend(v, o); }},
+    {"redis", ReadLimitRedis<TokenLimitOptions>},
     {"fail_open", [](const Value& v, TokenLimitOptions& o) { return v.ReadBoolean(o.fail_open); }},
 };
 

@@ -1,11 +1,9 @@
 #include "settings/websocket.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
-#include <utility>
 
-#include "settings/access.h"
+#include "settings/limit_backend.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -36,31 +34,13 @@ Status ReadBearerProtocols(const Value& value, WebSocketSettings& websocket) {
   return Status::Ok();
 }
 
-Status ReadTotalBackend(const Value& value, WebSocketSettings& websocket) {
-  static constexpr std::array<std::string_view, 2> kNames = {"memory", "redis"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  websocket.total.backend =
-      index == 1 ? PlaceLimitOptions::Backend::kRedis : PlaceLimitOptions::Backend::kMemory;
-  return Status::Ok();
-}
-
-Status ReadTotalRedis(const Value& value, WebSocketSettings& websocket) {
-  RedisSettings redis;
-  redis.prefix = websocket.total.redis_prefix;
-  AG_RETURN_IF_ERROR(ReadRedisBlock(value, redis));
-  websocket.total.redis_url = std::move(redis.url);
-  websocket.total.redis_prefix = std::move(redis.prefix);
-  return Status::Ok();
-}
-
 constexpr Key<WebSocketSettings> kWebSocketKeys[] = {
     {"max_connections",
      [](const Value& v, WebSocketSettings& w) { return ReadConnectionsMax(v, w.connections_max); }},
     {"max_connections_total",
      [](const Value& v, WebSocketSettings& w) { return ReadConnectionsMax(v, w.total.max); }},
-    {"backend", ReadTotalBackend},
-    {"redis", ReadTotalRedis},
+    {"backend", [](const Value& v, WebSocketSettings& w) { return ReadLimitBackend(v, w.total); }},
+    {"redis", [](const Value& v, WebSocketSettings& w) { return ReadLimitRedis(v, w.total); }},
     {"bearer_protocols", ReadBearerProtocols},
 };
 

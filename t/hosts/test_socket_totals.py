@@ -4,11 +4,11 @@ import concurrent.futures
 
 import pytest
 
-from harness import http1
 from harness.agents import DEMO
+from harness.graph_socket import try_to_open
 from harness.redis import RedisServer
 from harness.waiting import wait_until
-from harness.websocket import WebSocket, close_frame, handshake_headers
+from harness.websocket import close_frame
 
 _TOTAL = 6
 
@@ -25,20 +25,10 @@ def _limited(redis):
     return DEMO | {"websocket": total}
 
 
-def _open(service):
-    """Returns an open socket, or None after a refusal."""
-    socket = WebSocket(service.port)
-    socket.send(http1.request_bytes("GET", "/v1/graph/ws", handshake_headers()))
-    if (reply := socket.read_head()).status == 101:
-        return socket
-    assert reply.status == 503 and reply.header("X-WS-Close-Code") == "1013"
-    return None
-
-
 def _open_later(service):
     """Waits until a place is free; returns the socket that has it."""
     opened = []
-    wait_until(lambda: opened.append(_open(service)) or opened[-1], "a place is free")
+    wait_until(lambda: opened.append(try_to_open(service)) or opened[-1], "a place is free")
     return opened[-1]
 
 
@@ -62,8 +52,8 @@ def test_the_total_is_of_all_hosts(start_hosts, redis):
 
 def test_places_of_a_killed_host_are_free_again(start_hosts, redis):
     hosts = start_hosts(lambda _: _limited(redis), workers=1)
-    kept = [_open(hosts[0]) for _ in range(_TOTAL)]
-    assert all(kept) and _open(hosts[1]) is None
+    kept = [try_to_open(hosts[0]) for _ in range(_TOTAL)]
+    assert all(kept) and try_to_open(hosts[1]) is None
     hosts.kill(0)
     assert _open_later(hosts[1])
 
@@ -73,9 +63,9 @@ def test_without_redis_each_host_counts_its_own(start_hosts, redis):
     for host in hosts:
         host.error_log.allow("the total of WebSockets")
     redis.stop()
-    kept = [[_open(host) for _ in range(_TOTAL)] for host in hosts]
+    kept = [[try_to_open(host) for _ in range(_TOTAL)] for host in hosts]
     assert all(all(sockets) for sockets in kept)
-    assert all(_open(host) is None for host in hosts)
+    assert all(try_to_open(host) is None for host in hosts)
 
 
 def test_a_total_in_redis_needs_a_url(make_service):

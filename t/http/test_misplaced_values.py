@@ -21,6 +21,17 @@ def _refusal(service):
     return line
 
 
+def _refusal_of_graph(make_service, *nodes):
+    """Returns the line that refuses the agent MAIN with its tools TOOLS."""
+    edges = [
+        {"from": "START", "to": "MAIN"},
+        {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
+        {"from": "TOOLS", "to": "MAIN"},
+    ]
+    graph = json.dumps({"app": {"nodes": nodes, "edges": edges}})
+    return _refusal(make_service(DEMO | {"agent": "own.json:app"}, files={"own.json": graph}))
+
+
 def _openai(**other):
     return {"models": {"default": {"provider": "openai", "model": "m", "api_key": "k"} | other}}
 
@@ -88,13 +99,7 @@ def _tool(**other):
 ])  # fmt: skip
 def test_in_a_tool_node(make_service, node, words):
     nodes = [{"name": "MAIN", "type": "agent", "tool_node": "TOOLS"}, {"name": "TOOLS", "type": "tools"} | node]
-    edges = [
-        {"from": "START", "to": "MAIN"},
-        {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
-        {"from": "TOOLS", "to": "MAIN"},
-    ]
-    graph = json.dumps({"app": {"nodes": nodes, "edges": edges}})
-    line = _refusal(make_service(DEMO | {"agent": "own.json:app"}, files={"own.json": graph}))
+    line = _refusal_of_graph(make_service, *nodes)
     assert "own.json: " in line and words in line
 
 
@@ -108,13 +113,7 @@ def test_a_graph_without_a_name(make_service):
 
 def test_an_agent_without_the_tools_that_its_edge_leads_to(make_service):
     nodes = [{"name": "MAIN", "type": "agent"}, {"name": "TOOLS", "type": "tools", "tools": ["calculator"]}]
-    edges = [
-        {"from": "START", "to": "MAIN"},
-        {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
-        {"from": "TOOLS", "to": "MAIN"},
-    ]
-    graph = json.dumps({"app": {"nodes": nodes, "edges": edges}})
-    line = _refusal(make_service(DEMO | {"agent": "own.json:app"}, files={"own.json": graph}))
+    line = _refusal_of_graph(make_service, *nodes)
     assert 'app.edges.1.when.0.to: the node "MAIN" knows no tools: it needs "tool_node": "TOOLS"' in line
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from harness import http1
 from harness.agents import DEMO
+from harness.graph_socket import try_to_open
 from harness.live import LIVE, LiveClient
 from harness.service import invocation
 from harness.waiting import wait_until
@@ -15,16 +16,6 @@ from harness.websocket import PING, PONG, WebSocket, close_frame, frame, handsha
 _LIVE_TARGET = "/v1/graph/live"
 _TOTAL = 5
 _DESCRIPTORS = 200
-
-
-def _try_to_open(service):
-    """Returns an open socket, or None after a refusal."""
-    socket = WebSocket(service.port)
-    socket.send(http1.request_bytes("GET", "/v1/graph/ws", handshake_headers()))
-    if (reply := socket.read_head()).status == 101:
-        return socket
-    assert reply.status == 503 and reply.header("X-WS-Close-Code") == "1013"
-    return None
 
 
 def _is_open(socket):
@@ -41,7 +32,7 @@ def _descriptors(pid):
 
 def _crowd(service):
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
-        return [socket for socket in pool.map(_try_to_open, [service] * 64) if socket]
+        return [socket for socket in pool.map(try_to_open, [service] * 64) if socket]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +63,7 @@ def test_a_total_is_of_all_workers(start_service):
     kept.pop().send(close_frame(1000))
 
     def take_the_place():
-        kept.append(_try_to_open(service))
+        kept.append(try_to_open(service))
         return kept[-1] or kept.pop()
 
     wait_until(take_the_place, "the place is free")
@@ -100,7 +91,7 @@ def test_a_socket_that_a_reload_leaves_to_finish_counts(start_service, gated_pro
         },
         workers=2,
     )
-    busy = _try_to_open(service)
+    busy = try_to_open(service)
     busy.send_json(invocation("x"))
     gated_provider.wait_for_waiting(1)
     service.reload()
@@ -118,20 +109,20 @@ def test_a_worker_without_descriptors_keeps_its_row(start_service):
         server="location = /status.json { agent_graph_status format=json; }",
     )
     (pid,) = {worker.pid for worker in service.workers()}
-    kept = [_try_to_open(service) for _ in range(_TOTAL)]
+    kept = [try_to_open(service) for _ in range(_TOTAL)]
     idle = []
     while (used := _descriptors(pid)) < _DESCRIPTORS - 1:
         idle.append(service.connect())
         wait_until(lambda used=used: _descriptors(pid) > used, "the connection is accepted")
     # Uses the last descriptor, and makes the worker search for rows of dead processes.
-    assert _try_to_open(service) is None
+    assert try_to_open(service) is None
     for connection in idle:
         connection.close()
     wait_until(lambda: _descriptors(pid) < _DESCRIPTORS - len(idle) // 2, "there is room again")
     (row,) = service.get("/status.json").json()["services"][0]["rows"]
     assert row["pid"] == pid
     assert all(_is_open(socket) for socket in kept)
-    assert _try_to_open(service) is None
+    assert try_to_open(service) is None
 
 
 def test_a_worker_without_a_status_row_gets_one_later(start_service, gated_provider):
@@ -147,15 +138,15 @@ def test_a_worker_without_a_status_row_gets_one_later(start_service, gated_provi
     )
     busy = []
     while not service.error_log.lines("no status row is free.* refuses WebSockets"):
-        busy.append(_try_to_open(service))
+        busy.append(try_to_open(service))
         busy[-1].send_json(invocation("x"))
         gated_provider.wait_for_waiting(len(busy))
         service.reload()
-    assert _try_to_open(service) is None
+    assert try_to_open(service) is None
     gated_provider.open_gate()
     for socket in busy:
         assert socket.read_run()[-1]["data"]["status"] == "done"
-    wait_until(lambda: _try_to_open(service), "the worker has a row")
+    wait_until(lambda: try_to_open(service), "the worker has a row")
 
 
 def test_a_live_handshake_over_the_rate_limit_is_refused(start_service):

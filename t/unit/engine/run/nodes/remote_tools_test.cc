@@ -203,7 +203,8 @@ TEST_F(RemoteToolsTest, Problems) {
   EXPECT_EQ(field({"MAIN", "x", "", "{}"}), "node");
   EXPECT_EQ(field({"TOOLS", "a b", "", "{}"}), "name");
   EXPECT_EQ(field({"TOOLS", "add", "", "{}"}), "name");
-  EXPECT_EQ(field({"TOOLS", "x", std::string(kRemoteToolDescriptionBytesMax + 1, 'x'), "{}"}), "description");
+  EXPECT_EQ(field({"TOOLS", "x", std::string(kRemoteToolDescriptionBytesMax + 1, 'x'), "{}"}),
+            "description");
   EXPECT_EQ(field({"TOOLS", "x", "", R"({"type":"x"})"}), "parameters");
 }
 
