@@ -35,7 +35,7 @@ def _open_later(service):
 def _crowd(hosts):
     """Opens more sockets than there may be, at all hosts at once."""
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        return [socket for socket in pool.map(_open, list(hosts) * 8) if socket]
+        return [socket for socket in pool.map(try_to_open, list(hosts) * 8) if socket]
 
 
 def test_the_total_is_of_all_hosts(start_hosts, redis):

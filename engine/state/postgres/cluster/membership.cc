@@ -1,6 +1,7 @@
 #include "state/postgres/cluster/membership.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/check.h"
@@ -14,10 +15,16 @@ namespace {
 // Bounds how long Leave may delay the end of the process.
 constexpr std::chrono::seconds kLeaveTimeout{2};
 
-// With the time of the server's clock, in microseconds since 1970.
+// Rows of several hosts are in the order of their times only if the hosts know the server's clock
+// well. A reading that takes less than this is good enough.
+constexpr std::chrono::milliseconds kQuickReading{1};
+constexpr int kClockReadingsMax = 20;
+
+// Microseconds since 1970.
+constexpr char kClock[] = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
 constexpr char kCountEpoch[] =
-    "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch, cursor_mark, "
-    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch, cursor_mark";
 
 constexpr char kAdopt[] =
     "UPDATE agent_graph.instance SET incarnation = incarnation + 1, beat = beat + 1, host = $2, "
@@ -80,6 +87,7 @@ Membership::Membership(MembershipOptions options)
 Status Membership::Join() {
   observer_.StartOver(options_.now());
   to_acknowledge_.clear();
+  AG_RETURN_IF_ERROR(ReadClock());
   // An id that was lost is not adopted again: another process may use it.
   const std::string known = id_.empty() ? ReadIdentity(options_.identity_file) : "";
   if (!known.empty()) {
@@ -89,20 +97,29 @@ Status Membership::Join() {
   return Create();
 }
 
-void Membership::TakeClusterRow(const Row& row, MonotonicClock::time_point began) {
+Status Membership::ReadClock() {
+  for (int reading = 0; reading < kClockReadingsMax; ++reading) {
+    const auto began = options_.now();
+    AG_ASSIGN_OR_RETURN(const Rows rows, connection_.Execute({kClock}));
+    const auto ended = options_.now();
+    options_.clock->Set(rows[0].Bigint(0), began, ended);
+    if (ended - began < kQuickReading) break;
+  }
+  return Status::Ok();
+}
+
+void Membership::TakeClusterRow(const Row& row) {
   epoch_ = row.Number(0);
   history_ = row.Number(1);
-  options_.clock->Set(row.Bigint(2), began, options_.now());
 }
 
 Result<bool> Membership::Adopt(const std::string& id) {
-  const auto began = options_.now();
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
                       connection_.ExecuteAll({{kAdopt, Description(id, options_)}, {kCountEpoch}}));
   if (rows[0].empty()) return false;
   id_ = id;
   incarnation_ = rows[0][0].Bigint(0);
-  TakeClusterRow(rows[1][0], began);
+  TakeClusterRow(rows[1][0]);
   return true;
 }
 
@@ -115,11 +132,10 @@ Status Membership::Create() {
 
 Status Membership::CreateInTransaction() {
   const std::string id = NewHexId();
-  const auto began = options_.now();
   // The lock of the cluster's row orders these transactions.
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
                       connection_.ExecuteAll({{kCountEpoch}, {kLiving}}));
-  TakeClusterRow(rows[0][0], began);
+  TakeClusterRow(rows[0][0]);
   std::vector<Command> commands;
   if (rows[1][0].Bigint(0) == 0) commands = options_.when_alone;
   commands.push_back({kCreate, Description(id, options_)});

@@ -87,7 +87,8 @@ class Membership {
   Result<bool> Adopt(const std::string& id);
   Status Create();
   Status CreateInTransaction();
-  void TakeClusterRow(const Row& row, MonotonicClock::time_point began);
+  Status ReadClock();
+  void TakeClusterRow(const Row& row);
   Result<std::vector<Rows>> CommitBeat();
   // Returns true if it was alive with this beat until now.
   Result<bool> DeclareDead(const PeerBeat& peer);
