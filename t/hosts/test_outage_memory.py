@@ -43,8 +43,10 @@ def _bounded_outage(service, server):
     before = processes.private_peak_bytes(state_server.pid)
     with peaks_within(service, _BOUND):
         server.freeze()
-        yield
-        server.thaw()
+        try:
+            yield
+        finally:
+            server.thaw()
         wait_until(lambda: _is_ready(service), "the service is ready again")
     assert processes.private_peak_bytes(state_server.pid) < before + _SERVER_BYTES
 
