@@ -50,7 +50,7 @@ std::optional<api::ErrorInfo> Read(api::HandlerContext& context, ReadyChat& read
 
 // Returns nullptr if the request was refused. Not inlined: a run that waits for its model needs
 // none of this on its stack.
-[[gnu::noinline]] std::unique_ptr<ReadyChat> Prepare(api::HandlerContext& context) {
+[[gnu::noinline]] std::unique_ptr<ReadyChat> PrepareChat(api::HandlerContext& context) {
   auto ready = std::make_unique<ReadyChat>();
   const std::optional<api::ErrorInfo> error = Read(context, *ready);
   if (!error) return ready;
@@ -74,7 +74,7 @@ struct ChatAnswer {
 }  // namespace
 
 void CompleteChat(api::HandlerContext& context) {
-  const std::unique_ptr<ReadyChat> ready = Prepare(context);
+  const std::unique_ptr<ReadyChat> ready = PrepareChat(context);
   if (ready == nullptr) return;
   const auto answer = std::make_unique<ChatAnswer>(context, *ready);
   answer->reader.Finish(facades::PerformRun(context, std::move(ready->run), answer->reader));

@@ -117,7 +117,7 @@ struct ReadyResponse {
 
 // Returns nullptr if the request was refused. Not inlined: a run that waits for its model needs
 // none of this on its stack.
-[[gnu::noinline]] std::unique_ptr<ReadyResponse> Prepare(HandlerContext& context) {
+[[gnu::noinline]] std::unique_ptr<ReadyResponse> PrepareResponse(HandlerContext& context) {
   auto ready = std::make_unique<ReadyResponse>();
   facades::FacadeRun& run = ready->run;
   ResponseRequest request;
@@ -147,7 +147,7 @@ struct ReadyResponse {
 }  // namespace
 
 void CreateResponse(HandlerContext& context) {
-  const std::unique_ptr<ReadyResponse> ready = Prepare(context);
+  const std::unique_ptr<ReadyResponse> ready = PrepareResponse(context);
   if (ready == nullptr) return;
   if (ready->stream) return AnswerWithEvents(context, ready->run, ready->background);
   if (ready->background) return AcceptInBackground(context, ready->run);
