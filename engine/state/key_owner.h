@@ -1,4 +1,4 @@
-// The user to whom the Idempotency-Key of a run belongs.
+// Names the owner of the Idempotency-Key of a run.
 #pragma once
 
 #include <string>

@@ -89,7 +89,7 @@ bool SharedPlaces::Take() {
   return !refused;
 }
 
-// Without places it says so once more than needed, which is cheap: Redis forgets the worker.
+// A worker without places reports 0 each time. That is cheap: Redis keeps no row for it.
 void SharedPlaces::Report() {
   (void)link_.Call({"EVAL", std::string(kPlacesScript), "1", options_.redis_prefix, worker_,
                     std::to_string(taken_), std::to_string(kLifetime.count()), "0"});

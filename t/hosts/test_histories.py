@@ -11,7 +11,7 @@ sys.path[:0] = [str(_TESTS / "prove"), str(_TESTS / "prove_scale")]
 from histories import Operation, faults  # noqa: E402
 
 _A, _B = Operation(0, 1, "a"), Operation(2, 3, "b")
-_LOST = Operation(0, message="x")  # nobody knows if it had an effect
+_LOST = Operation(0, message="x")  # it is unknown if it had an effect
 
 
 def _read(began, *messages, lasts=0.5):

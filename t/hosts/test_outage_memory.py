@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(
 
 _BOUND = 64 * MIB  # limits.buffered_bytes_max
 _RUNS = 8  # whose replies would take half as much again
-# Of requests of one worker, the state server reads 16 MiB and no more until they are executed. It has
-# them as they came, and as rows and SQL.
+# The state server reads at most 16 MiB of requests of one worker before it has executed them. It keeps
+# each of them three times: as it was received, as rows, and as SQL.
 _SERVER_BYTES = 3 * 16 * MIB
 
 

@@ -95,6 +95,6 @@ def test_a_run_whose_file_is_gone_ends(start_service, gated_provider):
     assert _ended(service, run_id="holder")["status"] == "done"
     record = _ended(service, run_id="late")
     assert (record["status"], record["reason"]) == ("error", "FILE_GONE")
-    # What others have said with the file can be talked about: the model gets its name.
+    # The file of an earlier run is gone as well, but does not end this one: the model gets its name.
     _accept(service, user("what was it?"), "t", "next")
     assert _ended(service, run_id="next")["status"] == "done"

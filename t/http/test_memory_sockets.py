@@ -15,7 +15,7 @@ _SOCKETS = 300
 
 
 def test_an_idle_socket_keeps_no_buffer_of_its_run(start_service):
-    # Nothing is stored, so that the worker keeps no windows of threads.
+    # Without a checkpointer the worker keeps no windows of threads, which would count, too.
     settings = DEMO | {"checkpointer": "none"}
     service = start_service(settings, workers=1, location="agent_graph_ws_ping off;")
     sockets = [open_socket(service) for _ in range(_SOCKETS)]

@@ -1,5 +1,5 @@
-"""Two PostgreSQL servers that Patroni leads, with etcd as its memory: nobody promotes by hand. Has what
-Cluster needs of a Pair."""
+"""Two PostgreSQL servers under Patroni, which promotes the standby by itself and keeps its state in etcd.
+It can take the place of a Pair in Cluster."""
 
 import contextlib
 import json

@@ -33,7 +33,7 @@ class MemoryWriter {
   void Reject() { staged_.clear(); }
   // The memories that were stored, changed or deleted since the last call.
   std::vector<MemoryKey> TakeChanged() { return std::exchange(changed_, {}); }
-  // Nothing that was accepted since TakeChanged will be written.
+  // Forgets the changes since TakeChanged, because their batch is not written.
   void ForgetChanges();
 
  private:

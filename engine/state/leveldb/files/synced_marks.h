@@ -37,8 +37,8 @@ class SyncedMarks {
   // Creates the file if it is missing, and locks it. Returns kBusy if another process, or another
   // object, has the database open.
   static Result<std::unique_ptr<SyncedMarks>> Open(const std::string& folder);
-  // Only reads the marks: writes have no effect. Others may read the database, too, but nobody may
-  // have it open for writing: kBusy.
+  // Opens the marks for reading; writes have no effect. Several processes may read a database at a
+  // time. kBusy: a process has it open for writing.
   static Result<std::unique_ptr<SyncedMarks>> OpenReadOnly(const std::string& folder);
 
   // The marks that Open found.

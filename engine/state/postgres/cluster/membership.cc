@@ -56,8 +56,7 @@ constexpr char kPeers[] = "SELECT id, beat, dead FROM agent_graph.instance WHERE
 
 // Identifies the server. It shows a failover even behind a pooler that keeps the session.
 constexpr char kServer[] =
-    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, ''), "
-    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, '')";
 
 constexpr char kDeclareDead[] =
     "UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1 AND beat = $2 "
@@ -161,7 +160,8 @@ Result<std::vector<Rows>> Membership::CommitBeat() {
                                  {kAcknowledge, {self, Value::BigintArray(to_acknowledge_)}},
                                  {kNotices, {self, Value::Bigint(kNoticesMax)}},
                                  {kPeers, {self}},
-                                 {kServer}});
+                                 {kServer},
+                                 {kClock}});
 }
 
 Result<Membership::News> Membership::Beat() {
@@ -197,7 +197,7 @@ Result<Membership::News> Membership::Beat() {
     }
   }
   const std::string server((*rows)[4][0].Text(0));
-  options_.clock->Set((*rows)[4][0].Bigint(1), began, ended);
+  options_.clock->Set((*rows)[5][0].Bigint(0), began, ended);
   if (connection_.sessions() != session_ || server != server_) observer_.StartOver(ended);
   session_ = connection_.sessions();
   server_ = server;
