@@ -44,12 +44,6 @@ def with_tools(make_service, start_mock_provider):
     return start
 
 
-def _told(service):
-    """Returns the latest messages that the model received."""
-    entries = [e for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
-    return entries[-1]["body"]["messages"]
-
-
 def _post(service, *messages, **fields):
     return events(service.post(PATH, run_input(*messages, **fields)))
 
@@ -88,7 +82,7 @@ def test_the_thread_has_the_history_that_the_client_repeats(with_tools):
         assert answer["id"] not in ids
         ids.add(answer["id"])
         history += [answer, user(f"plain {turn}")]
-    assert [m["content"] for m in _told(service) if m["role"] != "system"] == [
+    assert [m["content"] for m in service.mock.messages() if m["role"] != "system"] == [
         "plain", "fine words", "plain 0", "fine words", "plain 1"]
 
 
@@ -102,7 +96,7 @@ def test_a_new_thread_begins_with_the_history_of_the_client(with_tools):
         {"id": "x1", "role": "activity", "activityType": "plot", "content": {}},
     ]
     assert text(_post(service, *history, "plain")) == "fine words"
-    told = [m["content"] for m in _told(service)]
+    told = [m["content"] for m in service.mock.messages()]
     assert told[-4:] == ["Be brief.", "before", "so it was", "plain"]
 
 
@@ -142,7 +136,7 @@ def test_images_reach_the_model(with_tools):
         {"type": "binary", "mimeType": "image/png", "data": data},
     ]
     assert text(_post(service, {"id": "u1", "role": "user", "content": parts})) == "fine words"
-    urls = [part["image_url"]["url"] for part in _told(service)[-1]["content"] if part["type"] == "image_url"]
+    urls = [part["image_url"]["url"] for part in service.mock.messages()[-1]["content"] if part["type"] == "image_url"]
     inline = f"data:image/png;base64,{data}"
     assert urls == [inline, "https://example.com/cat.png", inline]
     (snapshot,) = of_type(_post(service), "MESSAGES_SNAPSHOT")
@@ -171,7 +165,7 @@ def test_the_client_executes_its_tools(with_tools, graph):
     assert text(found) == "done" and _outcome(found) == {"type": "success"}
     assert "MESSAGES_SNAPSHOT" not in types(found), "the client has everything"
     assert not of_type(found, "TOOL_CALL_RESULT"), "the client has its own result"
-    assert _told(service)[-1]["content"] in ("rain", '"rain"')
+    assert service.mock.messages()[-1]["content"] in ("rain", '"rain"')
 
 
 def test_parallel_calls_have_their_own_events(with_tools):
@@ -203,7 +197,7 @@ def test_context_and_properties_reach_the_graph(with_tools):
     service = with_tools()
     context = [{"description": "The page", "value": "Invoices of May"}]
     assert text(_post(service, "plain", context=context, forwardedProps={"theme": "dark"})) == "fine words"
-    assert "Invoices of May" in json.dumps(_told(service)), "the model is told"
+    assert "Invoices of May" in json.dumps(service.mock.messages()), "the model is told"
 
 
 # Limits and older clients

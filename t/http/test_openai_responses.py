@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from harness.agents import DEMO, asking
+from harness.agents import DEMO
 from harness.messages import texts
 from harness.openai_chat import error
-from harness.openai_responses import PATH, ask, completed, deltas, events, events_in, output_text
-from harness.tool_graph import asks, tool_graph
-from harness.waiting import wait_until
+from harness.openai_responses import PATH, ask, completed, deltas, events, output_text
+from harness.tool_graph import asks, serve_with_mock, tool_graph
 
 _WEATHER = {
     "type": "function", "name": "get_weather", "description": "A tool.",
@@ -34,23 +33,7 @@ def with_tools(make_service, start_mock_provider):
             {"match": {"userMessage": "plain"}, "response": {"content": "fine"}},
         ]
     )
-    graph = tool_graph(tools=["calculator"])
-    graph["app"]["name"] = "support"
-    model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
-    started = make_service(
-        {"agent": "graph.json:app", "models": {"default": model}}, files={"graph.json": json.dumps(graph)}
-    ).start()
-    started.mock = mock
-    return started
-
-
-def _sent_to_model(service):
-    entries = [e for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
-    return entries[-1]["body"]
-
-
-def _threads(service):
-    return service.get("/v1/threads").json()["data"]["threads"]
+    return serve_with_mock(make_service, mock, tool_graph(tools=["calculator"]))
 
 
 # Answers
@@ -163,7 +146,7 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
     ):
         response = completed(with_tools.post(PATH, body))
         assert output_text(response) == "done", body
-        told = [m["role"] for m in _sent_to_model(with_tools)["messages"]]
+        told = [m["role"] for m in with_tools.mock.messages()]
         assert told == ["user", "assistant", "tool"], body
 
 
@@ -176,7 +159,7 @@ def test_offers_of_other_kinds_of_tools_are_ignored(with_tools):
     response = completed(with_tools.post(PATH, ask("weather", tools=tools)))
     assert [item["type"] for item in response["output"]] == ["function_call"]
     assert response["tools"] == tools
-    offered = [tool["function"]["name"] for tool in _sent_to_model(with_tools)["tools"]]
+    offered = [tool["function"]["name"] for tool in with_tools.mock.chat_requests()[-1]["body"]["tools"]]
     assert offered == ["calculator", "get_weather"]
 
 
@@ -193,14 +176,15 @@ def test_parameters_reach_the_model(with_tools):
         text={"format": {"type": "json_schema", "name": "a", "strict": True, "schema": {"type": "object"}}},
     )
     completed(with_tools.post(PATH, body))
-    sent = _sent_to_model(with_tools)
+    sent = with_tools.mock.chat_requests()[-1]["body"]
     assert sent["messages"][0] == {"role": "system", "content": "Talk like a pirate"}
     assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.25, 0.5, 50)
     assert sent["reasoning_effort"] == "low" and sent["parallel_tool_calls"] is False
     assert sent["tool_choice"] == {"type": "function", "function": {"name": "get_weather"}}
     assert sent["response_format"]["json_schema"] == {"name": "a", "strict": True, "schema": {"type": "object"}}
-    messages = with_tools.get(f"/v1/threads/{_threads(with_tools)[0]['thread_id']}/messages").json()["data"]
-    assert texts(messages["messages"]) == ["plain", "fine"], "instructions are not a part of the conversation"
+    (thread,) = with_tools.get("/v1/threads").json()["data"]["threads"]
+    messages = with_tools.get(f"/v1/threads/{thread['thread_id']}/messages").json()["data"]["messages"]
+    assert texts(messages) == ["plain", "fine"], "instructions are not a part of the conversation"
 
 
 def test_a_limit_only_lowers_what_is_configured(make_service, start_mock_provider):
@@ -265,173 +249,8 @@ def test_a_client_that_sends_the_input_of_the_previous_response_again(with_tools
     assert output_text(second) == "done"
     third = ask([said, result, {"role": "user", "content": "plain"}], previous_response_id=second["id"])
     assert output_text(completed(with_tools.post(PATH, third))) == "fine"
-    told = [message["role"] for message in _sent_to_model(with_tools)["messages"]]
+    told = [message["role"] for message in with_tools.mock.messages()]
     assert told == ["user", "assistant", "tool", "assistant", "user"]
     # The same in a branch of the conversation.
     assert output_text(completed(with_tools.post(PATH, again))) == "done"
-    assert [message["role"] for message in _sent_to_model(with_tools)["messages"]] == told[:3]
-
-
-# Conversations
-
-
-def test_a_response_follows_another(service):
-    first = completed(service.post(PATH, ask("one")))
-    second = completed(service.post(PATH, ask("two", previous_response_id=first["id"])))
-    (thread,) = _threads(service)
-    page = service.get(f"/v1/threads/{thread['thread_id']}/messages").json()["data"]
-    assert texts(page["messages"]) == ["one", "You said: one", "two", "You said: two"]
-    # Another one that follows the first does not see the second.
-    branch = completed(service.post(PATH, ask("three", previous_response_id=first["id"])))
-    assert len(_threads(service)) == 2
-    listed = service.get(f"{PATH}/{branch['id']}/input_items?order=asc").json()["data"]
-    assert [item["content"][0]["text"] for item in listed] == ["one", "You said: one", "three"]
-    assert second["previous_response_id"] == branch["previous_response_id"] == first["id"]
-
-
-def test_a_conversation_is_a_thread(service):
-    for text, named in (("one", "talk"), ("two", {"id": "talk"})):
-        response = completed(service.post(PATH, ask(text, conversation=named)))
-        assert response["conversation"] == {"id": "talk"}
-    reply = service.post(PATH, ask("three", metadata={"thread_id": "talk"}))
-    assert reply.header("X-Thread-Id") == "talk"
-    page = service.get("/v1/threads/talk/messages").json()["data"]
-    assert texts(page["messages"])[::2] == ["one", "two", "three"]
-
-
-def test_what_is_not_stored_cannot_be_read(service):
-    response = completed(service.post(PATH, ask("hello", store=False)))
-    assert response["store"] is False and _threads(service) == []
-    assert service.get(f"{PATH}/{response['id']}").status == 404
-    refused = service.post(PATH, ask("more", previous_response_id=response["id"]))
-    assert refused.status == 404 and error(refused)["code"] == "previous_response_not_found"
-
-
-def test_a_deleted_response_is_gone(service):
-    alone = completed(service.post(PATH, ask("one")))
-    deleted = service.request("DELETE", f"{PATH}/{alone['id']}")
-    assert deleted.json() == {"id": alone["id"], "object": "response", "deleted": True}
-    assert _threads(service) == [], "nothing else uses its messages"
-    first = completed(service.post(PATH, ask("one")))
-    second = completed(service.post(PATH, ask("two", previous_response_id=first["id"])))
-    assert service.request("DELETE", f"{PATH}/{first['id']}").status == 200
-    for response_id in (alone["id"], first["id"]):
-        for reply in (
-            service.get(f"{PATH}/{response_id}"), service.request("DELETE", f"{PATH}/{response_id}"),
-            service.get(f"{PATH}/{response_id}/input_items"), service.post(f"{PATH}/{response_id}/cancel"),
-        ):
-            assert reply.status == 404 and error(reply)["code"] == "resource_not_found"
-    assert completed(service.get(f"{PATH}/{second['id']}"))["id"] == second["id"]
-
-
-@pytest.mark.parametrize("response_id", ["x", "resp_", "resp_1", "resp_!!", "resp_" + "A" * 5000, "chatcmpl-1"])
-def test_an_unknown_id_is_not_found(service, response_id):
-    assert service.get(f"{PATH}/{response_id}").status == 404
-
-
-# In the background
-
-
-def test_a_background_response_is_there_at_once_and_ends_later(service):
-    response = service.post(PATH, ask("Ahoy", background=True, tools=[_WEATHER])).json()
-    assert response["status"] in ("queued", "in_progress") and response["output"] == []
-    assert response["usage"] is None and response["background"] is True
-    path = f"{PATH}/{response['id']}"
-    done = wait_until(lambda: service.get(path).json()["status"] == "completed" and service.get(path).json(),
-                      "the response is completed")
-    assert output_text(done) == "You said: Ahoy" and done["tools"] == [_WEATHER]
-    refused = service.get(f"{path}?stream=true&starting_after=x")
-    assert refused.status == 400 and error(refused)["param"] == "starting_after"
-
-
-def test_events_keep_their_numbers(service):
-    reply = service.post(PATH, ask("one two three", background=True, stream=True))
-    datas = events(reply)
-    assert [data["type"] for data in datas[:3]] == ["response.created", "response.queued", "response.in_progress"]
-    assert deltas(datas) == "You said: one two three"
-    path = f"{PATH}/{datas[0]['response']['id']}?stream=true"
-    assert service.get(path).text == reply.text, "every byte is the same"
-    for after in range(len(datas)):
-        rest = events_in(service.get(f"{path}&starting_after={after}").text)
-        assert [data for _, data in rest] == datas[after + 1 :]
-    late = service.get(f"{path}&starting_after=1000")
-    assert late.status == 200 and late.text == ""
-
-
-def test_only_background_responses_are_streamed_again_or_cancelled(service):
-    response = completed(service.post(PATH, ask("hello")))
-    for reply in (
-        service.get(f"{PATH}/{response['id']}?stream=true"), service.post(f"{PATH}/{response['id']}/cancel"),
-    ):
-        assert reply.status == 400 and "background" in error(reply)["message"]
-
-
-def test_a_background_response_is_cancelled(start_service, gated_provider):
-    service, provider = start_service(asking(gated_provider)), gated_provider
-    response = service.post(PATH, ask("go", background=True)).json()
-    provider.wait_for_waiting(1)
-    path = f"{PATH}/{response['id']}"
-    for body in (None, {}):  # what clients send
-        headers = [("Content-Type", "application/json")]
-        cancelled = service.request("POST", f"{path}/cancel", None if body is None else json.dumps(body),
-                                    headers=headers)
-        assert cancelled.status == 200 and cancelled.json()["status"] == "cancelled", cancelled.text
-    assert service.get(path).json()["status"] == "cancelled"
-    # There is no event for it: the stream ends.
-    found = events_in(service.get(f"{path}?stream=true").text)
-    assert [data["sequence_number"] for _, data in found] == list(range(len(found)))
-    assert not {name for name, _ in found} & {"response.completed", "response.failed", "response.cancelled"}
-
-
-def test_a_client_comes_back_while_the_response_goes_on(start_service, gated_provider):
-    service, provider = start_service(asking(gated_provider)), gated_provider
-    with service.connect() as connection:
-        connection.request("POST", PATH, [], ask("go", background=True, stream=True))
-        reply = connection.read_head()
-        text = ""
-        for piece in connection.body_pieces(reply):
-            text += piece.decode()
-            if "output_text.delta" in text:
-                break
-    seen = [data for _, data in events_in(text[: text.rindex("\n\n") + 2])]
-    provider.open_gate()
-    path = f"{PATH}/{seen[0]['response']['id']}?stream=true"
-    rest = [data for _, data in events_in(service.get(f"{path}&starting_after={len(seen) - 1}").text)]
-    whole = seen + rest
-    assert [data["sequence_number"] for data in whole] == list(range(len(whole)))
-    assert deltas(whole) == output_text(whole[-1]["response"]) == provider.text
-    assert events(service.get(path)) == whole
-
-
-def test_a_repeated_request_gets_the_same_response(service):
-    key = [("Idempotency-Key", "k")]
-    for fields in ({}, {"stream": True}, {"background": True}):
-        body = ask("hello", **fields)
-        headers = [("Idempotency-Key", f"k{len(fields)}{next(iter(fields), '')}")]
-        first, second = (service.post(PATH, body, headers=headers) for _ in range(2))
-        ids = [events(reply)[0]["response"]["id"] if "stream" in fields else reply.json()["id"]
-               for reply in (first, second)]
-        assert ids[0] == ids[1]
-    service.post(PATH, ask("hello"), headers=key)
-    other = service.post(PATH, ask("other"), headers=key)
-    assert other.status == 422 and error(other)["code"] == "idempotency_mismatch"
-
-
-def test_a_response_survives_a_restart(make_service):
-    service = make_service(DEMO | {"checkpointer": "leveldb"}).start()
-    response = completed(service.post(PATH, ask("Ahoy")))
-    streamed = service.post(PATH, ask("Ahoy", background=True, stream=True)).text
-    service.quit()
-    service.wait_until_gone()
-    service.start()
-    assert output_text(completed(service.get(f"{PATH}/{response['id']}"))) == "You said: Ahoy"
-    response_id = events_in(streamed)[0][1]["response"]["id"]
-    assert service.get(f"{PATH}/{response_id}?stream=true").text == streamed
-
-
-def test_without_a_checkpointer_nothing_is_stored(start_service):
-    service = start_service(DEMO | {"checkpointer": "none"})
-    response = completed(service.post(PATH, ask("hello")))
-    assert response["store"] is False and service.get(f"{PATH}/{response['id']}").status == 503
-    refused = service.post(PATH, ask("hello", background=True))
-    assert refused.status == 503 and refused.header("x-should-retry") == "false"
+    assert [message["role"] for message in with_tools.mock.messages()] == told[:3]

@@ -80,11 +80,6 @@ def _pending(state):
     return [call["id"] for call in state["execution_meta"]["interrupt"]["data"]["remote_tool_calls"]]
 
 
-def _told(service):
-    """Returns the latest messages that the model received."""
-    return service.mock.chat_requests()[-1]["body"]["messages"]
-
-
 # Pause and resume
 
 
@@ -110,7 +105,7 @@ def test_invoke_pauses_and_resumes(serve):
     [result] = _blocks(data["messages"], "tool_result")
     assert result["call_id"] == call["id"] and result["output"] == {"degrees": 24}
     assert data["state"]["execution_meta"].get("interrupt") is None
-    told = _told(service)
+    told = service.mock.messages()
     assert [message["role"] for message in told] == ["user", "assistant", "tool"]
     assert told[-1]["tool_call_id"] == call["id"] and "24" in told[-1]["content"]
 
@@ -130,7 +125,7 @@ def test_a_call_whose_announcement_was_deleted_still_takes_a_result(serve):
 
     body = {"messages": [_result(call, "sunny")], "config": {"thread_id": "t"}}
     assert texts(service.post("/v1/graph/invoke", body).json()["data"]["messages"])[-1] == "done"
-    assert [message["role"] for message in _told(service)] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in service.mock.messages()] == ["user", "assistant", "tool"]
     assert service.post("/v1/graph/invoke", body).status == 422
 
 
@@ -250,7 +245,7 @@ def test_tools_of_a_subgraph(serve, within, set_up):
     data = service.post("/v1/graph/invoke", body | {"response_granularity": "full"}).json()["data"]
     assert texts(data["messages"])[-1] == "done"
     assert data["state"]["execution_meta"].get("interrupt") is None
-    assert [message["role"] for message in _told(service)] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in service.mock.messages()] == ["user", "assistant", "tool"]
 
 
 def test_a_client_that_goes_on_without_the_call(serve):

@@ -67,6 +67,10 @@ class MockProvider:
         """The requests for chat completions, oldest first."""
         return [entry for entry in self.requests() if entry["path"].endswith("/chat/completions")]
 
+    def messages(self):
+        """The messages of the latest request for a chat completion."""
+        return self.chat_requests()[-1]["body"]["messages"]
+
     def set_chaos(self, **rates):
         """Changes the probabilities at run time, e.g. dropRate=1.0 or disconnectRate=1.0."""
         reply = http1.fetch(self.port, "POST", "/__aimock/chaos", body=rates)

@@ -1,4 +1,4 @@
-"""An agent with tools as a declarative graph, and fixtures of the mock that call them."""
+"""Agents as declarative graphs, with tools and without, and fixtures of the mock that call the tools."""
 
 import json
 
@@ -28,6 +28,25 @@ def tool_graph(**tools_node):
             ],
         }
     }
+
+
+PLAIN_GRAPH = {
+    "app": {
+        "nodes": [{"name": "MAIN", "type": "agent"}],
+        "edges": [{"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}],
+    }
+}
+
+
+def serve_with_mock(make_service, mock, graph, **settings):
+    """Starts the agent `support` with this graph and one model, the mock. `service.mock` is the mock."""
+    model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+    service = make_service(
+        {"agent": "graph.json:app", "models": {"default": model}} | settings,
+        files={"graph.json": json.dumps({"app": graph["app"] | {"name": "support"}})},
+    ).start()
+    service.mock = mock
+    return service
 
 
 def asks(text, *calls, id_prefix="call"):
