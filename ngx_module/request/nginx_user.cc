@@ -41,6 +41,50 @@ bool Evaluate(ngx_http_request_t* request, ngx_http_complex_value_t* value, size
   return true;
 }
 
+// The configuration of another module in the location that is being merged. That module has merged
+// it already, because the modules of nginx come before ours. Null: nginx was built without it.
+const void* LocationOf(ngx_conf_t* cf, std::string_view module_name) {
+  for (size_t i = 0; cf->cycle->modules[i] != nullptr; ++i) {
+    const ngx_module_t& module = *cf->cycle->modules[i];
+    if (module.name == module_name) return ngx_http_conf_get_module_loc_conf(cf, module);
+  }
+  return nullptr;
+}
+
+// The directive by which nginx checks callers in this location; empty: it does not. The structs of
+// these modules are private, but in every version their first member is the directive's value.
+std::string_view FindCheckOfCallers(ngx_conf_t* cf) {
+  if (const void* basic = LocationOf(cf, "ngx_http_auth_basic_module"); basic != nullptr) {
+    const auto* realm = *static_cast<ngx_http_complex_value_t* const*>(basic);
+    const bool set = realm != nullptr && realm != NGX_CONF_UNSET_PTR;
+    if (set && View(realm->value) != "off") return "auth_basic";
+  }
+  if (const void* request = LocationOf(cf, "ngx_http_auth_request_module"); request != nullptr) {
+    const auto* uri = static_cast<const ngx_str_t*>(request);
+    if (uri->data != nullptr && uri->len > 0) return "auth_request";
+  }
+  return {};
+}
+
+// nginx knows who calls, and the service does not: all of them see the same threads. An explicit
+// `authorization` says that this is wanted, and has warnings of its own.
+void WarnAboutSharedThreads(ngx_conf_t* cf, const ServiceConfig& service,
+                            const ngx_str_t& location) {
+  if (service.settings->authentication.method != Method::kNone ||
+      service.settings->authorization.chosen) {
+    return;
+  }
+  const std::string_view directive = FindCheckOfCallers(cf);
+  if (directive.empty()) return;
+  const ngx_str_t name = Reference(directive);
+  ngx_conf_log_error(
+      NGX_LOG_WARN, cf, 0,
+      "\"%V\" in location \"%V\" checks the callers, but the service does not keep them "
+      "apart: write \"auth\": \"nginx\" in %s and \"agent_graph_user\" here, or "
+      "\"authorization\": \"allow_all\" if they share their threads",
+      &name, &location, service.file.c_str());
+}
+
 void WarnAboutUncheckedPassword(const ngx_http_request_t* request) {
   static bool warned = false;
   if (std::exchange(warned, true)) return;
@@ -97,6 +141,7 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
                        &core->name, location.service->file.c_str());
     return static_cast<char*>(NGX_CONF_ERROR);
   }
+  WarnAboutSharedThreads(cf, *location.service, core->name);
   return NGX_CONF_OK;
 }
 

@@ -257,6 +257,18 @@ def test_unusable_names_are_refused(start_service, user):
     assert _code(_run(service, headers)) == "INVALID_TOKEN"
 
 
+def test_the_directive_is_inherited(start_service):
+    service = start_service(
+        _SEEN,
+        files=_USERS,
+        prefix="/a/",
+        http="    agent_graph_user $remote_user;\n",
+        server=f"{_BASIC} location /b/ {{ agent_graph test; if ($arg_x) {{ set $y 1; }} }}",
+    )
+    for target in ("/a/v1/threads", "/b/v1/threads", "/b/v1/threads?x=1"):
+        assert http1.fetch(service.port, "GET", target, _basic("alice")).status == 200
+
+
 # Claims
 
 
@@ -324,74 +336,3 @@ def test_pages_of_other_sites_must_be_listed(start_service, origin, allowed):
     with service.connect() as connection:
         connection.request("GET", "/v1/graph/ws", handshake_headers() + headers)
         assert connection.read_head().status == (101 if allowed else 403)
-
-
-# nginx -t
-
-
-@pytest.mark.parametrize(
-    "settings, location, words",
-    [
-        (_STORED, "", ["agent_graph_user", '"auth": "nginx"', '"/"']),
-        (_STORED, "agent_graph_user_claims $ssl_client_s_dn;", ["agent_graph_user", '"auth": "nginx"']),
-        (behaviour("echo"), "agent_graph_user $remote_user;", ["agent_graph_user", '"auth": "nginx"']),
-        (behaviour("echo"), "agent_graph_user_claims $remote_user;", ["agent_graph_user_claims"]),
-        (_STORED, "agent_graph_user alice;", ["agent_graph_user", '"alice"', "variable"]),
-        (_STORED, "agent_graph_user $remote_user; agent_graph_user $remote_user;", ["duplicate"]),
-        (_STORED, "agent_graph_user $no_such_variable;", ["no_such_variable"]),
-        (_STORED, _BY_PASSWORD + "satisfy any; allow all;", ["agent_graph_user", "satisfy all"]),
-        (behaviour("echo", auth="apache"), "", ["auth", '"nginx"']),
-    ],
-    ids=["missing", "only-claims", "unused", "unused-claims", "constant", "twice", "unknown", "any", "auth"],
-)
-def test_errors_of_the_configuration(make_service, settings, location, words):
-    printed = make_service(settings, location=location).refusal()
-    (line,) = [line for line in printed.splitlines() if "[emerg]" in line]
-    for word in words:
-        assert word in line
-
-
-def test_the_directive_is_inherited(start_service):
-    service = start_service(
-        _SEEN,
-        files=_USERS,
-        prefix="/a/",
-        http="    agent_graph_user $remote_user;\n",
-        server=f"{_BASIC} location /b/ {{ agent_graph test; if ($arg_x) {{ set $y 1; }} }}",
-    )
-    for target in ("/a/v1/threads", "/b/v1/threads", "/b/v1/threads?x=1"):
-        assert http1.fetch(service.port, "GET", target, _basic("alice")).status == 200
-
-
-@pytest.mark.parametrize("value", ["$http_x_user", "${arg_user}", "x-$cookie_user", "$uri"])
-def test_values_that_clients_choose_are_warned_of(make_service, value):
-    service = make_service(_STORED, location=f"agent_graph_user {value};")
-    accepted, printed = service.test_configuration()
-    assert accepted and "every client can choose" in printed
-
-
-_PRODUCTION = {"production.env": "MODE=production\n"}
-_RISKS = {
-    "auth: MODE is production": {"auth": "nginx"},
-    "cors: MODE is production": {"cors": {"origins": ["https://app.example"]}},
-    "rate_limit: MODE is production": {"rate_limit": {"requests": 60, "window": 60}},
-}
-
-
-@pytest.mark.parametrize("warning", _RISKS)
-def test_risks_of_production_are_warned_of(make_service, warning):
-    settings = behaviour("echo", env="production.env")
-    for text, remedy in _RISKS.items():
-        if text != warning:
-            settings |= remedy
-    for extra, warned in (({}, True), (_RISKS[warning], False)):
-        location = "agent_graph_user $remote_user;" if "auth" in settings | extra else ""
-        service = make_service(settings | extra, files=_PRODUCTION, location=location)
-        accepted, printed = service.test_configuration()
-        assert accepted and (warning in printed) == warned, printed
-        assert not [text for text in _RISKS if text in printed and text != warning], printed
-
-
-def test_development_has_no_such_warnings(make_service):
-    accepted, printed = make_service(behaviour("echo")).test_configuration()
-    assert accepted and "MODE is production" not in printed
