@@ -60,7 +60,7 @@ Result<FileRecord> RecordFromText(std::string_view text, std::string_view file_i
     json.at("created_micros").get_to(record.created_micros);
     json.at("active").get_to(record.active);
     json.at("has_text").get_to(record.has_text);
-    // Names of files are built from the id.
+    // The file with the bytes is found by this id, so a wrong one would show another file.
     if (record.file_id == file_id) return record;
     return Status(StatusCode::kDataLoss, "a file's record is that of another file");
   } catch (const json::exception& fault) {

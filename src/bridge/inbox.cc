@@ -66,7 +66,8 @@ bool Inbox::Resume(ExchangePtr exchange) {
 
 void Inbox::StartQueued() {
   MutexLock lock(mutex_);
-  // A stopped runtime destroys what it is given, which comes here again: the outer call goes on.
+  // A stopped runtime destroys the function at once, and with it the admission, whose destructor
+  // calls this function again. The outer call then goes on.
   if (std::exchange(starting_, true)) return;
   while (admitted_ < limits_.running_max && !queue_.empty()) {
     auto admission = std::make_shared<Admission>(std::move(queue_.front()), *this);

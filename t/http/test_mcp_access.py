@@ -55,7 +55,7 @@ def test_a_session_belongs_to_its_user(guard):
     assert service.get(PATH, headers=[*stolen, ("Last-Event-ID", event.id)]).status == 404
     assert bob.resume(event.id).status == 400
     assert result_of(alice.ask("ping")) == {}
-    # An id of a call is that of one session.
+    # Bob may name any call: ids of calls are looked up in the caller's own session.
     assert bob.notify("notifications/cancelled", {"requestId": 2}).status == 202
 
 

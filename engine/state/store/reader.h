@@ -46,8 +46,8 @@ class Reader {
   // Interrupts operations that read everything.
   void Stop() { stopping_ = true; }
 
-  // How much an operation may delay others: hardly, by skipping many rows, by comparing vectors, or
-  // by reading the whole database.
+  // The work by which an operation may delay others: almost none, skipping many rows, comparing
+  // vectors, or reading the whole database.
   enum class Cost { kSmall, kRows, kVectors, kEverything };
   static Cost CostOf(Operation operation, pack::Unpacker unpacker);
 

@@ -29,8 +29,8 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
 // Looks up the files that the messages refer to. Returns the error to answer with, if there is one.
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request);
 
-// Runs the graph on the calling fiber, frees the request's body first, and has a run that began
-// counted, whatever has become of its request by then. Moves data out of `request`.
+// Frees the request's body, then runs the graph on the calling fiber. A run that began is counted
+// in the metrics, also if its client has left meanwhile. Moves data out of `request`.
 Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink);
 
@@ -38,7 +38,6 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& requ
 // server's keys, and with the caller's id.
 std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller);
 
-// Returns `meta` of an invoke response:
 // True for an id of a run that is safe in logs and paths.
 bool IsUsableRunId(std::string_view run_id);
 
@@ -47,8 +46,8 @@ bool IsUsableRunId(std::string_view run_id);
 void CheckBudget(const HandlerContext& context, const json& config,
                  std::vector<std::string> config_path, Problems& problems);
 
-// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…,"outcome":…}, and "interrupt" if the
-// run was interrupted.
+// Returns `meta` of an invoke response: the thread's id and name, whether it is new, the run's id
+// and outcome, and "interrupt" if the run was interrupted.
 std::string RunMetaJson(const run::RunOutcome& outcome);
 
 }  // namespace agent_graph::api

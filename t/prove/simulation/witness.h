@@ -40,7 +40,8 @@ class Witness {
   // A request with this key was sent, which would start this run.
   void Sent(const std::string& key, const std::string& run_id) { runs_of_key_[key].insert(run_id); }
   void Stopped(const std::string& thread_id) { stopped_threads_.insert(thread_id); }
-  // A worker holds the lease. `state` has what earlier attempts set; `steps_before` of them ended.
+  // A worker holds the lease. `state` has the changes of earlier attempts, of
+  // which `steps_before` steps ended.
   void Begun(const std::string& thread_id, const Signature& worker, uint64_t thread_number,
              const state::ThreadState& state, int64_t steps_before);
   // The append of this step was acknowledged.

@@ -132,7 +132,7 @@ class SlowServer {
   wire::FrameReader frames_;
 };
 
-// Its Hello still said that it takes runs.
+// The client refuses after its Hello, which still asked for runs: it sends the refusal later.
 TEST(Client, RefusesGrantsThatItAskedForWhileItConnected) {
   TemporaryDirectory directory;
   SlowServer server(directory.path() + "/state");
