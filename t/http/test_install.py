@@ -55,6 +55,11 @@ def test_pkg_config_names_the_headers(installed):
     assert "-I/usr/include" in flags and "-std=c++20" in flags
 
 
+def test_make_run_installs_the_headers_that_the_quickstart_compiles_with():
+    outputs = _run("ninja", "-C", environment.BUILD, "-t", "query", "sdk").split("outputs:")[1]
+    assert "serving" in outputs.split()
+
+
 @pytest.fixture
 def project(directory):
     """A folder with the sample as the user's own graph."""
