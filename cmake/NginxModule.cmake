@@ -1,6 +1,7 @@
 # ngx_http_agent_graph_module.so, built for one configured nginx.
 #
-#   NGINX_SOURCE_DIR   headers (src/core, src/http, …); default: Debian's nginx-dev
+#   NGINX_SOURCE_DIR   headers (src/core, src/http, …); default: Debian's nginx-dev, installed or
+#                      unpacked by install-packages.sh
 #   NGINX_OBJECT_DIR   output of that nginx's ./configure (ngx_auto_config.h); default: configured
 #                      here with the options of Debian's package
 #
@@ -15,7 +16,11 @@ if(NOT TARGET src_service)
   return()
 endif()
 
-set(NGINX_SOURCE_DIR /usr/share/nginx/src CACHE PATH "nginx source tree (headers)")
+set(nginx_dev /usr/share/nginx/src)
+if(NOT EXISTS ${nginx_dev})
+  set(nginx_dev ${CMAKE_SOURCE_DIR}/build/nginx-dev/usr/share/nginx/src)
+endif()
+set(NGINX_SOURCE_DIR ${nginx_dev} CACHE PATH "nginx source tree (headers)")
 set(NGINX_OBJECT_DIR "" CACHE PATH "objs directory of a configured nginx; empty: configure Debian's")
 set(AGENT_GRAPH_PARTS "" CACHE FILEPATH "agent_graph_parts.o of another build; empty: compile all")
 

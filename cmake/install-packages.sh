@@ -23,7 +23,7 @@ fi
 
 packages_of() {
   case "$1" in
-    build) echo nginx nginx-dev $(packages_of compiler) ;;
+    build) echo nginx nginx-headers $(packages_of compiler) ;;
     compiler) echo g++ make cmake ninja-build curl ca-certificates \
                 libboost$boost-dev libboost-context$boost-dev libboost-json$boost-dev \
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
@@ -44,13 +44,36 @@ packages_of() {
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
     charts) echo golang-go npm python3-pip python3-jsonschema python3-yaml ;;
-    deb) echo build-essential debhelper dpkg-dev fakeroot lintian ;;
+    deb) echo build-essential debhelper dpkg-dev fakeroot lintian nginx-dev ;;
     deb-test) echo mmdebstrap python3 ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
   esac
 }
 
+# Stands for the package nginx-dev, of which a build needs the headers only: 94 packages less. It is
+# unpacked here, where cmake/NginxModule.cmake finds it, unless it is installed.
+headers=$(dirname "$0")/../build/nginx-dev
+
+fetch_headers() {
+  version=$(dpkg-query -W -f='${Version}' nginx)
+  rm -rf "$headers"
+  mkdir -p "$headers"
+  (
+    cd "$headers" &&
+      apt-get -q -o APT::Sandbox::User="$(id -un)" download "nginx-dev=$version" &&
+      dpkg-deb --extract nginx-dev_*.deb . &&
+      rm nginx-dev_*.deb &&
+      echo "$version" >version
+  )
+}
+
 is_installed() {
+  if [ "$1" = nginx-headers ]; then
+    if is_installed nginx-dev; then return 0; fi
+    [ "$(dpkg-query -W -f='${Version}' nginx 2>/dev/null)" = "$(cat "$headers/version" 2>/dev/null)" ] &&
+      [ -f "$headers/version" ]
+    return
+  fi
   # Any npm is sufficient: it only fetches what t/package-lock.json pins. Debian's npm conflicts
   # with other installations.
   if [ "$1" = npm ] && command -v npm >/dev/null 2>&1; then return 0; fi
@@ -74,6 +97,10 @@ for group in "$@"; do
   done
 done
 if [ -z "$missing" ]; then exit 0; fi
+packages=
+for package in $missing; do
+  if [ "$package" != nginx-headers ]; then packages="$packages $package"; fi
+done
 
 give_up() {
   echo "$1:$missing" >&2
@@ -82,7 +109,7 @@ give_up() {
 }
 
 as_root=
-if [ "$(id -u)" != 0 ]; then
+if [ "$(id -u)" != 0 ] && [ -n "$packages" ]; then
   command -v sudo >/dev/null 2>&1 ||
     give_up 'These Debian packages are missing and need root to install'
   as_root=sudo
@@ -140,7 +167,11 @@ echo "Installing Debian packages:$missing"
 if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
   apt update || give_up 'No package lists, so these packages cannot be installed'
 fi
-if ! apt install -y --no-install-recommends $missing; then
-  apt update && apt install -y --no-install-recommends $missing ||
-    give_up 'These Debian packages cannot be installed'
+install() { apt install -y --no-install-recommends "$@"; }
+if [ -n "$packages" ] && ! install $packages; then
+  apt update && install $packages || give_up 'These Debian packages cannot be installed'
 fi
+case " $missing " in
+  # The mirror has only the newest version; apt then brings nginx to it.
+  *' nginx-headers '*) fetch_headers || install nginx nginx-dev || give_up 'nginx-dev cannot be installed' ;;
+esac

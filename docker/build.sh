@@ -9,8 +9,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-# True if the image has its own nginx.
-has_own_nginx() { ! dpkg-query -W nginx-dev >/dev/null 2>&1 && command -v nginx >/dev/null; }
+# True if the image has an nginx that is not Debian's.
+has_own_nginx() { [[ ! -d build/nginx-dev && ! -d /usr/share/nginx/src ]] && command -v nginx >/dev/null; }
 
 packages() {
   export DEBIAN_FRONTEND=noninteractive
