@@ -100,6 +100,10 @@ class DocumentReader {
     if (name != NodeName(name)) reader.Fail(reader.PathOf("name"), "START and END are taken");
     std::string type = reader.RequiredText("type");
     if (type == "agent") {
+      if (value.contains("tools")) {
+        reader.Fail(reader.PathOf("tools"),
+                    "list the tools in a node of type tools, and name that node in tool_node");
+      }
       ReadAgent(reader, name);
     } else if (type == "tools") {
       ReadToolNode(reader, name);

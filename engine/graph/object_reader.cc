@@ -2,6 +2,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "base/nearest_word.h"
 
 namespace agent_graph::graph {
 
@@ -112,7 +113,11 @@ Status ObjectReader::Finish() {
   if (!status_.ok() || !value_.is_object()) return status_;
   for (const auto& [key, value] : value_.items()) {
     if (known_.contains(key)) continue;
-    Fail(PathOf(key), "unknown key; valid keys: " + JoinNames({known_.begin(), known_.end()}));
+    const std::vector<std::string_view> known(known_.begin(), known_.end());
+    const std::string nearest(NearestWord(key, known));
+    Fail(PathOf(key), nearest.empty()
+                          ? "unknown key; valid keys: " + JoinNames({known.begin(), known.end()})
+                          : "unknown key; did you mean " + nearest + "?");
     break;
   }
   return status_;

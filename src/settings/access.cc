@@ -224,6 +224,14 @@ Status ReadAuthentication(const Value& value, Settings& settings) {
   const std::vector<std::string> keys = value.Keys();
   const auto has = [&](std::string_view key) { return std::ranges::count(keys, key) > 0; };
   const bool is_jwt = has("method") && *value.node().find("method") == "jwt";
+  for (std::string_view key : {"secret", "secret_key", "jwt_secret_key", "algorithm"}) {
+    if (is_jwt && has(key)) {
+      return value.Error(
+          "\"" + std::string(key) +
+          "\" is not written here: the environment, or the file that \"env\" names, has "
+          "JWT_SECRET_KEY and JWT_ALGORITHM");
+    }
+  }
   // A path names a class, which only the custom method has. A sample has neither key.
   const bool complete = has("method") && has("path") != is_jwt;
   if (!complete && value.shape() == nullptr) return value.Error(std::string(kForms));

@@ -16,15 +16,23 @@ constexpr int64_t kReplyBytesMax = int64_t{64} << 20;
 constexpr size_t kModelNameBytesMax = 128;
 constexpr double kPriceMax = 1e6;
 
+// The provider whose models or company have this name; empty: unknown.
+std::string_view CompanyOf(std::string_view name) {
+  if (name == "claude") return "anthropic";
+  return name == "google" || name == "vertexai" || name == "google_genai" ? "gemini" : "";
+}
+
 Status ReadProvider(const Value& value, ProviderOptions& model) {
   const std::vector<std::string_view> names = models::ProviderNames();
   size_t index = 0;
   const Status chosen = value.ReadChoice(names, index);
   if (!chosen.ok() && value.IsString()) {
+    const std::string company(CompanyOf(value.node().get_ref<const std::string&>()));
     return Status(chosen.code(),
                   chosen.message() +
-                      "; another server with OpenAI's API, such as Ollama, is \"openai\" "
-                      "with its base_url");
+                      (company.empty() ? "; another server with OpenAI's API, such as Ollama, is "
+                                         "\"openai\" with its base_url"
+                                       : "; did you mean " + company + "?"));
   }
   AG_RETURN_IF_ERROR(chosen);
   model.provider = names[index];

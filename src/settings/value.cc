@@ -6,27 +6,12 @@
 #include "agent_graph/json.h"
 #include "base/environment.h"
 #include "base/json.h"
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "settings/url.h"
 
 namespace agent_graph::settings {
 namespace {
-
-// Returns the number of insertions, deletions and replacements that turn one word into the other.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string Join(std::span<const std::string_view> names) {
   std::string text;
@@ -150,18 +135,7 @@ Status Value::UnknownKey(std::string_view key, std::span<const std::string_view>
     const std::string elsewhere = PlaceOfTopLevelKey(key, node_.at(std::string(key)));
     if (!elsewhere.empty()) return Status(StatusCode::kInvalidArgument, elsewhere);
   }
-  std::string_view nearest;
-  size_t nearest_distance = std::max<size_t>(2, key.size() / 3) + 1;
-  for (std::string_view candidate : known) {
-    // A truncated key, such as json_depth, counts as closer than a misspelling.
-    size_t distance = candidate.starts_with(key) ? 1 : EditDistance(key, candidate);
-    // Short words, such as port and cors, are near each other by chance.
-    const bool is_misspelt = distance < 2 || candidate.front() == key.front();
-    if (is_misspelt && distance < nearest_distance) {
-      nearest_distance = distance;
-      nearest = candidate;
-    }
-  }
+  const std::string_view nearest = NearestWord(key, known);
   std::string path = path_.empty() ? ShownKey(key) : path_ + "." + ShownKey(key);
   std::string hint = nearest.empty() ? "known here are " + Join(known)
                                      : "did you mean " + std::string(nearest) + "?";

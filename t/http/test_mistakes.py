@@ -80,6 +80,9 @@ def _line(printed):
     (DEMO | {"env": "mode.env"}, ['MODE: "prod" is not one of production, development']),
     (DEMO | {"env": "secrets.env"}, ["env: cannot read", "secrets.env: No such file or directory"]),
     (DEMO | {"auth": "jwt"}, ['auth: "jwt" needs JWT_SECRET_KEY in the environment']),
+    (DEMO | {"auth": {"method": "jwt", "secret": "x"}},
+     ['auth: "secret" is not written here: the environment, or the file that "env" names, has JWT_SECRET_KEY']),
+    (_openai(provider="claude"), ["models.default.provider:", "did you mean anthropic?"]),
     (DEMO | {"auth": "jwt", "env": "jwt.env"}, ["auth: JWT_ALGORITHM is not one of HS256"]),
     (DEMO | {"cors": {"origins": ["https://app.example.com/"]}}, ["cors.origins: each origin is", "without a path"]),
     (_openai(api_key="k", first_byte_timeout_ms="10s"),
@@ -163,6 +166,8 @@ def test_still_more_in_service_json(make_service, settings, words):
 
 _MAIN = {"name": "MAIN", "type": "agent"}
 _IN, _OUT = {"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}
+_TOOLS = {"name": "TOOLS", "type": "tools", "tools": ["calculator"]}
+_TO_TOOLS = {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"}
 
 
 @pytest.mark.parametrize("nodes, edges, words", [
@@ -173,7 +178,12 @@ _IN, _OUT = {"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}
     ([_MAIN, _MAIN], [_IN, _OUT], 'app.nodes.1.name: there is another node "MAIN"'),
     ([_MAIN | {"type": "agents"}], [_IN, _OUT], "app.nodes.0.type: must be one of agent, tools"),
     ([{"name": "MAIN"}], [_IN, _OUT], "app.nodes.0.type: is required"),
-    ([_MAIN | {"prompt": "Hi"}], [_IN, _OUT], "app.nodes.0.prompt: unknown key; valid keys: model"),
+    ([_MAIN | {"prompt": "Hi"}], [_IN, _OUT], "app.nodes.0.prompt: unknown key; did you mean system_prompt?"),
+    ([_MAIN | {"tools": ["calculator"]}], [_IN, _OUT],
+     "app.nodes.0.tools: list the tools in a node of type tools, and name that node in tool_node"),
+    ([_MAIN, _TOOLS], [_IN, _TO_TOOLS, {"from": "TOOLS", "to": "MAIN"}],
+     'app.edges.1.when.0.to: the node "MAIN" knows no tools: it needs "tool_node": "TOOLS"'),
+    ([_MAIN, _TOOLS | {"mcpServers": []}], [_IN, _OUT], "app.nodes.1.mcpServers: unknown key; did you mean mcp_servers?"),
     ([_MAIN | {"tool_node": "MAIN"}], [_IN, _OUT], 'app.nodes.0.tool_node: "MAIN" is not a node of type tools'),
     ({"MAIN": {"type": "agent"}}, [_IN, _OUT], "app.nodes: must be an array"),
     ([_MAIN], [{"source": "START", "target": "MAIN"}], "app.edges.0.from: is required"),

@@ -1,0 +1,14 @@
+// Finds the word that somebody probably meant, for error texts.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace agent_graph {
+
+// Returns the candidate that differs least from `word`, or an empty view if all are too different.
+// A word that is cut, or the last part of a name, such as "prompt" for "system_prompt", counts as
+// one difference.
+std::string_view NearestWord(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace agent_graph
