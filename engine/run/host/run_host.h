@@ -99,7 +99,7 @@ class RunHost {
   void EndStart();
   void Remove(const Start& start);
   void Run(Start& start);
-  // Returns the failure with which the run ended or left without being executed.
+  // Executes the run until it ends or leaves this worker. Returns its failure, if it has one.
   Status Begin(Start& start, std::shared_ptr<void> loading);
   void CountBytes(int64_t bytes) const;
   void Log(LogLevel level, const std::string& run_id, const Status& status) const;

@@ -154,7 +154,8 @@ class GraphToolCall {
     return Asking::kEnded;
   }
 
-  // The client has not declared that it asks its user, or cannot be asked.
+  // Refuses a call whose tool asks the user: the client has not declared the capability
+  // `elicitation`.
   void RefuseToAsk(const Pause& pause) {
     if (!call_.stateless()) return Finish(FailedCall("the tool asks the user of this client"));
     const bool form = std::ranges::any_of(

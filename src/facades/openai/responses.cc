@@ -49,7 +49,8 @@ ResponseReaderOptions OptionsFor(HandlerContext& context, const facades::FacadeR
   SendResponse(context, reader.response());
 }
 
-// The objects of a stream, which are not on the stack: it stays small while the model is awaited.
+// The objects of a streamed response. They are allocated on the heap, so that the fiber's stack
+// stays small while the model answers.
 struct StreamedResponse {
   StreamedResponse(HandlerContext& context, ResponseReaderOptions options, bool counts)
       : stream(context), reader(stream.Attached(std::move(options), counts)) {}
