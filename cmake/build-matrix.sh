@@ -47,7 +47,7 @@ try() {
   local folder=$1 run=$1/run
   rm -rf "$run"
   mkdir -p "$run"/{conf,logs,temp}
-  sed "s|listen 127.0.0.1:8000|listen unix:$run/socket|; s|^load_module .*|load_module $folder/ngx_http_agent_graph_module.so;|" \
+  sed "s|listen 127.0.0.1:8000|listen unix:$run/socket|; s|^load_module .*|load_module $folder/ngx_http_agent_graph_module.so;|; /agent_graph_\(docs\|ui\) /d" \
     conf/nginx.conf >"$run/conf/nginx.conf"
   cp -R conf/service.json conf/graphs "$run/conf/"
   local globals='daemon off;'
