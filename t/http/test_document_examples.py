@@ -2,6 +2,7 @@
 what they print is what the documents show."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -14,7 +15,7 @@ _API = "docs/api.md"
 _CLIENTS = "docs/clients.md"
 _OTHERS = [
     "docs/install.md", "docs/quickstart.md", "docs/nginx-recipes.md", "docs/providers.md",
-    "docs/security.md", "docs/configuration.md", "docs/sdk.md", "docs/scale-out.md",
+    "docs/security.md", "docs/configuration.md", "docs/sdk.md", "docs/scale-out.md", "docs/studio.md",
 ]  # fmt: skip
 _README = "README.md"
 _OPERATIONS = "docs/operations.md"
@@ -71,12 +72,6 @@ def test_the_api_has_every_error():
 
 
 @pytest.mark.parametrize("document", _ALL)
-def test_programs_without_a_mark(document):
-    """A program without a mark would never be run."""
-    assert [example.line for example in examples_of(document) if example.is_program and not example.kind] == []
-
-
-@pytest.mark.parametrize("document", _ALL)
 def test_shown_json_is_json(document):
     """Values, or members of an object; `…` stands for something."""
     for example in examples_of(document):
@@ -93,6 +88,14 @@ _MARKDOWN = sorted(
 
 
 @pytest.mark.parametrize("document", _MARKDOWN)
+def test_programs_without_a_mark(document):
+    """A program without a mark would never be run. One with a mark is run only in the listed documents."""
+    programs = [example for example in examples_of(document) if example.is_program]
+    assert [example.line for example in programs if not example.kind] == []
+    assert document in _ALL or {example.kind for example in programs} <= {"not"}
+
+
+@pytest.mark.parametrize("document", _MARKDOWN)
 def test_nginx_accepts_what_is_shown(document, directory):
     """The parts of nginx.conf that no other test of the documents starts."""
     for example in examples_of(document):
@@ -102,13 +105,26 @@ def test_nginx_accepts_what_is_shown(document, directory):
 
 def test_shown_commands_exist():
     """Targets of make, and scripts of the checkout."""
-    targets = set(re.findall(r"^([a-z]+):", (environment.ROOT / "Makefile").read_text(), re.M))
-    for document in [*_ALL, "CONTRIBUTING.md", "SECURITY.md"]:
+    targets = set(re.findall(r"^([a-z-]+):", (environment.ROOT / "Makefile").read_text(), re.M))
+    for document in _MARKDOWN:
         text = (environment.ROOT / document).read_text()
-        shown = set(re.findall(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*make ([a-z]+)", text, re.M)) | set(re.findall(r"`make ([a-z]+)", text))
+        shown = set(re.findall(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*make ([a-z-]+)", text, re.M))
+        shown |= set(re.findall(r"`make ([a-z-]+)", text))
         assert shown <= targets, document
-        for script in re.findall(r"(?<![\w/.])(?:cmake|docker|packaging|charts|conf|t)/[\w/.-]+\.(?:sh|py|json|yaml|cc)\b", text):
+        for script in re.findall(r"(?<![\w/.])(?:bench|cmake|docker|packaging|charts|conf|t)/[\w/.-]+\.(?:sh|py|json|yaml|cc)\b", text):
             assert (environment.ROOT / script).exists(), f"{document}: {script}"
+
+
+@pytest.mark.parametrize("program", ["agent-graph", "agent-graph-admin"])
+def test_shown_subcommands_exist(program):
+    done = subprocess.run([environment.BUILD / program, "--help"], capture_output=True, text=True, check=True)
+    known = set(re.findall(rf"^(?: +|usage: ){program} ([a-z-]+)|^  ([a-z]+) ", done.stdout, re.M))
+    known = {name for names in known for name in names if name}
+    for document in _MARKDOWN:
+        text = (environment.ROOT / document).read_text()
+        code = re.findall(r"^```\w*\n.*?^```$|`[^`\n]+`", text, re.M | re.S)
+        shown = {name for piece in code for name in re.findall(rf"\b{program} ([a-z][a-z-]*)", piece)}
+        assert shown <= known, document
 
 
 def test_the_shown_drop_in_is_the_shipped_one():
