@@ -6,6 +6,7 @@ set -eu
 directory=$1
 suite=${2:-}
 if [ -f "$directory/src/core/nginx.c" ]; then exit 0; fi
+"$(dirname "$0")/install-packages.sh" source
 
 rm -rf "$directory" "$directory.fetch"
 mkdir -p "$directory.fetch"

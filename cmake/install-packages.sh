@@ -1,8 +1,9 @@
 #!/bin/sh
 # install-packages.sh [--optional] GROUP...   Installs the missing Debian packages of the named
-# groups. Groups: build, compiler (build without nginx), runtime, docs, test, lint, fuzz, bench,
-# sanitizer, check, charts, deb, deb-test. Needs root or sudo only if something is missing. With --optional it
-# succeeds if packages cannot be installed, and does not ask for a password.
+# groups. Groups: build, compiler (build without nginx), source (packages of sources), runtime, docs,
+# test, lint, fuzz, bench, sanitizer, check, charts, deb, deb-test. Needs root or sudo only if
+# something is missing. With --optional it succeeds if packages cannot be installed, and does not ask
+# for a password.
 set -eu
 
 # The package of promtool also starts a server that listens on every address, except where packages
@@ -41,7 +42,8 @@ packages_of() {
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 python3-websockets libbenchmark-dev postgresql haproxy ;;
-    sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
+    source) echo dpkg-dev ;;
+    sanitizer) echo libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
     charts) echo golang-go npm python3-pip python3-jsonschema python3-yaml ;;
     deb) echo build-essential debhelper dpkg-dev fakeroot lintian nginx-dev ;;
