@@ -12,6 +12,7 @@
 #   headers    every header compiles alone
 #   tidy       clang-tidy over the files that were changed last
 #   sanitizer  unit tests and the corpora of the fuzzers under AddressSanitizer and UBSan
+#   threads    unit tests of code that several threads use, under ThreadSanitizer
 #   nginx      build, `nginx -t` and a few HTTP tests with a newer nginx (NGINX_SRC=DIR chooses one)
 #
 # A run of all stages executes headers and tidy at low priority beside the tests, because the HTTP
@@ -26,6 +27,8 @@ tidy_max=30
 sanitized=(test_engine_base test_engine_runtime test_engine_run_loop test_engine_state_conformance
            test_engine_state_factory test_src_bridge test_src_multipart test_src_websocket
            test_ngx_module test_fuzz)
+# Tests that let several threads use one object.
+threaded=(test_engine_base test_engine_runtime test_src_bridge)
 
 # Several stages compile the same code in different folders; ccache then needs relative paths.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
@@ -47,6 +50,7 @@ run_stage() {
     headers) cmake/check-headers.sh ;;
     tidy) cmake/check-tidy.sh --changed "$tidy_max" ;;
     sanitizer) cmake/test-with-sanitizer.sh address "${sanitized[@]}" ;;
+    threads) cmake/test-with-sanitizer.sh thread "${threaded[@]}" ;;
     nginx) cmake/check-nginx.sh ${NGINX_SRC:+"$NGINX_SRC"} ;;
     *) echo "check.sh: unknown stage $1" >&2; exit 2 ;;
   esac
@@ -88,6 +92,7 @@ else
   if [[ $failed != 0 ]]; then exit "$failed"; fi
   times+="  headers and tidy $((SECONDS - begun)) s more"
   timed sanitizer
+  timed threads
   timed nginx
 fi
 echo "check: clean:$times"
