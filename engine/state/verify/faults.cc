@@ -1,9 +1,11 @@
 #include "state/verify/faults.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "state/rows/rows.h"
 #include "state/rules/pause.h"
+#include "state/verify/look_ahead.h"
 #include "state/verify/thread_faults.h"
 
 namespace agent_graph::state {
@@ -48,13 +50,24 @@ class RecordFaults {
       const auto table = static_cast<Table>(first);
       if (!wanted(table)) continue;
       const std::string prefix = first == 0 ? "" : keys::TablePrefix(table);
+      UnseenRows unseen;
       examination_.Note(
           examination_.snapshot().Scan(prefix, keys::PrefixEnd(keys::TablePrefix(table)),
                                        [&](std::string_view key, std::string_view value) {
-                                         Check(table, key, value);
-                                         return examination_.See(key, value);
+                                         unseen.Add(table, key, value);
+                                         return !unseen.is_full() || CheckAll(unseen);
                                        }));
+      CheckAll(unseen);
     }
+  }
+
+  // Returns false to end the pass.
+  bool CheckAll(UnseenRows& unseen) {
+    for (const UnseenRow& row : unseen.Take(examination_)) {
+      Check(row.table, row.key, row.value);
+      if (!examination_.See(row.key, row.value)) return false;
+    }
+    return examination_.status().ok();
   }
 
   void Check(Table table, std::string_view key, std::string_view value) {
@@ -195,8 +208,7 @@ class RecordFaults {
     }
   }
   bool IsListed(const std::string& listing, const MemoryKey& memory) {
-    Result<std::optional<std::string>> owner = examination_.snapshot().Get(listing);
-    return examination_.Note(owner.status()) && *owner && **owner == memory.owner;
+    return examination_.Bytes(listing) == memory.owner;
   }
 
   void CheckPlace(std::string_view key, std::string_view value, keys::Parser& parser) {

@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "state/pack/fields.h"
@@ -58,12 +60,22 @@ class Examination {
     return status_.ok();
   }
 
+  // Reads rows of one table that Find, Exists and Bytes will ask for, and keeps them until they are
+  // forgotten.
+  void Prefetch(const std::vector<std::string>& keys) {
+    if (keys.empty()) return;
+    Result<std::vector<std::optional<std::string>>> rows = snapshot_.GetAll(keys);
+    if (!Note(rows.status())) return;
+    for (size_t i = 0; i < keys.size(); ++i) prefetched_[keys[i]] = std::move((*rows)[i]);
+  }
+  void ForgetPrefetched() { prefetched_.clear(); }
+
   // Returns nullopt also for a row that cannot be read.
   template <typename Row>
   std::optional<Row> Find(const std::string& key) {
-    Result<std::optional<std::string>> bytes = snapshot_.Get(key);
+    const std::optional<std::string> bytes = Bytes(key);
     Row row;
-    if (!Note(bytes.status()) || !*bytes || !pack::FromBytes(**bytes, row)) return std::nullopt;
+    if (!bytes || !pack::FromBytes(*bytes, row)) return std::nullopt;
     return row;
   }
   // Decodes the row of a parsed key; reports a fault if key or row cannot be read.
@@ -80,9 +92,11 @@ class Examination {
     }
     return std::nullopt;
   }
-  bool Exists(const std::string& key) {
+  bool Exists(const std::string& key) { return Bytes(key).has_value(); }
+  std::optional<std::string> Bytes(const std::string& key) {
+    if (const auto known = prefetched_.find(key); known != prefetched_.end()) return known->second;
     Result<std::optional<std::string>> bytes = snapshot_.Get(key);
-    return Note(bytes.status()) && *bytes;
+    return Note(bytes.status()) ? *std::move(bytes) : std::nullopt;
   }
 
   const DatabaseSnapshot& snapshot() const { return snapshot_; }
@@ -96,6 +110,7 @@ class Examination {
   const DatabaseSnapshot& snapshot_;
   const std::atomic<bool>* stopping_;
   const FaultUse use_;
+  std::unordered_map<std::string, std::optional<std::string>> prefetched_;
   Status status_;
 };
 

@@ -4,7 +4,11 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "state/limits.h"
@@ -12,6 +16,7 @@
 #include "state/rules/lost_run.h"
 #include "state/rules/pause.h"
 #include "state/rules/stored_json.h"
+#include "state/verify/look_ahead.h"
 
 namespace agent_graph::state {
 namespace {
@@ -229,7 +234,12 @@ class ThreadWalk {
   }
 
   void Run() {
-    while (auto thread = Next()) Check(*thread);
+    while (auto thread = Next()) {
+      Collect(*thread);
+      if (unseen_.is_full()) CheckAll();
+    }
+    CheckAll();
+    FinishThread();
     for (const Rows& rows : rows_) examination_.Note(rows.cursor->status());
   }
 
@@ -264,32 +274,65 @@ class ThreadWalk {
     return std::nullopt;
   }
 
-  void Check(const keys::ThreadKey& thread) {
-    ThreadFaults faults(examination_, thread);
-    const bool recorded = examination_.threads.Contains(thread.number);
-    bool deleted = false;
+  void Collect(const keys::ThreadKey& thread) {
     for (Rows& rows : rows_) {
       const std::string prefix = keys::ThreadPrefix(rows.table, thread);
       for (; rows.cursor->Valid() && rows.cursor->key().starts_with(prefix); rows.cursor->Next()) {
-        const std::string_view key = rows.cursor->key();
-        deleted = deleted || rows.table == Table::kDeleted;
-        if (recorded) {
-          faults.Check(rows.table, key, rows.cursor->value());
-        } else if (rows.table == Table::kLease) {
-          examination_.Wrong(key, "a lease names a thread that is not there");
-        }
-        if (!examination_.See(key, rows.cursor->value())) return;
+        unseen_.Add(rows.table, rows.cursor->key(), rows.cursor->value());
+        if (unseen_.is_full() && !CheckAll()) return;
       }
-    }
-    if (recorded) return faults.Finish();
-    // These rows are unreachable; they are swept like those of a deleted thread.
-    if (!deleted) {
-      examination_.Wrong(keys::Deleted(thread), "the thread has rows but no record", "");
     }
   }
 
+  // Returns false to end the pass.
+  bool CheckAll() {
+    for (const UnseenRow& row : unseen_.Take(examination_)) {
+      Check(row);
+      if (!examination_.See(row.key, row.value)) return false;
+    }
+    return examination_.status().ok();
+  }
+
+  void Check(const UnseenRow& row) {
+    const keys::ThreadKey thread = keys::Parser(row.key, row.table).Thread();
+    if (!walked_ || walked_->thread != thread) {
+      FinishThread();
+      walked_.emplace(examination_, thread);
+      walked_->recorded = examination_.threads.Contains(thread.number);
+    }
+    walked_->deleted = walked_->deleted || row.table == Table::kDeleted;
+    if (walked_->recorded) {
+      walked_->faults.Check(row.table, row.key, row.value);
+    } else if (row.table == Table::kLease) {
+      examination_.Wrong(row.key, "a lease names a thread that is not there");
+    }
+  }
+
+  // Call after the last row of a thread.
+  void FinishThread() {
+    if (!walked_ || !examination_.status().ok()) return;
+    if (walked_->recorded) {
+      walked_->faults.Finish();
+    } else if (!walked_->deleted) {
+      // These rows are unreachable; they are swept like those of a deleted thread.
+      examination_.Wrong(keys::Deleted(walked_->thread), "the thread has rows but no record", "");
+    }
+  }
+
+  // The thread whose rows are examined.
+  struct Walked {
+    Walked(Examination& examination, const keys::ThreadKey& key)
+        : thread(key), faults(examination, key) {}
+    const keys::ThreadKey thread;
+    ThreadFaults faults;
+    bool recorded = false;
+    bool deleted = false;
+  };
+
   Examination& examination_;
   std::vector<Rows> rows_;
+  UnseenRows unseen_;
+  std::optional<Walked> walked_;
 };
 
 }  // namespace

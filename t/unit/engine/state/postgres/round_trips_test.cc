@@ -112,5 +112,22 @@ TEST_F(RoundTripsTest, AHostHasFewConnections) {
   EXPECT_LE(connections, 8);
 }
 
+TEST_F(RoundTripsTest, VerifyAsksForManyRowsAtOnce) {
+  constexpr int kThreads = 300;
+  for (int i = 0; i < kThreads; ++i) {
+    RunTurn(*client_, Numbered("t", i), "anna", {UserMessage("m1"), UserMessage("m2")});
+  }
+  uint64_t trips = UINT64_MAX;
+  for (int i = 0; i < 3; ++i) {
+    trips = std::min(trips, Of([&] {
+                       const Result<VerifyReport> report = client_->Verify();
+                       ASSERT_TRUE(report.ok()) << report.status().ToString();
+                       EXPECT_EQ(report->threads, static_cast<uint64_t>(kThreads));
+                       EXPECT_EQ(report->problem_count, 0u);
+                     }));
+  }
+  EXPECT_LT(trips, static_cast<uint64_t>(kThreads));
+}
+
 }  // namespace
 }  // namespace agent_graph::state
