@@ -163,6 +163,13 @@ class Database : public RowReads {
   // Claims regular work as a part of the batch: true if this host is to do it now. It is due again
   // after `pause`, at the host that asks first. Does not wait for other hosts.
   virtual Result<bool> ClaimWork(const std::string&, std::chrono::seconds) { return true; }
+  // Claims a job that one host does to its end, as a part of the batch. Returns the number of the
+  // claim; nullopt: another host that lives has it. Does not wait for other hosts.
+  virtual Result<std::optional<int64_t>> ClaimJob(const std::string&) {
+    return std::optional<int64_t>(0);
+  }
+  // Ends the claim as a part of the batch: other hosts may have the job.
+  virtual Status ReleaseJob(const std::string&, int64_t) { return Status::Ok(); }
   // Threads whose leases an instance holds, up to `limit`.
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();

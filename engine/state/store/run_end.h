@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct AddedMessages {
 // How far the index of metadata is built.
 struct Indexing {
   bool active = false;
+  // Of several hosts, one builds it: the number of its claim. Not set: this host has none.
+  std::optional<int64_t> claim = {};
   std::string from;          // key in the listing; empty: its beginning
   int64_t until_micros = 0;  // older threads are indexed already
   uint64_t recorded_commit = 0;

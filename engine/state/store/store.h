@@ -264,6 +264,7 @@ class Store {
   // The index of metadata (store_metadata.cc).
   Status LoadMetadataIndex();
   void IndexThreads(MonotonicClock::time_point now);
+  bool ClaimIndex();
   void RecordIndex(MonotonicClock::time_point now);
 
   // Changes from outside (store_outside.cc): the end of a run in flight must not undo what others

@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kIndexedAtOnce = 100;
 constexpr std::chrono::milliseconds kIndexBreath{20};
+// How often a host asks whether another one has built the index.
+constexpr std::chrono::seconds kIndexClaimInterval{5};
+constexpr char kIndexJob[] = "index metadata";
 // How often the state records up to when the index is complete.
 constexpr std::chrono::seconds kIndexRecordInterval{60};
 // Clocks that are set back may give a later record an earlier time.
@@ -39,10 +42,25 @@ Status Store::LoadMetadataIndex() {
   return Status::Ok();
 }
 
+// After an error the next interval tries again.
+bool Store::ClaimIndex() {
+  if (indexing_.claim) return true;
+  const Result<std::optional<int64_t>> claim = database_.ClaimJob(kIndexJob);
+  if (!claim.ok() || !*claim) return false;
+  // The host that had it before may have built the index meanwhile.
+  if (is_shared() && !LoadMetadataIndex().ok()) return false;
+  indexing_.claim = *claim;
+  return true;
+}
+
 void Store::IndexThreads(MonotonicClock::time_point now) {
   if (!indexing_.active) return RecordIndex(now);
   next_indexing_ = now + kIndexBreath;
   if (database_.low_on_space()) return;
+  if (!ClaimIndex()) {
+    next_indexing_ = now + kIndexClaimInterval;
+    return;
+  }
   const std::string listing = keys::TablePrefix(keys::Table::kListing);
   std::vector<std::string> threads;
   bool more = false;
@@ -64,6 +82,7 @@ void Store::IndexThreads(MonotonicClock::time_point now) {
   }
   transaction_.Accept(false);
   if (more || !scanned.ok()) return;
+  if (!database_.ReleaseJob(kIndexJob, *indexing_.claim).ok()) return;
   indexing_ = {};
   RecordIndex(now);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "state/postgres/database/connection.h"
@@ -17,6 +18,13 @@ struct JobClaim {
   std::string instance;
   int64_t number = 0;  // number of the claim
 };
+
+// The parts of a claim, for a transaction of the caller's.
+std::vector<Command> ClaimCommands(const std::string& name, const std::string& instance);
+// `results` are those of ClaimCommands; nullopt: the job is not free.
+std::optional<int64_t> NumberOfClaim(const std::vector<Rows>& results);
+// See FinishJob.
+Command FinishCommand(const JobClaim& claim, std::chrono::seconds pause);
 
 // Claims a job if it is due and no living instance works on it; nullopt: not now. A job that does
 // not exist yet is due. Claims of dead instances are void. Never waits for another host.

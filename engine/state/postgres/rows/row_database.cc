@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "state/pack/fields.h"
+#include "state/postgres/cluster/jobs.h"
 #include "state/postgres/memories/memory_changes.h"
 #include "state/postgres/rows/row_view.h"
 #include "state/rows/keys.h"
@@ -194,6 +195,18 @@ Result<bool> RowDatabase::ClaimWork(const std::string& name, std::chrono::second
              "FOR UPDATE SKIP LOCKED) RETURNING name",
              {Value::Text(name), Value::Integer(static_cast<int32_t>(pause.count()))}}}));
   return !results[1].empty();
+}
+
+Result<std::optional<int64_t>> RowDatabase::ClaimJob(const std::string& name) {
+  if (!writer_.in_transaction()) AG_RETURN_IF_ERROR(Prepare({}));
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> results,
+                      Send(ClaimCommands(name, identity_.instance)));
+  return NumberOfClaim(results);
+}
+
+Status RowDatabase::ReleaseJob(const std::string& name, int64_t claim) {
+  if (!writer_.in_transaction()) AG_RETURN_IF_ERROR(Prepare({}));
+  return Send({FinishCommand({name, identity_.instance, claim}, std::chrono::seconds(0))}).status();
 }
 
 Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& instance,

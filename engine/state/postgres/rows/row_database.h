@@ -69,6 +69,8 @@ class RowDatabase : public Database {
   void Notify(HostNotice notice) override { notices_.push_back(std::move(notice)); }
   Result<bool> HoldInstance(const std::string& instance) override;
   Result<bool> ClaimWork(const std::string& name, std::chrono::seconds pause) override;
+  Result<std::optional<int64_t>> ClaimJob(const std::string& name) override;
+  Status ReleaseJob(const std::string& name, int64_t claim) override;
   Result<std::vector<std::string>> ThreadsHeldBy(const std::string& instance,
                                                  size_t limit) override;
   Result<std::vector<std::string>> StatesOf(
