@@ -144,6 +144,7 @@ def test_documents_are_read_again_once_the_helper_process_is_back(start_service)
 
 
 @pytest.mark.skipif(environment.MODULE is None, reason="nginx contains the module")
+@pytest.mark.one_host("each host logs it once")
 def test_a_module_without_its_reader_says_so(make_service, directory, monkeypatch):
     monkeypatch.setattr(environment, "MODULE", directory / "module.so")
     shutil.copy(environment.BUILD / "ngx_http_agent_graph_module.so", environment.MODULE)
