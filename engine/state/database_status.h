@@ -35,6 +35,10 @@ struct DatabaseStatus {
   std::atomic<uint64_t> takeovers{0};   // dead instances whose runs this host may have taken
   std::atomic<uint64_t> acked_lost{0};  // runs of which acknowledged entries are missing
   std::atomic<uint64_t> fenced{0};      // batches that were refused: the instance was dead
+  // Messages of the link between hosts.
+  std::atomic<uint64_t> link_sent{0};
+  std::atomic<uint64_t> link_received{0};
+  std::atomic<uint64_t> link_dropped{0};  // too many, too large, or the database was away
   // Read every few seconds. Unknown: the role may not read them, or it has failed.
   std::atomic<uint64_t> standbys{kUnknown};
   std::atomic<uint64_t> standby_lag_micros{kUnknown};  // lag of the slowest standby

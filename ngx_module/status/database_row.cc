@@ -21,6 +21,9 @@ void ReportDatabase(const ServiceConfig& service, const state::DatabaseStatus& s
   row.Set(DatabaseValue::kTakeovers, status.takeovers);
   row.Set(DatabaseValue::kAckedLost, status.acked_lost);
   row.Set(DatabaseValue::kFenced, status.fenced);
+  row.Set(DatabaseValue::kLinkSent, status.link_sent);
+  row.Set(DatabaseValue::kLinkReceived, status.link_received);
+  row.Set(DatabaseValue::kLinkDropped, status.link_dropped);
   row.Set(DatabaseValue::kStandbys, status.standbys);
   row.Set(DatabaseValue::kStandbyLagMicros, status.standby_lag_micros);
   row.Set(DatabaseValue::kDeadRows, status.dead_rows);

@@ -50,6 +50,13 @@ Samples DatabaseReaders(const ServiceStatus& service) {
   return DatabaseSamples(service, "state", kReaders);
 }
 
+Samples DatabaseLinkMessages(const ServiceStatus& service) {
+  constexpr NamedValue kMessages[] = {{"sent", DatabaseValue::kLinkSent},
+                                      {"received", DatabaseValue::kLinkReceived},
+                                      {"dropped", DatabaseValue::kLinkDropped}};
+  return DatabaseSamples(service, "kind", kMessages);
+}
+
 // Computed here, so that it grows when the process that reports has stopped.
 Samples DatabaseBeatAge(const ServiceStatus& service) {
   Samples samples = DatabaseSampleOf(service, DatabaseValue::kLastBeatMicros);

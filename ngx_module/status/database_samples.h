@@ -21,6 +21,7 @@ std::vector<MetricSample> DatabaseSample(const ServiceStatus& service) {
 // By kind, and by state.
 std::vector<MetricSample> DatabaseFailures(const ServiceStatus& service);
 std::vector<MetricSample> DatabaseReaders(const ServiceStatus& service);
+std::vector<MetricSample> DatabaseLinkMessages(const ServiceStatus& service);
 std::vector<MetricSample> DatabaseBeatAge(const ServiceStatus& service);
 
 }  // namespace agent_graph::nginx

@@ -18,7 +18,7 @@ def provider():
     gated.close()
 
 
-@pytest.mark.one_host("other hosts get whole messages")
+@pytest.mark.one_host("a worker of one host is killed")
 def test_it_survives_a_cut_network_and_a_killed_worker(start_service, provider, link):
     models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
     service = start_service(DEMO | {"models": models}, workers=1)

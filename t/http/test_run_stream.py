@@ -118,7 +118,6 @@ def test_a_reader_follows_a_run_in_any_worker(gated, gated_provider):
         reader.check(gated_provider.text)
 
 
-@pytest.mark.one_host("other hosts get whole messages")
 def test_readers_in_every_worker_get_pieces(gated, gated_provider):
     """The model has said a part, and waits: each reader has that part, in whichever worker it is."""
     _start(gated)
@@ -136,7 +135,6 @@ def test_readers_in_every_worker_get_pieces(gated, gated_provider):
         reader.check(gated_provider.text)
 
 
-@pytest.mark.one_host("other hosts get whole messages")
 def test_readers_in_every_worker_get_pieces_of_a_run_with_a_client(gated, gated_provider):
     """The run belongs to the connection that began it; others follow it all the same."""
     body = invocation("hi", config={"thread_id": "t", "run_id": "r1"})

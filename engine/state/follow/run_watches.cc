@@ -39,6 +39,25 @@ std::vector<std::pair<RunWatches::Key, uint64_t>> RunWatches::All() const {
   return all;
 }
 
+RunWatches::Known RunWatches::KnownOf(const Key& run, const Watch& watch) {
+  return {run, watch.lease_epoch, watch.message.message_id, watch.message.reasoning.size(),
+          watch.message.text.size()};
+}
+
+std::vector<RunWatches::Known> RunWatches::AllKnown() const {
+  std::vector<Known> all;
+  MutexLock lock(mutex_);
+  for (const auto& [run, watch] : watches_) all.push_back(KnownOf(run, watch));
+  return all;
+}
+
+std::optional<RunWatches::Known> RunWatches::KnownOf(const Key& run) const {
+  MutexLock lock(mutex_);
+  const auto found = watches_.find(run);
+  if (found == watches_.end()) return std::nullopt;
+  return KnownOf(run, found->second);
+}
+
 void RunWatches::Drop(Watch& watch) {
   bytes_ -= BytesOf(watch.message);
   FreeMemory(watch.message);

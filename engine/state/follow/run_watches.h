@@ -30,6 +30,17 @@ class RunWatches {
   // The number of each watched run.
   std::vector<std::pair<Key, uint64_t>> All() const;
 
+  // What is kept of each watched run, as a reader would ask for more; see WatchRunRequest.
+  struct Known {
+    Key run;
+    uint64_t lease_epoch = 0;
+    std::string message_id = {};
+    uint64_t reasoning_bytes = 0;
+    uint64_t text_bytes = 0;
+  };
+  std::vector<Known> AllKnown() const;
+  std::optional<Known> KnownOf(const Key& run) const;
+
   PublishPieceReply Publish(const PublishPieceRequest& request);
   struct Kept {
     uint64_t lease_epoch = 0;
@@ -53,6 +64,7 @@ class RunWatches {
     MessagePiece message;
   };
   void Drop(Watch& watch) AG_REQUIRES(mutex_);
+  static Known KnownOf(const Key& run, const Watch& watch);
 
   std::atomic<size_t> count_{0};
   mutable Mutex mutex_;

@@ -18,6 +18,15 @@ constexpr std::chrono::milliseconds kFollowInterval{250};
 // Limit of the threads that are checked in this interval. Readers of further threads wait until the
 // deadline of their requests.
 constexpr size_t kFollowedMax = 10'000;
+// Watches that begin together are looked at together.
+constexpr std::chrono::milliseconds kGather{3};
+
+// The link's session writes nothing, so its commits need not wait for a disk.
+ConnectionOptions LinkConnection(ConnectionOptions options) {
+  options.synchronous_commit = "off";
+  options.application_name = "agent-graph-link";
+  return options;
+}
 
 }  // namespace
 
@@ -28,7 +37,11 @@ HostExecutor::HostExecutor(std::unique_ptr<Database> database, StoreExecutorOpti
       status_(options.state.database_status),
       membership_(std::move(membership)),
       shared_memories_(std::move(memories)),
-      housekeeping_(membership_->database(), membership_->id(), status_) {}
+      housekeeping_(membership_->database(), membership_->id(), status_),
+      link_({.connection = LinkConnection(membership_->database()),
+             .instance = membership_->id(),
+             .receive = [this](const auto& messages) { Receive(messages); },
+             .status = status_}) {}
 
 HostExecutor::~HostExecutor() {
   HostExecutor::Stop();
@@ -41,6 +54,7 @@ Status HostExecutor::Start() {
   AG_RETURN_IF_ERROR(runtime::StartThread(beat_thread_, "state-beat", [this] { KeepAlive(); }));
   AG_RETURN_IF_ERROR(StoreExecutor::Start());
   AG_RETURN_IF_ERROR(housekeeping_.Start());
+  AG_RETURN_IF_ERROR(link_.Start());
   AG_RETURN_IF_ERROR(runtime::StartThread(follow_thread_, "state-follow", [this] { Follow(); }));
   started_ = true;
   return Status::Ok();
@@ -55,6 +69,7 @@ void HostExecutor::Stop() {
   membership_->Interrupt();
   shared_memories_->Interrupt();
   housekeeping_.Stop();
+  link_.Stop();
   if (beat_thread_.joinable()) beat_thread_.join();
   // This also interrupts the reads of the follow thread.
   StoreExecutor::Stop();
@@ -69,10 +84,13 @@ void HostExecutor::StopForGood() {
       "the other hosts will notice the end of this one by themselves: " + left.ToString());
 }
 
-bool HostExecutor::Pause(Duration time) {
+bool HostExecutor::Pause(Duration time, Until until) {
   const Deadline end = MonotonicClock::now() + time;
   MutexLock lock(mutex_);
-  while (!stopping_ && stop_.WaitUntil(mutex_, end)) continue;
+  while (!stopping_ && !(until == Until::kTimeOrWatch && has_new_watch_) &&
+         stop_.WaitUntil(mutex_, end)) {
+    continue;
+  }
   return !stopping_;
 }
 
@@ -81,7 +99,14 @@ void HostExecutor::KeepAlive() {
 }
 
 void HostExecutor::Follow() {
-  while (Pause(kFollowInterval)) ResumeFollowers();
+  while (Pause(kFollowInterval, Until::kTimeOrWatch) && Pause(kGather)) {
+    {
+      MutexLock lock(mutex_);
+      has_new_watch_ = false;
+    }
+    ResumeFollowers();
+    remote_readers_.Expire(MonotonicClock::now());
+  }
 }
 
 // A failed beat is not repeated at once: hosts that are dead are only declared dead a beat later.
@@ -96,19 +121,26 @@ bool HostExecutor::Beat() {
 
 void HostExecutor::ResumeFollowers() {
   std::vector<std::string> threads = FollowedThreads();
+  const std::vector<RunWatches::Known> watched = WatchedRuns();
+  for (const RunWatches::Known& run : watched) threads.push_back(run.run.first);
   if (threads.size() > kFollowedMax) threads.resize(kFollowedMax);
-  if (threads.empty()) return seen_.clear();
-  const Result<std::vector<std::string>> states = database().StatesOf(threads);
-  if (!states.ok()) return;
+  if (threads.empty()) {
+    asked_.clear();
+    return seen_.clear();
+  }
+  const Result<std::vector<Database::LeaseState>> leases = database().LeaseStates(threads);
+  if (!leases.ok()) return;
   std::unordered_map<std::string, std::string> seen;
   std::vector<std::string> changed;
   for (size_t i = 0; i < threads.size(); ++i) {
+    const std::string& version = (*leases)[i].version;
     const auto before = seen_.find(threads[i]);
-    if (before == seen_.end() || before->second != (*states)[i]) changed.push_back(threads[i]);
-    seen.emplace(threads[i], (*states)[i]);
+    if (before == seen_.end() || before->second != version) changed.push_back(threads[i]);
+    seen.emplace(threads[i], version);
   }
   seen_ = std::move(seen);
   ResumeChanged(changed);
+  AskHosts(watched, threads, *leases);
 }
 
 bool HostExecutor::Take(const Membership::News& news) {

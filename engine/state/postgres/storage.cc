@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "state/postgres/cluster/host_link.h"
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/database/connection.h"
 #include "state/postgres/host_executor.h"
@@ -61,6 +62,7 @@ class PostgresStorage : public Storage {
     membership_options.database = Connections();
     membership_options.identity_file = options_.directory + "/instance";
     membership_options.host = HostName();
+    membership_options.channel = postgres::NewChannelName();
     // Remote tools are valid until nginx ends, on all hosts. The first host that starts removes
     // those of before.
     membership_options.when_alone = {{"DELETE FROM agent_graph.meta WHERE key = $1",

@@ -174,10 +174,14 @@ class Database : public RowReads {
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();
   }
-  // Returns, for each thread, a text that changes when its runs or its log do. Thread-safe.
-  virtual Result<std::vector<std::string>> StatesOf(
+  struct LeaseState {
+    std::string version;   // changes when the runs of the thread, or its log, do
+    std::string instance;  // which executes a run of it; empty: none does
+  };
+  // Returns the state of each thread's lease. Thread-safe.
+  virtual Result<std::vector<LeaseState>> LeaseStates(
       const std::vector<std::string>& thread_ids) const {
-    return std::vector<std::string>(thread_ids.size());
+    return std::vector<LeaseState>(thread_ids.size());
   }
   // Returns a number that no host had before; nullopt: the database keeps the counter in a row.
   virtual std::optional<Result<uint64_t>> TakeNumber(Counter) { return std::nullopt; }

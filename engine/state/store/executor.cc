@@ -261,6 +261,7 @@ Status StoreExecutor::CommitBatch() {
   memories_.Changed(store_.TakeChangedMemories());
   const std::vector<std::string> changed_runs = store_.TakeChangedRuns();
   ResumeChanged(changed_runs);
+  OnRunsChanged(changed_runs);
   for (const Store::Report& report : store_.TakeReports()) {
     Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
         "state of " + options_.state.directory + ": " + report.text);

@@ -80,6 +80,28 @@ class StoreExecutor : public Executor {
   std::vector<std::string> FollowedThreads() const;
   void ResumeChanged(const std::vector<std::string>& thread_ids);
 
+  // --- readers on other hosts; these are called on threads of the executor and must not block ---
+  // Runs of these threads have changed by a commit of this executor.
+  virtual void OnRunsChanged(const std::vector<std::string>& /*thread_ids*/) {}
+  // A client has published a piece that is kept for watchers.
+  virtual void OnPiece(const PublishPieceRequest& /*piece*/) {}
+  // A client watches a run, or an attempt of it, that was not watched before.
+  virtual void OnWatched() {}
+  // The following are thread-safe and do not block. The runs that clients watch:
+  std::vector<RunWatches::Known> WatchedRuns() const { return watches_.AllKnown(); }
+  // Lets watchers of this host read a piece of another host's run; ResumeWatchers shows it to them.
+  PublishPieceReply TakePiece(const PublishPieceRequest& piece) { return watches_.Publish(piece); }
+  void ResumeWatchers(const std::vector<std::string>& thread_ids);
+  std::optional<RunWatches::Known> WatchedRun(const RunWatches::Key& run) const {
+    return watches_.KnownOf(run);
+  }
+  // Clients of another host watch a run until then.
+  void WatchFromOutside(const RunWatches::Key& run, uint64_t lease_epoch, Deadline until);
+  // The next part of its message behind what `known` names; nullopt: no message is known.
+  std::optional<RunWatches::Kept> ReadPiece(const WatchRunRequest& known) const {
+    return watches_.Find(known);
+  }
+
  private:
   struct WriteItem {
     enum class Kind {

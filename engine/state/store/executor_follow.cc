@@ -102,7 +102,10 @@ Result<std::optional<std::string>> StoreExecutor::ReadNews(const WatchRunRequest
   if (!reply.ended) {
     const RunWatches::Key run(watch.thread_id, watch.run_id);
     const auto new_watch = watches_.Join(run, reply.lease_epoch, until + kWatchLinger);
-    if (new_watch) NoticeWatched(run, *new_watch);
+    if (new_watch) {
+      NoticeWatched(run, *new_watch);
+      OnWatched();
+    }
   }
   if (!is_last && !HasNews(watch, reply)) return std::optional<std::string>();
   return std::optional(pack::ToBytes(reply));
@@ -114,6 +117,7 @@ Result<std::string> StoreExecutor::ExecutePublish(const Request& request) {
   if (!pack::TryUnpack(unpacker, publish)) return MalformedRequest();
   const PublishPieceReply reply = watches_.Publish(publish);
   if (reply.watched) Resume(watchers_.TakeChanged({publish.thread_id}));
+  if (reply.watched && !reply.full) OnPiece(publish);
   return pack::ToBytes(reply);
 }
 
@@ -137,6 +141,15 @@ void StoreExecutor::Resume(std::vector<Followers::Parked> parked) {
 void StoreExecutor::ResumeChanged(const std::vector<std::string>& thread_ids) {
   if (!followers_.empty()) Resume(followers_.TakeChanged(thread_ids));
   if (!watchers_.empty()) Resume(watchers_.TakeChanged(thread_ids));
+}
+
+void StoreExecutor::ResumeWatchers(const std::vector<std::string>& thread_ids) {
+  Resume(watchers_.TakeChanged(thread_ids));
+}
+
+void StoreExecutor::WatchFromOutside(const RunWatches::Key& run, uint64_t lease_epoch,
+                                     Deadline until) {
+  if (const auto watch = watches_.Join(run, lease_epoch, until)) NoticeWatched(run, *watch);
 }
 
 void StoreExecutor::ResumeOverdue() {

@@ -74,7 +74,7 @@ constexpr char kDropNotices[] =
     "agent_graph.instance WHERE id = $1 AND dead)";
 
 std::vector<Value> Description(const std::string& id, const MembershipOptions& options) {
-  return {Value::Uuid(id), Value::Text(options.host), Value::Text(options.address),
+  return {Value::Uuid(id), Value::Text(options.host), Value::Text(options.channel),
           Value::Text(options.version), Value::Integer(SchemaSteps().back().number)};
 }
 

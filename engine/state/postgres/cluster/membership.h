@@ -29,7 +29,7 @@ struct MembershipOptions {
   // ends with this process.
   std::string identity_file;
   std::string host;     // for operators
-  std::string address;  // for operators; may be empty
+  std::string channel;  // see HostLink; empty: this instance receives no messages
   std::string version;  // version of this build
   // Executed by a Join that makes a new id while no other instance lives.
   std::vector<Command> when_alone = {};

@@ -79,6 +79,7 @@ bool Connection::interrupted() const {
 void Connection::Close() {
   connection_.reset();
   prepared_.clear();
+  notifications_.clear();
   if (transaction_ == TransactionState::kOpen) transaction_ = TransactionState::kFailed;
 }
 
@@ -98,6 +99,7 @@ void Connection::DropEndedSession() {
     if (poll(&socket, 1, 0) == 0) return;
     if (libpq_->PQconsumeInput(connection_.get()) != 1) return Close();
     libpq_->PQisBusy(connection_.get());  // takes notices and changed settings
+    KeepNotifications();
     if (libpq_->PQstatus(connection_.get()) != CONNECTION_OK) return Close();
   }
 }

@@ -91,6 +91,13 @@ class Connection {
   // has its own. For schema changes.
   Status RunScript(const std::string& script);
 
+  // Waits until the server has sent something, `wake` is readable or the deadline passes. Fails
+  // if the session has ended.
+  Status AwaitInput(int wake, Deadline deadline);
+  // The payloads of notifications that have arrived, oldest first. A session that listens has to
+  // take them.
+  std::vector<std::string> TakeNotifications();
+
   // The failure of the last call.
   const Failure& failure() const { return failure_; }
   // Increases with each session. Locks and settings of a session end with it.
@@ -124,6 +131,8 @@ class Connection {
   // The next result, or null at the end of an answer.
   Result<PGresult*> NextResult();
   Status WaitForInput();
+  // Moves notifications out of libpq, which would keep them for ever.
+  void KeepNotifications();
   Status StatusOf(const PGresult* result);
   Status Lose(FailureKind kind, std::string detail);
   Status Fail(FailureKind kind, std::string detail);
@@ -139,6 +148,7 @@ class Connection {
   std::unordered_map<std::string, std::string> prepared_;  // names of statements, by their text
   uint64_t next_name_ = 0;
   TransactionState transaction_ = TransactionState::kNone;
+  std::vector<std::string> notifications_;
   Failure failure_;
   uint64_t sessions_ = 0;
   int server_version_ = 0;

@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kBinary = 1;
 constexpr size_t kServerErrorBytesMax = 500;
+// A session that does not take its notifications loses them. Such sessions exist: a pooler in
+// transaction mode lets sessions share a server process, and with it what one of them listens to.
+constexpr size_t kNotificationsMax = 10'000;
 
 // A command's parameters as libpq takes them; valid as long as the command.
 struct ParameterArrays {
@@ -182,8 +185,34 @@ Status Connection::WaitForInput() {
   return Status::Ok();
 }
 
+void Connection::KeepNotifications() {
+  while (PGnotify* const notification = libpq_->PQnotifies(connection_.get())) {
+    notifications_.emplace_back(notification->extra);
+    libpq_->PQfreemem(notification);
+  }
+  if (notifications_.size() > kNotificationsMax) notifications_.clear();
+}
+
+std::vector<std::string> Connection::TakeNotifications() {
+  return std::exchange(notifications_, {});
+}
+
+Status Connection::AwaitInput(int wake, Deadline deadline) {
+  if (!is_open()) return Fail(FailureKind::kNotConnected, "the session has ended");
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicClock::now());
+  pollfd polled[] = {{libpq_->PQsocket(connection_.get()), POLLIN, 0},
+                     {wake, POLLIN, 0},
+                     {interrupt_.get(), POLLIN, 0}};
+  if (left.count() > 0) poll(polled, 3, static_cast<int>(left.count()));
+  if (interrupted()) return Lose(FailureKind::kInterrupted, "interrupted");
+  DropEndedSession();
+  if (!is_open()) return Fail(FailureKind::kLost, "the server has ended the session");
+  return Status::Ok();
+}
+
 Result<PGresult*> Connection::NextResult() {
   while (libpq_->PQisBusy(connection_.get()) != 0) AG_RETURN_IF_ERROR(WaitForInput());
+  KeepNotifications();
   return libpq_->PQgetResult(connection_.get());
 }
 

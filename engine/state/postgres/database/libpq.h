@@ -27,6 +27,7 @@ namespace agent_graph::state::postgres {
   X(PQgetlength)              \
   X(PQgetvalue)               \
   X(PQisBusy)                 \
+  X(PQnotifies)               \
   X(PQntuples)                \
   X(PQpipelineSync)           \
   X(PQresultErrorField)       \

@@ -223,22 +223,26 @@ Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& i
   return threads;
 }
 
-Result<std::vector<std::string>> RowDatabase::StatesOf(
+Result<std::vector<RowDatabase::LeaseState>> RowDatabase::LeaseStates(
     const std::vector<std::string>& thread_ids) const {
   std::vector<std::string> keys;
   for (const std::string& thread_id : thread_ids) keys.push_back(keys::Thread(thread_id));
   const BorrowedConnection borrowed(pool_);
   AG_ASSIGN_OR_RETURN(Connection* const connection, borrowed.get());
-  // The lease row changes with each append, and with the beginning and the end of a run.
-  AG_ASSIGN_OR_RETURN(const Rows rows,
-                      connection->Execute({"SELECT l.thread, l.xmin::text || '/' || l.ctid::text "
-                                           "FROM agent_graph.lease l WHERE l.thread = ANY($1)",
-                                           {Value::BytesArray(keys)}}));
-  std::unordered_map<std::string, std::string> found;
+  // The row changes with each append, and with the beginning and the end of a run.
+  AG_ASSIGN_OR_RETURN(
+      const Rows rows,
+      connection->Execute({"SELECT l.thread, l.xmin::text || '/' || l.ctid::text, l.instance, "
+                           "l.lease_key IS NOT NULL FROM agent_graph.lease l "
+                           "WHERE l.thread = ANY($1)",
+                           {Value::BytesArray(keys)}}));
+  std::unordered_map<std::string, LeaseState> found;
   for (size_t i = 0; i < rows.size(); ++i) {
-    found.emplace(rows[i].Bytes(0), rows[i].Text(1));
+    LeaseState& state = found[std::string(rows[i].Bytes(0))];
+    state.version = rows[i].Text(1);
+    if (rows[i].Bool(3) && !rows[i].IsNull(2)) state.instance = rows[i].Uuid(2);
   }
-  std::vector<std::string> states;
+  std::vector<LeaseState> states;
   for (const std::string& key : keys) states.push_back(found[key]);
   return states;
 }

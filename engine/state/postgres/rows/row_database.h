@@ -42,7 +42,7 @@ struct RowDatabaseOptions {
   WriterIdentity identity;
   // The server's wall clock in microseconds. Thread-safe.
   std::function<int64_t()> now = UnixMicros;
-  size_t readers = 5;  // connections for views
+  size_t readers = 4;  // connections for views
   std::shared_ptr<DatabaseStatus> status = std::make_shared<DatabaseStatus>();
 };
 
@@ -73,7 +73,7 @@ class RowDatabase : public Database {
   Status ReleaseJob(const std::string& name, int64_t claim) override;
   Result<std::vector<std::string>> ThreadsHeldBy(const std::string& instance,
                                                  size_t limit) override;
-  Result<std::vector<std::string>> StatesOf(
+  Result<std::vector<LeaseState>> LeaseStates(
       const std::vector<std::string>& thread_ids) const override;
   std::optional<Result<uint64_t>> TakeNumber(Counter counter) override;
 
