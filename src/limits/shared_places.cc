@@ -9,31 +9,34 @@
 namespace agent_graph::limits {
 namespace {
 
-// Keeps "<places> <end>" for each worker, in a hash. Takes the number of places that a worker has,
-// and refuses it (0) if all workers together then had more than ARGV[4]. The number is never
-// lowered with a limit: another fiber of the worker may have taken one more meanwhile. ARGV[4] = 0:
-// the worker reports what it has.
+// Keeps "<places> <end> <takes>" for each worker, in a hash. Takes the number of places that a
+// worker has, and refuses it (0) if all workers together then had more than ARGV[4]. The number is
+// never lowered with a limit: another fiber of the worker may have taken one more meanwhile.
+// ARGV[4] = 0: the worker reports what it has. ARGV[5] is how many places it had asked for before
+// it counted: a report that is executed after a later take does not lower the number.
 constexpr std::string_view kPlacesScript = R"lua(
 local now = tonumber(redis.call('TIME')[1])
 local rows = redis.call('HGETALL', KEYS[1])
 local wanted = tonumber(ARGV[2])
 local limit = tonumber(ARGV[4])
+local takes = tonumber(ARGV[5])
 local others = 0
 for i = 1, #rows, 2 do
-  local places, ends = string.match(rows[i + 1], '^(%d+) (%d+)$')
+  local places, ends, before = string.match(rows[i + 1], '^(%d+) (%d+) (%d+)$')
   if tonumber(ends) <= now then
     redis.call('HDEL', KEYS[1], rows[i])
   elseif rows[i] ~= ARGV[1] then
     others = others + tonumber(places)
-  elseif limit > 0 then
+  elseif limit > 0 or takes < tonumber(before) then
     wanted = math.max(wanted, tonumber(places))
+    takes = math.max(takes, tonumber(before))
   end
 end
 if limit > 0 and others + tonumber(ARGV[2]) > limit then return 0 end
 if wanted == 0 then
   redis.call('HDEL', KEYS[1], ARGV[1])
 else
-  redis.call('HSET', KEYS[1], ARGV[1], string.format('%d %d', wanted, now + tonumber(ARGV[3])))
+  redis.call('HSET', KEYS[1], ARGV[1], string.format('%d %d %d', wanted, now + tonumber(ARGV[3]), takes))
   redis.call('EXPIRE', KEYS[1], ARGV[3])
 end
 return 1
@@ -68,7 +71,7 @@ SharedPlaces::SharedPlaces(const PlaceLimitOptions& options, net::RedisEndpoint 
 void SharedPlaces::Start(runtime::Runtime& runtime) {
   runtime.Spawn([this] {
     do {
-      Report();
+      (void)link_.Call(ReportCommand());
     } while (runtime::SleepFor(kReportInterval, &closed_).ok());
   });
 }
@@ -79,20 +82,31 @@ void SharedPlaces::Close() {
 
 bool SharedPlaces::Take() {
   const uint64_t wanted = ++taken_;
-  const Result<net::RedisReply> reply = link_.Call(
-      {"EVAL", std::string(kPlacesScript), "1", options_.redis_prefix, worker_,
-       std::to_string(wanted), std::to_string(kLifetime.count()), std::to_string(options_.max)},
-      kHandshakeWait);
+  const Result<net::RedisReply> reply =
+      link_.Call(Command(wanted, options_.max, ++takes_), kHandshakeWait);
   const bool refused =
       reply.ok() && reply->type == net::RedisReply::Type::kInteger && reply->integer == 0;
   if (refused) Release();
   return !refused;
 }
 
-// A worker without places reports 0 each time. That is cheap: Redis keeps no row for it.
-void SharedPlaces::Report() {
-  (void)link_.Call({"EVAL", std::string(kPlacesScript), "1", options_.redis_prefix, worker_,
-                    std::to_string(taken_), std::to_string(kLifetime.count()), "0"});
+std::vector<std::string> SharedPlaces::Command(uint64_t places, uint64_t limit,
+                                               uint64_t takes) const {
+  return {"EVAL",
+          std::string(kPlacesScript),
+          "1",
+          options_.redis_prefix,
+          worker_,
+          std::to_string(places),
+          std::to_string(kLifetime.count()),
+          std::to_string(limit),
+          std::to_string(takes)};
+}
+
+std::vector<std::string> SharedPlaces::ReportCommand() const {
+  // In this order: the places of all these takes are counted.
+  const uint64_t takes = takes_;
+  return Command(taken_, 0, takes);
 }
 
 }  // namespace agent_graph::limits

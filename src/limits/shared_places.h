@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "limits/options.h"
@@ -38,15 +40,20 @@ class SharedPlaces {
   // Gives a place back. The others learn of it within a second.
   void Release() { --taken_; }
 
+  // Tells Redis how many places this worker has; Start sends it each second. A worker without
+  // places reports 0 each time. That is cheap: Redis keeps no row for it.
+  std::vector<std::string> ReportCommand() const;
+
  private:
   SharedPlaces(const PlaceLimitOptions& options, net::RedisEndpoint endpoint,
                net::RedisLink::Warn warn);
-  void Report();
+  std::vector<std::string> Command(uint64_t places, uint64_t limit, uint64_t takes) const;
 
   const PlaceLimitOptions& options_;
   const std::string worker_;  // its name in Redis
   net::RedisLink link_;
   std::atomic<uint64_t> taken_{0};
+  std::atomic<uint64_t> takes_{0};  // calls of Take
   runtime::Cancellation closed_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "../../engine/net/on_fiber.h"
 #include "../../engine/net/redis_server.h"
@@ -52,6 +53,25 @@ TEST_F(SharedPlacesTest, APlaceThatWasGivenBackIsFree) {
     EXPECT_FALSE(Take(*places));
   }
   EXPECT_TRUE(Take(*places));
+}
+
+TEST_F(SharedPlacesTest, AReportThatComesLateDoesNotLowerTheNumber) {
+  RedisServer server;
+  const PlaceLimitOptions options = Options(server.Url(), 1);
+  const auto one = Make(options);
+  const auto other = Make(options);
+  net::RedisLink link(net::ParseRedisUrl(options.redis_url).value(), "", "",
+                      [](const std::string&) {});
+  const auto execute = [&](const std::vector<std::string>& command) {
+    EXPECT_TRUE(Run([&] { return link.Call(command); }).ok());
+  };
+  const std::vector<std::string> early = one->ReportCommand();
+  ASSERT_TRUE(Take(*one));
+  execute(early);
+  EXPECT_FALSE(Take(*other));
+  one->Release();
+  execute(one->ReportCommand());
+  EXPECT_TRUE(Take(*other));
 }
 
 TEST_F(SharedPlacesTest, WithoutRedisThereIsAPlace) {
