@@ -32,6 +32,8 @@ from harness.agents import asking, behaviour  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.haproxy import Haproxy  # noqa: E402
 from harness.http1 import ConnectionClosed  # noqa: E402
+from harness.messages import text_of  # noqa: E402
+from harness.paced_provider import PacedProvider  # noqa: E402
 from harness.run_stream import RunStream  # noqa: E402
 from harness.service import Service, invocation  # noqa: E402
 from harness.waiting import wait_until  # noqa: E402
@@ -39,6 +41,8 @@ from harness.waiting import wait_until  # noqa: E402
 SECONDS = 5
 CLIENTS = 32
 STREAMS = 500
+PIECES = 1000
+
 
 def report(what, value, note=""):
     print(f"{what:<58}{value:>14}   {note}", flush=True)
@@ -237,6 +241,34 @@ def tail_delays(folder, server, rounds=20):
     return delays
 
 
+def piece_times(stream):
+    """The time at which a reader had each length of the answer."""
+    times = []
+    while event := stream.read():
+        if event.message and event.message["delta"]:
+            times += [time.monotonic()] * len(text_of(event.message))
+    return times
+
+
+def piece_delays(folder, server):
+    """Seconds from a piece of a message at the client of its run until the same piece at a reader on the
+    other host, and at one on the same host."""
+    words = tuple("w" for _ in range(PIECES))
+    with contextlib.closing(PacedProvider(words, pause=0.02)) as provider:
+        with contextlib.closing(Hosts(folder, server, asking(provider), 2)) as hosts:
+            first, second = hosts.services
+            body = invocation("go", config={"thread_id": "t", "run_id": "r", "on_disconnect": "continue"})
+            path = "/v1/threads/t/runs/r/stream"
+            with RunStream(first.port, "/v1/graph/stream?framing=sse", method="POST", body=body) as client:
+                client.read()
+                with RunStream(second.port, path) as far, RunStream(first.port, path) as near:
+                    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                        times = list(pool.map(piece_times, (client, near, far)))
+    # The readers have the whole message so far at once when they come.
+    ends = [list(reversed(one))[: PIECES // 2] for one in times]
+    return [[reader - client for client, reader in zip(ends[0], one)] for one in ends[1:]]
+
+
 def takeover(folder, server):
     """Seconds from kill -9 of a host until another one asks the model again for its run."""
     with contextlib.closing(GatedProvider(words=("a ",) * 10, before_gate=5)) as provider:
@@ -277,6 +309,13 @@ def main():
         delays = tail_delays(folder, server)
         report("end of a run seen on another host, median", f"{1e3 * statistics.median(delays):.0f} ms")
         report("the same, longest", f"{1e3 * max(delays):.0f} ms", "wanted <= 1000 ms")
+        near, far = piece_delays(folder, server)
+        for place, delays in (("the same host", near), ("another host", far)):
+            delays = sorted(delays)
+            median, late = (delays[int(len(delays) * part)] for part in (0.5, 0.99))
+            note = "wanted <= 5 ms + network" if place == "another host" else ""
+            report(f"a piece of a message at a reader on {place}, median", f"{1e3 * median:.1f} ms")
+            report("the same, 99th percentile", f"{1e3 * late:.1f} ms", note)
         report("host killed -> its run continues", f"{takeover(folder, server):.1f} s", "wanted < 5 s")
     finally:
         server.close()
