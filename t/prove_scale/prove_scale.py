@@ -141,7 +141,7 @@ class Proof:
         figures = (book.runs - runs, book.finished - checked, book.continued - continued,
                    f"{pause:.1f}", len(book.violations) - violations)
         print(f"  runs, checked, continued, longest pause, violations: {figures}; "
-              f"healed after {healed:.1f} s", flush=True)
+              f"healed after {healed:.1f} s; {self._operations} appends and reads so far", flush=True)
         return figures
 
     def table(self):
@@ -177,6 +177,8 @@ def main():
     proof = Proof(options, directory)
     try:
         asyncio.run(proof.run())
+    except KeyboardInterrupt:
+        print("interrupted; what was checked until then:")
     finally:
         release_ports()
     print(proof.table())
