@@ -259,6 +259,9 @@ _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
         (b"PK\x05\x06" + b"\xff" * 18, _DOCX),
         (b"\x00" * _MEGABYTE, "application/pdf"),
     ],
+    # The name of a test is in the environment of what it starts, so the data may not be a part of it.
+    ids=["deep-html", "html-comments", "deep-xml", "entities", "external-entity", "control-characters",
+         "outside-names", "end-of-archive", "zeros"],
 )
 def test_hostile_documents_are_stored_and_no_more(start_service, data, content_type):
     service = start_service(_ECHO, workers=1)
