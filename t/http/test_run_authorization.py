@@ -1,5 +1,7 @@
 """Before each attempt of an accepted run its user is authorized again."""
 
+import pytest
+
 from harness.agents import DEMO
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
@@ -19,6 +21,7 @@ def _settings(provider, scopes):
     }
 
 
+@pytest.mark.one_host("the only worker is killed")
 def test_runs_whose_user_lost_the_permission_are_not_executed(start_service, gated_provider):
     service = start_service(_settings(gated_provider, _WRITER), files=_FILES, workers=1)
     service.error_log.allow(r"exited on signal 9")
