@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/letter_case.h"
+#include "net/curl_call.h"
 #include "net/http_transfer.h"
 #include "runtime/runtime.h"
 
@@ -34,8 +35,7 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
     return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
   }
   const std::string proxy = proxies_.For(request.url);
-  auto transfer =
-      std::make_unique<HttpCall::Transfer>(CurlLoop::Of(*loop), std::move(request), cancellation);
+  auto transfer = std::make_unique<CurlCall>(CurlLoop::Of(*loop), std::move(request), cancellation);
   AG_RETURN_IF_ERROR(transfer->Start({.proxy = proxy, .ca_file = ca_file_}));
   return std::unique_ptr<HttpCall>(new HttpCall(std::move(transfer)));
 }

@@ -1,83 +1,42 @@
-// One HTTP call, between libcurl's callbacks and the fiber that reads. Both run on the same engine
-// thread, one after the other, so no locks are needed.
+// The interface of a call in flight, below HttpCall: one implementation for each way to reach a
+// server.
 #pragma once
 
-#include <curl/curl.h>
-
+#include <chrono>
 #include <string>
 
-#include "net/curl_loop.h"
 #include "net/http_client.h"
 #include "runtime/signal.h"
 
 namespace agent_graph::net {
 
-struct HttpRoute {
-  std::string proxy;  // empty: none
-  std::string ca_file;
-};
-
-class HttpCall::Transfer : public CurlTransfer {
+// The functions are those of HttpCall. An implementation notifies `progress_` whenever a waiting
+// function may have something to return.
+class HttpCall::Transfer {
  public:
-  Transfer(CurlLoop& loop, HttpRequest request, const runtime::Cancellation& cancellation);
-  ~Transfer() override;
+  virtual ~Transfer() = default;
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
 
-  Status Start(const HttpRoute& route);
-  Status Write(std::string piece);
-  Result<const HttpHead*> ReadHead();
-  Result<std::string> Read();
-  void LimitDeadline(Deadline deadline);
-  int sends() const { return sends_; }
+  virtual Status Write(std::string piece) = 0;
+  virtual Result<const HttpHead*> ReadHead() = 0;
+  virtual Result<std::string> Read() = 0;
+  virtual int sends() const = 0;
+  virtual void LimitDeadline(Deadline deadline);
 
-  void OnDone(CURLcode result) override;
+ protected:
+  Transfer(HttpRequest request, const runtime::Cancellation& cancellation);
 
- private:
-  static curl_socket_t OnOpen(void* self, curlsocktype purpose, curl_sockaddr* address);
-  static int OnSend(void* self, char* server_ip, char* own_ip, int server_port, int own_port);
-  static size_t OnHeader(char* data, size_t size, size_t count, void* self);
-  static size_t OnBody(char* data, size_t size, size_t count, void* self);
-  static size_t OnUpload(char* data, size_t size, size_t count, void* self);
-
-  void SetOptions(const HttpRoute& route);
-  void SetConnectionOptions();
   bool HeadersAreSafe() const;
-  bool SetHeaders();
-  size_t TakeHeaderLine(std::string_view line);
-  size_t TakeBody(std::string_view piece);
-  bool MaySend();
-  size_t GiveUpload(char* data, size_t room);
+  // Ok, or the reason to end the call: it was cancelled, or its deadline passed.
   Status CheckStillWanted() const;
+  // Waits for progress until `deadline`; its failure says that the server `what` `timeout`.
   Status WaitUntil(Deadline deadline, const char* what, std::chrono::milliseconds timeout);
-  Status Failure() const;
 
-  CurlLoop& loop_;
   HttpRequest request_;
   const runtime::Cancellation cancellation_;
   const Deadline started_ = MonotonicClock::now();
   runtime::Signal progress_;
-
-  CURL* handle_ = nullptr;
-  curl_slist* header_list_ = nullptr;
-  bool added_ = false;
-  char error_text_[CURL_ERROR_SIZE] = {};
-
-  const int sends_max_;
-  int sends_ = 0;
-  bool resend_refused_ = false;  // a kept connection was lost and libcurl wanted to send once more
-
-  std::string upload_;       // the piece that is being sent
-  size_t upload_taken_ = 0;  // bytes of `upload_` sent so far
-  bool upload_paused_ = false;
-
-  HttpHead head_;
-  size_t head_bytes_ = 0;
-  bool head_complete_ = false;
-  std::string body_;  // received but not read yet
-  size_t body_bytes_ = 0;
-  bool paused_ = false;
-  bool too_large_ = false;
-  bool done_ = false;
-  CURLcode result_ = CURLE_OK;
 };
 
 }  // namespace agent_graph::net
