@@ -10,6 +10,7 @@
 #include "base/free_memory.h"
 #include "base/letter_case.h"
 #include "base/text.h"
+#include "net/http_failure.h"
 
 namespace agent_graph::net {
 namespace {
@@ -19,33 +20,33 @@ constexpr std::string_view kLineBlanks = " \t\r\n";
 // only touches the first page of this buffer.
 constexpr long kReceiveBufferBytes = 16 * 1024;
 
-// The message to the client about a failed transfer.
-Status TransferStatus(CURLcode result) {
+HttpFailure FailureOf(CURLcode result) {
   switch (result) {
     case CURLE_URL_MALFORMAT:
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
+      return HttpFailure::kAddress;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
-      return Status(StatusCode::kInvalidArgument, "the server's certificate was not accepted");
+      return HttpFailure::kCertificate;
     case CURLE_COULDNT_RESOLVE_HOST:
-      return Status(StatusCode::kUnavailable, "the server's name could not be resolved");
+      return HttpFailure::kResolve;
     case CURLE_COULDNT_CONNECT:
-      return Status(StatusCode::kUnavailable, "the server could not be connected");
+      return HttpFailure::kConnect;
     case CURLE_OPERATION_TIMEDOUT:
-      return Status(StatusCode::kUnavailable, "the server could not be connected in time");
+      return HttpFailure::kConnectTimeout;
     case CURLE_SSL_CONNECT_ERROR:
-      return Status(StatusCode::kUnavailable, "no secure connection to the server");
+      return HttpFailure::kTls;
+    case CURLE_OK:
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
-      return Status(StatusCode::kUnavailable, "the server closed the connection too early");
+      return HttpFailure::kClosed;
     case CURLE_OUT_OF_MEMORY:
-      return Status(StatusCode::kResourceExhausted, "no memory for an HTTP call");
+      return HttpFailure::kMemory;
     default:
-      return Status(StatusCode::kUnavailable, "the server's reply is not valid HTTP");
+      return HttpFailure::kReply;
   }
 }
 
@@ -74,10 +75,10 @@ Status CurlCall::Start(const HttpRoute& route) {
     return Status(StatusCode::kInvalidArgument, "a header of the call holds control characters");
   }
   handle_ = loop_.TakeHandle();
-  if (handle_ == nullptr || !SetHeaders()) return TransferStatus(CURLE_OUT_OF_MEMORY);
+  if (handle_ == nullptr || !SetHeaders()) return StatusOf(HttpFailure::kMemory);
   SetOptions(route);
   added_ = loop_.Add(handle_, this);
-  return added_ ? Status::Ok() : TransferStatus(CURLE_OUT_OF_MEMORY);
+  return added_ ? Status::Ok() : StatusOf(HttpFailure::kMemory);
 }
 
 bool CurlCall::SetHeaders() {
@@ -287,17 +288,12 @@ Result<std::string> CurlCall::Read() {
 }
 
 Status CurlCall::Failure() const {
-  if (too_large_) {
-    return Status(StatusCode::kResourceExhausted,
-                  "the server's reply is larger than " +
-                      std::to_string(head_complete_ ? request_.reply_bytes_max : kHeadBytesMax) +
-                      " bytes");
-  }
+  if (too_large_) return TooLarge(head_complete_ ? request_.reply_bytes_max : kHeadBytesMax);
   if (resend_refused_) {
-    return TransferStatus(CURLE_GOT_NOTHING).WithDetail("a kept connection was lost");
+    return StatusOf(HttpFailure::kClosed).WithDetail("a kept connection was lost");
   }
-  Status status = result_ == CURLE_OK ? TransferStatus(CURLE_GOT_NOTHING) : TransferStatus(result_);
-  return status.WithDetail(error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result_));
+  return StatusOf(FailureOf(result_))
+      .WithDetail(error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result_));
 }
 
 }  // namespace agent_graph::net

@@ -7,7 +7,7 @@
 
 #include "base/letter_case.h"
 #include "net/curl_call.h"
-#include "net/http_transfer.h"
+#include "net/plain_call.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::net {
@@ -35,9 +35,17 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
     return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
   }
   const std::string proxy = proxies_.For(request.url);
-  auto transfer = std::make_unique<CurlCall>(CurlLoop::Of(*loop), std::move(request), cancellation);
-  AG_RETURN_IF_ERROR(transfer->Start({.proxy = proxy, .ca_file = ca_file_}));
-  return std::unique_ptr<HttpCall>(new HttpCall(std::move(transfer)));
+  if (proxy.empty()) {
+    if (std::optional<Url> url = PlainCall::Serves(request)) {
+      auto call = std::make_unique<PlainCall>(*loop, *std::move(url), std::move(request),
+                                              cancellation);
+      AG_RETURN_IF_ERROR(call->Start());
+      return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
+    }
+  }
+  auto call = std::make_unique<CurlCall>(CurlLoop::Of(*loop), std::move(request), cancellation);
+  AG_RETURN_IF_ERROR(call->Start({.proxy = proxy, .ca_file = ca_file_}));
+  return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
 }
 
 std::string_view HttpHead::Header(std::string_view name) const {

@@ -46,4 +46,9 @@ Status HttpCall::Transfer::WaitUntil(Deadline deadline, const char* what,
                 std::string("the server ") + what + " " + std::to_string(timeout.count()) + " ms");
 }
 
+Status HttpCall::Transfer::TooLarge(size_t bytes_max) {
+  return Status(StatusCode::kResourceExhausted,
+                "the server's reply is larger than " + std::to_string(bytes_max) + " bytes");
+}
+
 }  // namespace agent_graph::net

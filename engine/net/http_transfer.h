@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "net/http_client.h"
@@ -32,6 +33,8 @@ class HttpCall::Transfer {
   Status CheckStillWanted() const;
   // Waits for progress until `deadline`; its failure says that the server `what` `timeout`.
   Status WaitUntil(Deadline deadline, const char* what, std::chrono::milliseconds timeout);
+  // The failure of a reply of more than `bytes_max` bytes.
+  static Status TooLarge(size_t bytes_max);
 
   HttpRequest request_;
   const runtime::Cancellation cancellation_;

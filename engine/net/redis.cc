@@ -1,14 +1,12 @@
 #include "net/redis.h"
 
 #include <hiredis/hiredis.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <array>
 #include <boost/asio/connect.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
@@ -18,6 +16,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "net/resolve.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 
@@ -25,7 +24,6 @@ namespace agent_graph::net {
 namespace {
 
 using boost::system::error_code;
-using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
 constexpr size_t kReadBytes = 16 * 1024;
 // Extra time when the data has already arrived but this thread was too busy to read it.
@@ -100,47 +98,18 @@ std::string Encode(const std::vector<std::string>& arguments) {
   return command;
 }
 
-struct Resolution {
-  std::vector<StreamEndpoint> endpoints;
-  std::string failure;
-};
-
-Resolution Resolve(const RedisEndpoint& endpoint) {
-  Resolution resolution;
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  int error =
-      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
-  if (error != 0) {
-    resolution.failure = gai_strerror(error);
-    return resolution;
-  }
-  for (addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    resolution.endpoints.emplace_back(entry->ai_addr, entry->ai_addrlen, entry->ai_protocol);
-  }
-  freeaddrinfo(found);
-  return resolution;
-}
-
-// A name server may be slow: another fiber waits for it, and this one waits at most kResolveMax.
 Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
   if (endpoint.host.empty()) {
     boost::asio::local::stream_protocol::endpoint local(endpoint.socket_path);
     return std::vector{StreamEndpoint(local)};
   }
-  runtime::Runtime* runtime = runtime::Runtime::Current();
-  runtime::Promise<Resolution> promise;
-  runtime->Spawn(
-      [runtime, endpoint, promise] {
-        Resolution resolution;
-        runtime->RunOnIoPool([&] { resolution = Resolve(endpoint); });
-        promise.Set(std::move(resolution));
-      },
-      true);
-  AG_ASSIGN_OR_RETURN(Resolution resolution, promise.Wait(nullptr, DeadlineAfter(kResolveMax)));
-  if (resolution.endpoints.empty()) return NoRedis(resolution.failure);
-  return std::move(resolution.endpoints);
+  // A name server may be slow: the fiber waits at most kResolveMax.
+  Result<std::vector<StreamEndpoint>> addresses = Resolve(
+      endpoint.host, std::to_string(endpoint.port), nullptr, DeadlineAfter(kResolveMax));
+  if (addresses.status().code() == StatusCode::kNotFound) {
+    return NoRedis(addresses.status().detail());
+  }
+  return addresses;
 }
 
 }  // namespace

@@ -46,9 +46,17 @@ class HttpClientTest : public testing::OnFiber {
 
   // Makes `count` calls at once on this fiber's thread, so that it keeps as many connections.
   void KeepConnections(const std::string& url, int count) {
-    std::vector<std::unique_ptr<HttpCall>> calls;
-    for (int i = 0; i < count; ++i) calls.push_back(*client_.Start(Post(url), {}));
-    for (const auto& call : calls) EXPECT_EQ(*call->ReadRest(100), "hello");
+    std::vector<runtime::Promise<std::string>> bodies(static_cast<size_t>(count));
+    for (const auto& body : bodies) {
+      runtime_.Spawn([this, url, body] { body.Set(FetchHere(url)); }, /*here=*/true);
+    }
+    for (const auto& body : bodies) EXPECT_EQ(*body.Wait(nullptr, kNoDeadline), "hello");
+  }
+  std::string FetchHere(const std::string& url) {
+    const auto call = client_.Start(Post(url), {});
+    if (!call.ok()) return call.status().ToString();
+    const Result<std::string> body = (*call)->ReadRest(100);
+    return body.ok() ? *body : body.status().ToString();
   }
 
   // Starts an upload of `size` bytes; returns when its reply begins.

@@ -1,0 +1,270 @@
+#include "net/plain_call.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "base/free_memory.h"
+#include "base/letter_case.h"
+#include "net/http_failure.h"
+
+namespace agent_graph::net {
+namespace {
+
+// If a host has several addresses, one that does not answer at all must not use up the time.
+constexpr std::chrono::seconds kAddressTime{1};
+
+bool IsHostOf(std::string_view characters, std::string_view host) {
+  return host.find_first_not_of(characters) == std::string_view::npos;
+}
+
+bool IsUsualHost(std::string_view host) {
+  return IsHostOf("abcdefghijklmnopqrstuvwxyz0123456789.-_", host) ||
+         IsHostOf("abcdef0123456789:.", host);  // an IPv6 address
+}
+
+// libcurl encodes some characters and removes dot segments.
+bool IsUsualPath(std::string_view path) {
+  return path.find("/.") == std::string_view::npos &&
+         std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
+bool HasHeader(const HttpHeaders& headers, std::string_view name) {
+  return std::any_of(headers.begin(), headers.end(), [name](const auto& header) {
+    return EqualsIgnoringCase(header.first, name);
+  });
+}
+
+}  // namespace
+
+std::optional<Url> PlainCall::Serves(const HttpRequest& request) {
+  if (request.upload_bytes) return std::nullopt;
+  std::optional<Url> url = ParseUrl(request.url);
+  if (!url || url->scheme != "http" || !url->userinfo.empty()) return std::nullopt;
+  if (!IsUsualHost(url->host) || !IsUsualPath(url->path)) return std::nullopt;
+  return url;
+}
+
+PlainCall::PlainCall(boost::asio::io_context& loop, Url url, HttpRequest request,
+                     const runtime::Cancellation& cancellation)
+    : Transfer(std::move(request), cancellation),
+      loop_(loop),
+      url_(std::move(url)),
+      server_(HostAndPort(url_)),
+      sends_max_(request_.once ? 1 : 2) {}
+
+PlainCall::~PlainCall() {
+  if (connection_ != nullptr) connection_->Close();
+}
+
+Status PlainCall::Start() {
+  AG_RETURN_IF_ERROR(CheckStillWanted());
+  if (!HeadersAreSafe()) {
+    return Status(StatusCode::kInvalidArgument, "a header of the call holds control characters");
+  }
+  head_ = HeadOfRequest();
+  FreeMemory(request_.headers);
+  reply_ = std::make_unique<ReplyParser>(request_.method == "HEAD", kHeadBytesMax);
+  std::shared_ptr<PlainConnection> kept;
+  if (!request_.once) kept = PlainConnections::Of(loop_).Take(server_);
+  if (kept != nullptr) {
+    is_kept_ = true;
+    UseConnection(std::move(kept));
+    Proceed();
+  } else if (const auto addresses = AddressOf(url_.host, url_.port); !addresses.empty()) {
+    UseNewConnection(addresses.front());
+  }
+  return Status::Ok();
+}
+
+std::string PlainCall::HeadOfRequest() const {
+  std::string head = request_.method + " " + url_.path + " HTTP/1.1\r\nHost: " + HostHeader(url_);
+  head += "\r\n";
+  if (!HasHeader(request_.headers, "accept")) head += "Accept: */*\r\n";
+  if (request_.once) head += "Connection: close\r\n";
+  for (const auto& [name, value] : request_.headers) {
+    head += name;
+    head += ": ";
+    head += value;
+    head += "\r\n";
+  }
+  if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT") {
+    head += "Content-Length: " + std::to_string(request_.body.size()) + "\r\n";
+  }
+  return head += "\r\n";
+}
+
+Status PlainCall::Write(std::string) {
+  return Status::Ok();
+}
+
+void PlainCall::UseConnection(std::shared_ptr<PlainConnection> connection) {
+  if (connection_ != nullptr) connection_->Close();
+  connection_ = std::move(connection);
+  connection_->set_user(this);
+}
+
+void PlainCall::UseNewConnection(const StreamEndpoint& endpoint) {
+  UseConnection(std::make_shared<PlainConnection>(loop_));
+  connection_->StartConnecting(endpoint);
+}
+
+Status PlainCall::Connect() {
+  const Deadline deadline =
+      started_ + std::min(request_.connect_timeout, request_.first_byte_timeout);
+  if (connection_ != nullptr) return AwaitConnection(deadline);
+  std::vector<StreamEndpoint> addresses = AddressOf(url_.host, url_.port);
+  if (addresses.empty()) {
+    Result<std::vector<StreamEndpoint>> found =
+        Resolve(url_.host, url_.port, &cancellation_, std::min(deadline, request_.deadline));
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (!found.ok()) return StatusOf(HttpFailure::kResolve).WithDetail(found.status().detail());
+    addresses = *std::move(found);
+  }
+  Status status;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const bool is_last = i + 1 == addresses.size();
+    UseNewConnection(addresses[i]);
+    status = AwaitConnection(is_last ? deadline : std::min(deadline, DeadlineAfter(kAddressTime)));
+    if (status.ok()) break;
+  }
+  return status;
+}
+
+Status PlainCall::AwaitConnection(Deadline deadline) {
+  while (connection_->is_connecting()) {
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (MonotonicClock::now() >= deadline) {
+      return StatusOf(HttpFailure::kConnectTimeout).WithDetail(server_);
+    }
+    (void)progress_.Wait(&cancellation_, std::min(deadline, request_.deadline));
+  }
+  if (connection_->is_connected()) return Status::Ok();
+  return StatusOf(HttpFailure::kConnect).WithDetail(connection_->error().message());
+}
+
+void PlainCall::OnChange() {
+  try {
+    Proceed();
+  } catch (const std::exception&) {
+    failure_ = StatusOf(HttpFailure::kMemory);
+  }
+  progress_.Notify();
+}
+
+void PlainCall::Proceed() {
+  if (!connection_->is_connected()) return;
+  SendSome();
+  while (connection_ != nullptr && connection_->has_received() && failure_.ok() &&
+         body_.size() < kReadAheadBytes) {
+    failure_ = TakeReceived();
+  }
+  if (connection_ != nullptr && failure_.ok()) connection_->StartReading();
+}
+
+void PlainCall::SendSome() {
+  if (is_sent_ || stops_sending_) return;
+  if (sent_ == 0) ++sends_;
+  const size_t all = head_.size() + request_.body.size();
+  while (sent_ < all) {
+    const size_t of_head = std::min(sent_, head_.size());
+    const auto count =
+        connection_->Send(std::string_view(head_).substr(of_head),
+                          std::string_view(request_.body).substr(sent_ - of_head));
+    stops_sending_ = count.has_error();
+    if (stops_sending_) return;
+    if (*count == 0) return connection_->StartWaitingForRoom();
+    sent_ += *count;
+  }
+  is_sent_ = true;
+}
+
+Status PlainCall::TakeReceived() {
+  const std::string_view bytes = connection_->TakeReceived();
+  if (bytes.empty()) {
+    is_lost_ = true;
+    if (connection_->error()) {
+      return StatusOf(HttpFailure::kClosed).WithDetail(connection_->error().message());
+    }
+    AG_RETURN_IF_ERROR(reply_->TakeEnd());
+  } else {
+    AG_RETURN_IF_ERROR(TakeBytes(bytes));
+  }
+  std::vector<char>& buffer = PlainConnections::Of(loop_).buffer();
+  while (!reply_->is_complete() && body_.size() < kReadAheadBytes) {
+    const size_t count = connection_->ReadMore(buffer.data(), buffer.size());
+    if (count == 0) break;
+    AG_RETURN_IF_ERROR(TakeBytes({buffer.data(), count}));
+  }
+  if (reply_->has_head()) {
+    if (reply_->head().status >= 400) stops_sending_ = true;  // the server may read no more
+    if (is_sent_ || stops_sending_) {
+      FreeMemory(head_);
+      FreeMemory(request_.body);
+    }
+  }
+  if (reply_->is_complete()) LeaveConnection();
+  return Status::Ok();
+}
+
+Status PlainCall::TakeBytes(std::string_view bytes) {
+  const size_t before = body_.size();
+  const Status status = reply_->Take(bytes, body_);
+  body_bytes_ += body_.size() - before;
+  if (status.code() == StatusCode::kResourceExhausted) return TooLarge(kHeadBytesMax);
+  if (body_bytes_ > request_.reply_bytes_max) return TooLarge(request_.reply_bytes_max);
+  return status;
+}
+
+void PlainCall::LeaveConnection() {
+  if (reply_->keeps_connection() && is_sent_ && !is_lost_ && !request_.once) {
+    connection_->set_user(nullptr);
+    PlainConnections::Of(loop_).Keep(server_, std::move(connection_));
+  } else {
+    connection_->Close();
+  }
+  connection_ = nullptr;
+}
+
+bool PlainCall::MaySendAgain() const {
+  return is_lost_ && is_kept_ && !reply_->has_begun() && sends_ < sends_max_;
+}
+
+Result<const HttpHead*> PlainCall::ReadHead() {
+  while (!reply_->has_head()) {
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (!failure_.ok()) {
+      if (!MaySendAgain()) return failure_;
+      connection_->Close();
+      connection_ = nullptr;
+      is_kept_ = is_lost_ = is_sent_ = stops_sending_ = false;
+      sent_ = 0;
+      failure_ = Status::Ok();
+    }
+    AG_RETURN_IF_ERROR(Connect());
+    if (reply_->has_head() || !failure_.ok()) continue;
+    AG_RETURN_IF_ERROR(WaitUntil(started_ + request_.first_byte_timeout, "did not answer within",
+                                 request_.first_byte_timeout));
+  }
+  return &reply_->head();
+}
+
+Result<std::string> PlainCall::Read() {
+  AG_RETURN_IF_ERROR(ReadHead().status());
+  for (;;) {
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (!body_.empty()) {
+      std::string piece = std::exchange(body_, {});
+      if (connection_ != nullptr && connection_->has_received()) Proceed();
+      return piece;
+    }
+    if (reply_->is_complete()) return std::string();
+    AG_RETURN_IF_ERROR(failure_);
+    AG_RETURN_IF_ERROR(
+        WaitUntil(DeadlineAfter(request_.idle_timeout), "sent nothing for", request_.idle_timeout));
+  }
+}
+
+}  // namespace agent_graph::net

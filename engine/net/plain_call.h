@@ -1,0 +1,77 @@
+// PlainCall: an HTTP/1.1 call without TLS and without a proxy.
+//
+// Local model servers are called like this. A call by libcurl holds about 20 KiB more while it
+// waits, and costs more system calls for each piece.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/plain_connection.h"
+#include "net/plain_connections.h"
+#include "net/reply_parser.h"
+#include "net/resolve.h"
+#include "net/http_transfer.h"
+#include "net/url.h"
+
+namespace agent_graph::net {
+
+class PlainCall : public HttpCall::Transfer, private PlainConnectionUser {
+ public:
+  // The parts of the URL if a PlainCall can make this call; nullopt if libcurl has to: for https,
+  // for uploads, and for URLs that libcurl would change before it uses them.
+  static std::optional<Url> Serves(const HttpRequest& request);
+
+  PlainCall(boost::asio::io_context& loop, Url url, HttpRequest request,
+            const runtime::Cancellation& cancellation);
+  ~PlainCall() override;
+
+  // Begins to connect or to send, without waiting.
+  Status Start();
+  Status Write(std::string piece) override;  // nothing to do: it serves no uploads
+  Result<const HttpHead*> ReadHead() override;
+  Result<std::string> Read() override;
+  int sends() const override { return sends_; }
+
+ private:
+  std::string HeadOfRequest() const;
+  void UseConnection(std::shared_ptr<PlainConnection> connection);
+  void UseNewConnection(const StreamEndpoint& endpoint);
+  Status Connect();
+  Status AwaitConnection(Deadline deadline);
+
+  // The parser needs much stack, which a waiting fiber would keep; so the event loop parses.
+  void OnChange() override;
+  // Sends and reads as much as is possible without waiting.
+  void Proceed();
+  void SendSome();
+  Status TakeReceived();
+  Status TakeBytes(std::string_view bytes);
+  // Keeps the connection if it can be used again; closes it otherwise.
+  void LeaveConnection();
+  // True if a kept connection was lost before the reply, so that another one may serve.
+  bool MaySendAgain() const;
+
+  boost::asio::io_context& loop_;
+  const Url url_;
+  const std::string server_;  // host and port
+  std::string head_;          // of the request; freed with its body when they are not needed again
+  size_t sent_ = 0;           // bytes of head and body
+  bool is_sent_ = false;
+  bool stops_sending_ = false;  // the server has refused the request, or reads no more
+
+  std::shared_ptr<PlainConnection> connection_;  // null: none yet, or the reply is complete
+  bool is_kept_ = false;                         // the connection has served another call
+  bool is_lost_ = false;                         // the server has closed the connection
+  std::unique_ptr<ReplyParser> reply_;
+  std::string body_;  // received but not read yet
+  size_t body_bytes_ = 0;
+  const int sends_max_;
+  int sends_ = 0;
+  Status failure_;  // of the connection or the reply
+};
+
+}  // namespace agent_graph::net

@@ -1,0 +1,127 @@
+// The only file of the HTTP client that includes Boost.Beast's parser, which is slow to compile.
+#include "net/reply_parser.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "base/letter_case.h"
+#include "net/http_failure.h"
+
+namespace agent_graph::net {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+class ReplyParser::Callbacks final : public http::basic_parser</*isRequest=*/false> {
+ public:
+  Callbacks(bool to_head_request, size_t head_bytes_max) {
+    eager(true);
+    skip(to_head_request);
+    header_limit(static_cast<uint32_t>(head_bytes_max));
+    body_limit(boost::none);  // the caller has its own limit
+  }
+
+  void set_body(std::string* body) { body_ = body; }
+  const HttpHead& head() const { return head_; }
+
+ private:
+  void on_request_impl(http::verb, beast::string_view, beast::string_view, int,
+                       error_code&) override {}
+  void on_response_impl(int status, beast::string_view, int, error_code&) override {
+    head_.status = status;
+  }
+  void on_field_impl(http::field, beast::string_view name, beast::string_view value,
+                     error_code&) override {
+    if (is_header_done()) return;  // a trailer
+    head_.headers.emplace_back(LowerCase({name.data(), name.size()}),
+                               std::string(value.data(), value.size()));
+  }
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
+  size_t on_body_impl(beast::string_view piece, error_code&) override {
+    body_->append(piece.data(), piece.size());
+    return piece.size();
+  }
+  void on_chunk_header_impl(uint64_t, beast::string_view, error_code&) override {}
+  size_t on_chunk_body_impl(uint64_t, beast::string_view piece, error_code&) override {
+    body_->append(piece.data(), piece.size());
+    return piece.size();
+  }
+  void on_finish_impl(error_code&) override {}
+
+  HttpHead head_;
+  std::string* body_ = nullptr;
+};
+
+namespace {
+
+Status ToStatus(const error_code& error) {
+  if (error == http::error::header_limit) {
+    return {StatusCode::kResourceExhausted, "the head of the reply is too large"};
+  }
+  const bool is_cut = error == http::error::partial_message || error == http::error::end_of_stream;
+  return StatusOf(is_cut ? HttpFailure::kClosed : HttpFailure::kReply).WithDetail(error.message());
+}
+
+}  // namespace
+
+ReplyParser::ReplyParser(bool to_head_request, size_t head_bytes_max)
+    : to_head_request_(to_head_request),
+      head_bytes_max_(head_bytes_max),
+      reply_(std::make_unique<Callbacks>(to_head_request, head_bytes_max)) {}
+ReplyParser::~ReplyParser() = default;
+
+Status ReplyParser::Take(std::string_view bytes, std::string& body) {
+  has_begun_ = has_begun_ || !bytes.empty();
+  std::string joined;
+  if (!rest_.empty()) {
+    joined = std::exchange(rest_, {});
+    joined += bytes;
+    bytes = joined;
+  }
+  reply_->set_body(&body);
+  while (!bytes.empty() && !reply_->is_done()) {
+    error_code error;
+    bytes.remove_prefix(reply_->put(boost::asio::buffer(bytes.data(), bytes.size()), error));
+    if (error == http::error::need_more) break;
+    if (error) return ToStatus(error);
+    if (reply_->is_done() && head().status < 200) {
+      reply_ = std::make_unique<Callbacks>(to_head_request_, head_bytes_max_);
+      reply_->set_body(&body);
+    }
+  }
+  rest_ = bytes;
+  return Status::Ok();
+}
+
+Status ReplyParser::TakeEnd() {
+  if (is_complete()) return Status::Ok();
+  if (!reply_->got_some()) return StatusOf(HttpFailure::kClosed);
+  error_code error;
+  reply_->put_eof(error);
+  if (!error && !reply_->is_done()) error = http::error::partial_message;
+  return error ? ToStatus(error) : Status::Ok();
+}
+
+bool ReplyParser::has_head() const {
+  return reply_->is_header_done() && head().status >= 200;
+}
+
+bool ReplyParser::is_complete() const {
+  return reply_->is_done() && head().status >= 200;
+}
+
+bool ReplyParser::keeps_connection() const {
+  return is_complete() && rest_.empty() && reply_->keep_alive();
+}
+
+const HttpHead& ReplyParser::head() const {
+  return reply_->head();
+}
+
+}  // namespace agent_graph::net

@@ -1,0 +1,48 @@
+// ReplyParser: takes the bytes of one HTTP/1.x reply (RFC 9112) as they arrive.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "net/http_client.h"
+
+namespace agent_graph::net {
+
+// Not thread-safe. Interim replies (1xx) are skipped.
+class ReplyParser {
+ public:
+  // A reply to a HEAD request has no body, whatever its headers say.
+  ReplyParser(bool to_head_request, size_t head_bytes_max);
+  ~ReplyParser();
+  ReplyParser(const ReplyParser&) = delete;
+  ReplyParser& operator=(const ReplyParser&) = delete;
+
+  // Takes the next bytes and appends what they hold of the body to `body`. kUnavailable: the bytes
+  // are not a valid reply; kResourceExhausted: the head is larger than allowed. After a failure the
+  // parser must not be used.
+  Status Take(std::string_view bytes, std::string& body);
+  // The server has closed the connection: kUnavailable if the reply is not complete.
+  Status TakeEnd();
+
+  bool has_begun() const { return has_begun_; }  // at least one byte has arrived
+  bool has_head() const;                         // the head is complete
+  bool is_complete() const;
+  // True if another request may be sent on the connection after this reply. Valid when complete.
+  bool keeps_connection() const;
+  // Valid when it has_head.
+  const HttpHead& head() const;
+
+ private:
+  class Callbacks;
+
+  const bool to_head_request_;
+  const size_t head_bytes_max_;
+  bool has_begun_ = false;
+  std::unique_ptr<Callbacks> reply_;
+  std::string rest_;  // bytes that the parser can only take together with the next ones
+};
+
+}  // namespace agent_graph::net

@@ -1,0 +1,29 @@
+// Looks up the addresses of a host without blocking the engine thread.
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/cancellation.h"
+
+namespace agent_graph::net {
+
+using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
+
+// True if `host` is the text of an IPv4 or IPv6 address (without brackets), which needs no lookup.
+bool IsAddress(const std::string& host);
+
+// The address that `host` spells; empty if it is not one.
+std::vector<StreamEndpoint> AddressOf(const std::string& host, const std::string& port);
+
+// Asks the system's resolver on a thread of the I/O pool. Call it on a fiber. The lookup goes on
+// alone if the wait for it ends early. Failures: kNotFound with the resolver's text as the detail,
+// kCancelled, kDeadlineExceeded.
+Result<std::vector<StreamEndpoint>> Resolve(const std::string& host, const std::string& port,
+                                            const runtime::Cancellation* cancellation,
+                                            Deadline deadline);
+
+}  // namespace agent_graph::net
