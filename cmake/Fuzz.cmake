@@ -2,14 +2,15 @@
 # are in t/fuzz/corpus/<name>. The programs need clang and -DAGENT_GRAPH_FUZZ=ON (see `make fuzz`).
 # The unit tests contain the same entry functions, each under a name of its own, and run them on the
 # seeds.
-set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server events multipart openai responses
-    request state_protocol)
+set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server events http_reply multipart openai
+    responses request state_protocol)
 set(fuzzed_websocket src/websocket)
 set(fuzzed_handshake src/websocket)
 set(fuzzed_jwt src/auth)
 set(fuzzed_mcp src/facades/mcp)
 set(fuzzed_mcp_server engine/tools/mcp)
 set(fuzzed_events engine/net)
+set(fuzzed_http_reply engine/net)
 set(fuzzed_multipart src/multipart)
 set(fuzzed_openai src/facades/openai)
 set(fuzzed_responses src/facades/openai)

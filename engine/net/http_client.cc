@@ -37,8 +37,8 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
   const std::string proxy = proxies_.For(request.url);
   if (proxy.empty()) {
     if (std::optional<Url> url = PlainCall::Serves(request)) {
-      auto call = std::make_unique<PlainCall>(*loop, *std::move(url), std::move(request),
-                                              cancellation);
+      auto call =
+          std::make_unique<PlainCall>(*loop, *std::move(url), std::move(request), cancellation);
       AG_RETURN_IF_ERROR(call->Start());
       return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
     }

@@ -32,9 +32,8 @@ bool IsUsualPath(std::string_view path) {
 }
 
 bool HasHeader(const HttpHeaders& headers, std::string_view name) {
-  return std::any_of(headers.begin(), headers.end(), [name](const auto& header) {
-    return EqualsIgnoringCase(header.first, name);
-  });
+  return std::any_of(headers.begin(), headers.end(),
+                     [name](const auto& header) { return EqualsIgnoringCase(header.first, name); });
 }
 
 }  // namespace
@@ -170,9 +169,8 @@ void PlainCall::SendSome() {
   const size_t all = head_.size() + request_.body.size();
   while (sent_ < all) {
     const size_t of_head = std::min(sent_, head_.size());
-    const auto count =
-        connection_->Send(std::string_view(head_).substr(of_head),
-                          std::string_view(request_.body).substr(sent_ - of_head));
+    const auto count = connection_->Send(std::string_view(head_).substr(of_head),
+                                         std::string_view(request_.body).substr(sent_ - of_head));
     stops_sending_ = count.has_error();
     if (stops_sending_) return;
     if (*count == 0) return connection_->StartWaitingForRoom();

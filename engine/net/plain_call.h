@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "net/http_transfer.h"
 #include "net/plain_connection.h"
 #include "net/plain_connections.h"
 #include "net/reply_parser.h"
 #include "net/resolve.h"
-#include "net/http_transfer.h"
 #include "net/url.h"
 
 namespace agent_graph::net {

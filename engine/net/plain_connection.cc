@@ -51,7 +51,8 @@ void PlainConnection::StartConnecting(const StreamEndpoint& endpoint) {
   });
 }
 
-boost::system::result<size_t> PlainConnection::Send(std::string_view first, std::string_view second) {
+boost::system::result<size_t> PlainConnection::Send(std::string_view first,
+                                                    std::string_view second) {
   std::array<iovec, 2> pieces{{{const_cast<char*>(first.data()), first.size()},
                                {const_cast<char*>(second.data()), second.size()}}};
   msghdr message{};

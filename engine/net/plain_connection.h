@@ -21,8 +21,8 @@ class PlainConnectionUser {
   virtual void OnChange() = 0;
 };
 
-// For the loop's thread only, and one user at a time. Asynchronous operations keep the object alive,
-// so a user may leave at any time: it calls Close and drops its reference.
+// For the loop's thread only, and one user at a time. Asynchronous operations keep the object
+// alive, so a user may leave at any time: it calls Close and drops its reference.
 class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
  public:
   explicit PlainConnection(boost::asio::io_context& loop) : socket_(loop) {}

@@ -66,9 +66,9 @@ void PlainConnections::DropOld() {
 }
 
 void PlainConnections::DropOldest() {
-  const auto oldest = std::min_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
-    return a.second.front().until < b.second.front().until;
-  });
+  const auto oldest = std::min_element(
+      idle_.begin(), idle_.end(),
+      [](const auto& a, const auto& b) { return a.second.front().until < b.second.front().until; });
   oldest->second.pop_front();
   --count_;
   if (oldest->second.empty()) idle_.erase(oldest);

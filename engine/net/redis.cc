@@ -104,8 +104,8 @@ Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
     return std::vector{StreamEndpoint(local)};
   }
   // A name server may be slow: the fiber waits at most kResolveMax.
-  Result<std::vector<StreamEndpoint>> addresses = Resolve(
-      endpoint.host, std::to_string(endpoint.port), nullptr, DeadlineAfter(kResolveMax));
+  Result<std::vector<StreamEndpoint>> addresses =
+      Resolve(endpoint.host, std::to_string(endpoint.port), nullptr, DeadlineAfter(kResolveMax));
   if (addresses.status().code() == StatusCode::kNotFound) {
     return NoRedis(addresses.status().detail());
   }

@@ -32,7 +32,8 @@ class ReplyParser::Callbacks final : public http::basic_parser</*isRequest=*/fal
  private:
   void on_request_impl(http::verb, beast::string_view, beast::string_view, int,
                        error_code&) override {}
-  void on_response_impl(int status, beast::string_view, int, error_code&) override {
+  void on_response_impl(int status, beast::string_view, int, error_code& error) override {
+    if (status < 100) error = http::error::bad_status;
     head_.status = status;
   }
   void on_field_impl(http::field, beast::string_view name, beast::string_view value,

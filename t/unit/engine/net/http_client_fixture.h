@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/http_client.h"
@@ -20,16 +21,18 @@ using testing::ResettingServer;
 inline constexpr char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 inline constexpr char kChunkedHead[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-inline HttpRequest Post(const std::string& url) {
-  HttpRequest request;
-  request.url = url;
-  request.headers = {{"Content-Type", "text/plain"}};
-  request.body = "question";
-  return request;
-}
-
 class HttpClientTest : public testing::OnFiber {
  protected:
+  HttpRequest Post(const std::string& url) const {
+    HttpRequest request;
+    request.url = url;
+    // Our own client leaves URLs with a user to libcurl.
+    if (by_curl_) request.url.insert(std::string_view("http://").size(), "user:@");
+    request.headers = {{"Content-Type", "text/plain"}};
+    request.body = "question";
+    return request;
+  }
+
   // Makes a call and reads its whole body; returns the body or the error.
   Result<std::string> Fetch(HttpRequest request, const Cancellation& cancellation = {}) {
     return Run([&]() -> Result<std::string> {
@@ -92,6 +95,16 @@ class HttpClientTest : public testing::OnFiber {
   }
 
   HttpClient client_{{}};
+  bool by_curl_ = false;
+};
+
+// Runs over both ways of calling an http:// server: our own, and libcurl.
+class HttpClientWaysTest : public HttpClientTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    HttpClientTest::SetUp();
+    by_curl_ = GetParam();
+  }
 };
 
 }  // namespace agent_graph::net

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using testing::Connection;
 using testing::ScriptedServer;
 
-TEST_F(HttpClientTest, SendsTheRequestAndReadsTheReply) {
+TEST_P(HttpClientWaysTest, SendsTheRequestAndReadsTheReply) {
   std::promise<std::string> received;
   ScriptedServer server([&](Connection& connection) {
     received.set_value(connection.ReadRequest().value_or(""));
@@ -41,7 +41,7 @@ TEST_F(HttpClientTest, SendsTheRequestAndReadsTheReply) {
   EXPECT_TRUE(request.ends_with("\r\n\r\nquestion"));
 }
 
-TEST_F(HttpClientTest, SkipsInterimReplies) {
+TEST_P(HttpClientWaysTest, SkipsInterimReplies) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + std::string(kOk));
@@ -51,7 +51,7 @@ TEST_F(HttpClientTest, SkipsInterimReplies) {
   EXPECT_EQ(*body, "hello");
 }
 
-TEST_F(HttpClientTest, HandsOverEachPieceAsItArrives) {
+TEST_P(HttpClientWaysTest, HandsOverEachPieceAsItArrives) {
   std::promise<void> first_was_read;
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
@@ -71,7 +71,7 @@ TEST_F(HttpClientTest, HandsOverEachPieceAsItArrives) {
   });
 }
 
-TEST_F(HttpClientTest, AHeaderThatWouldEndItsLineIsNeverSent) {
+TEST_P(HttpClientWaysTest, AHeaderThatWouldEndItsLineIsNeverSent) {
   // Nothing listens on port 1: a request that was really sent would fail differently.
   for (const std::string& value : {std::string("a\r\nEvil: 1"), std::string("a\nb"),
                                    std::string("a\rb"), std::string("a\0b", 3)}) {
@@ -86,7 +86,7 @@ TEST_F(HttpClientTest, AHeaderThatWouldEndItsLineIsNeverSent) {
   }
 }
 
-TEST_F(HttpClientTest, BuffersLittleWhileNobodyReads) {
+TEST_P(HttpClientWaysTest, BuffersLittleWhileNobodyReads) {
   constexpr size_t kTotal = 16 * 1024 * 1024;
   constexpr size_t kSlack = 32 * 1024;  // libcurl's own receive buffer
   ScriptedServer server([&](Connection& connection) {
@@ -118,7 +118,7 @@ TEST_F(HttpClientTest, BuffersLittleWhileNobodyReads) {
   });
 }
 
-TEST_F(HttpClientTest, SendsABodyPieceByPiece) {
+TEST_P(HttpClientWaysTest, SendsABodyPieceByPiece) {
   constexpr size_t kPieces = 50;
   constexpr size_t kPieceBytes = 30'000;
   std::promise<std::string> received;
@@ -150,7 +150,7 @@ TEST_F(HttpClientTest, SendsABodyPieceByPiece) {
   }
 }
 
-TEST_F(HttpClientTest, AnAnswerAheadOfTheBodyEndsTheUpload) {
+TEST_P(HttpClientWaysTest, AnAnswerAheadOfTheBodyEndsTheUpload) {
   constexpr char kNo[] = "HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno";
   ScriptedServer server([&](Connection& connection) {
     connection.Send(kNo);
@@ -173,7 +173,7 @@ TEST_F(HttpClientTest, AnAnswerAheadOfTheBodyEndsTheUpload) {
   });
 }
 
-TEST_F(HttpClientTest, AServerThatTakesNothingEndsTheUpload) {
+TEST_P(HttpClientWaysTest, AServerThatTakesNothingEndsTheUpload) {
   std::promise<void> over;
   ScriptedServer server([&](Connection&) { over.get_future().wait(); });
   Run([&] {
@@ -194,7 +194,7 @@ TEST_F(HttpClientTest, AServerThatTakesNothingEndsTheUpload) {
   over.set_value();
 }
 
-TEST_F(HttpClientTest, GoesThroughTheProxyOfItsEnvironment) {
+TEST_P(HttpClientWaysTest, GoesThroughTheProxyOfItsEnvironment) {
   std::promise<std::string> received;
   ScriptedServer proxy([&](Connection& connection) {
     received.set_value(connection.ReadRequest().value_or(""));
@@ -205,7 +205,7 @@ TEST_F(HttpClientTest, GoesThroughTheProxyOfItsEnvironment) {
   EXPECT_TRUE(received.get_future().get().starts_with("POST http://model.invalid/v1 HTTP/1.1\r\n"));
 }
 
-TEST_F(HttpClientTest, LeavesTheProxyOutWhereTheEnvironmentSaysSo) {
+TEST_P(HttpClientWaysTest, LeavesTheProxyOutWhereTheEnvironmentSaysSo) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send(kOk);
@@ -215,9 +215,13 @@ TEST_F(HttpClientTest, LeavesTheProxyOutWhereTheEnvironmentSaysSo) {
   EXPECT_EQ(*Fetch(Post(server.url())), "hello");
 }
 
-TEST_F(HttpClientTest, OutsideAnEngineThread) {
+TEST_P(HttpClientWaysTest, OutsideAnEngineThread) {
   EXPECT_EQ(client_.Start(Post("http://127.0.0.1:1/"), {}).status().code(), StatusCode::kInternal);
 }
+
+// For the tests of the suite in all files.
+INSTANTIATE_TEST_SUITE_P(Ways, HttpClientWaysTest, ::testing::Bool(),
+                         [](const auto& way) { return way.param ? "Libcurl" : "Plain"; });
 
 }  // namespace
 }  // namespace agent_graph::net

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using testing::Connection;
 using testing::ScriptedServer;
 
-TEST_F(HttpClientTest, ReusesAConnection) {
+TEST_P(HttpClientWaysTest, ReusesAConnection) {
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest()) connection.Send(kOk);
   });
@@ -26,7 +26,7 @@ TEST_F(HttpClientTest, ReusesAConnection) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpClientTest, ALostKeptConnectionCostsOneMoreSendOnANewOne) {
+TEST_P(HttpClientWaysTest, ALostKeptConnectionCostsOneMoreSendOnANewOne) {
   for (const int kept : {1, 5, 20, 50}) {
     const Lost lost = CallOnDeadConnections(kept, true);
     EXPECT_TRUE(lost.status.ok()) << kept << " kept: " << lost.status.ToString();
@@ -35,7 +35,7 @@ TEST_F(HttpClientTest, ALostKeptConnectionCostsOneMoreSendOnANewOne) {
   }
 }
 
-TEST_F(HttpClientTest, NothingIsSentAThirdTime) {
+TEST_P(HttpClientWaysTest, NothingIsSentAThirdTime) {
   for (const int kept : {1, 5, 20, 50}) {
     const Lost lost = CallOnDeadConnections(kept, false);
     EXPECT_EQ(lost.status.code(), StatusCode::kUnavailable) << kept << " kept";
@@ -45,7 +45,7 @@ TEST_F(HttpClientTest, NothingIsSentAThirdTime) {
   }
 }
 
-TEST_F(HttpClientTest, AnUploadIsNotSentAgainAndTheNextOneWorks) {
+TEST_P(HttpClientWaysTest, AnUploadIsNotSentAgainAndTheNextOneWorks) {
   constexpr size_t kSize = 100'000;
   const ResettingServer server(1, true, [](const std::string&) { return kOk; });
   Run([&] {
@@ -62,7 +62,7 @@ TEST_F(HttpClientTest, AnUploadIsNotSentAgainAndTheNextOneWorks) {
   });
 }
 
-TEST_F(HttpClientTest, WhatIsToBeSentOnceLeavesDeadConnectionsAlone) {
+TEST_P(HttpClientWaysTest, WhatIsToBeSentOnceLeavesDeadConnectionsAlone) {
   const Lost lost =
       CallOnDeadConnections(5, true, [](HttpRequest& request) { request.once = true; });
   EXPECT_TRUE(lost.status.ok()) << lost.status.ToString();
@@ -70,7 +70,7 @@ TEST_F(HttpClientTest, WhatIsToBeSentOnceLeavesDeadConnectionsAlone) {
   EXPECT_EQ(lost.sends, 1);
 }
 
-TEST_F(HttpClientTest, ANewConnectionThatIsLostIsNotReplaced) {
+TEST_P(HttpClientWaysTest, ANewConnectionThatIsLostIsNotReplaced) {
   const Lost lost = CallOnDeadConnections(0, false);
   EXPECT_EQ(lost.status.code(), StatusCode::kUnavailable);
   EXPECT_EQ(lost.requests, 1);
@@ -78,7 +78,7 @@ TEST_F(HttpClientTest, ANewConnectionThatIsLostIsNotReplaced) {
 }
 
 // libcurl by itself would send it again on a kept connection.
-TEST_F(HttpClientTest, WhatIsToBeSentOnceIsNotRepeated) {
+TEST_P(HttpClientWaysTest, WhatIsToBeSentOnceIsNotRepeated) {
   std::atomic<int> requests{0};
   ScriptedServer server([&](Connection& connection) {
     if (!connection.ReadRequest()) return;
@@ -100,7 +100,7 @@ TEST_F(HttpClientTest, WhatIsToBeSentOnceIsNotRepeated) {
   EXPECT_EQ(requests, 5);
 }
 
-TEST_F(HttpClientTest, DrainedCallLeavesItsConnectionReusable) {
+TEST_P(HttpClientWaysTest, DrainedCallLeavesItsConnectionReusable) {
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest()) connection.Send(kOk);
   });
@@ -113,7 +113,7 @@ TEST_F(HttpClientTest, DrainedCallLeavesItsConnectionReusable) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpClientTest, DestroyedCallClosesItsConnection) {
+TEST_P(HttpClientWaysTest, DestroyedCallClosesItsConnection) {
   std::promise<void> closed;
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
@@ -129,7 +129,7 @@ TEST_F(HttpClientTest, DestroyedCallClosesItsConnection) {
   closed.get_future().wait();
 }
 
-TEST_F(HttpClientTest, ManyCallsAtOnce) {
+TEST_P(HttpClientWaysTest, ManyCallsAtOnce) {
   constexpr int kCalls = 50;
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest()) connection.Send(kOk);

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using testing::Connection;
 using testing::ScriptedServer;
 
-TEST_F(HttpClientTest, CancellationEndsAWaitingRead) {
+TEST_P(HttpClientWaysTest, CancellationEndsAWaitingRead) {
   std::promise<void> closed;
   const Cancellation cancellation;
   ScriptedServer server([&](Connection& connection) {
@@ -31,14 +31,14 @@ TEST_F(HttpClientTest, CancellationEndsAWaitingRead) {
   closed.get_future().wait();
 }
 
-TEST_F(HttpClientTest, CancelledBeforeItStarts) {
+TEST_P(HttpClientWaysTest, CancelledBeforeItStarts) {
   const Cancellation cancellation;
   cancellation.Cancel(CancelReason::kShutdown);
   EXPECT_EQ(Fetch(Post("http://127.0.0.1:1/"), cancellation).status().code(),
             StatusCode::kCancelled);
 }
 
-TEST_F(HttpClientTest, SilentServerRunsIntoTheFirstByteTimeout) {
+TEST_P(HttpClientWaysTest, SilentServerRunsIntoTheFirstByteTimeout) {
   ScriptedServer server([&](Connection& connection) { connection.WaitUntilPeerCloses(); });
   HttpRequest request = Post(server.url());
   request.first_byte_timeout = milliseconds(20);
@@ -47,7 +47,7 @@ TEST_F(HttpClientTest, SilentServerRunsIntoTheFirstByteTimeout) {
   EXPECT_EQ(status.message(), "the server did not answer within 20 ms");
 }
 
-TEST_F(HttpClientTest, StalledServerRunsIntoTheIdleTimeout) {
+TEST_P(HttpClientWaysTest, StalledServerRunsIntoTheIdleTimeout) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send(kChunkedHead);
@@ -61,7 +61,7 @@ TEST_F(HttpClientTest, StalledServerRunsIntoTheIdleTimeout) {
   EXPECT_EQ(status.message(), "the server sent nothing for 20 ms");
 }
 
-TEST_F(HttpClientTest, SlowDripRunsIntoTheDeadline) {
+TEST_P(HttpClientWaysTest, SlowDripRunsIntoTheDeadline) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send(kChunkedHead);
@@ -74,7 +74,7 @@ TEST_F(HttpClientTest, SlowDripRunsIntoTheDeadline) {
   EXPECT_EQ(Fetch(request).status().code(), StatusCode::kDeadlineExceeded);
 }
 
-TEST_F(HttpClientTest, RefusedConnection) {
+TEST_P(HttpClientWaysTest, RefusedConnection) {
   const Status status =
       Fetch(Post("http://127.0.0.1:" + std::to_string(testing::ClosedPort()) + "/")).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
@@ -82,17 +82,17 @@ TEST_F(HttpClientTest, RefusedConnection) {
   EXPECT_NE(status.detail(), "");
 }
 
-TEST_F(HttpClientTest, UnusableAddress) {
+TEST_P(HttpClientWaysTest, UnusableAddress) {
   EXPECT_EQ(Fetch(Post("ftp://127.0.0.1/")).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Fetch(Post("http://")).status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(HttpClientTest, ConnectionClosedBeforeTheHead) {
+TEST_P(HttpClientWaysTest, ConnectionClosedBeforeTheHead) {
   ScriptedServer server([&](Connection& connection) { connection.ReadRequest(); });
   EXPECT_EQ(Fetch(Post(server.url())).status().code(), StatusCode::kUnavailable);
 }
 
-TEST_F(HttpClientTest, ReplyThatIsNotHttp) {
+TEST_P(HttpClientWaysTest, ReplyThatIsNotHttp) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send("SSH-2.0-OpenSSH_9.2p1\r\n\r\n");
@@ -100,7 +100,7 @@ TEST_F(HttpClientTest, ReplyThatIsNotHttp) {
   EXPECT_EQ(Fetch(Post(server.url())).status().code(), StatusCode::kUnavailable);
 }
 
-TEST_F(HttpClientTest, CutBody) {
+TEST_P(HttpClientWaysTest, CutBody) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello");
@@ -110,7 +110,7 @@ TEST_F(HttpClientTest, CutBody) {
   EXPECT_EQ(status.message(), "the server closed the connection too early");
 }
 
-TEST_F(HttpClientTest, ReplyIsBounded) {
+TEST_P(HttpClientWaysTest, ReplyIsBounded) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send(kChunkedHead);
@@ -122,7 +122,7 @@ TEST_F(HttpClientTest, ReplyIsBounded) {
   EXPECT_EQ(Fetch(request).status().code(), StatusCode::kResourceExhausted);
 }
 
-TEST_F(HttpClientTest, HeadIsBounded) {
+TEST_P(HttpClientWaysTest, HeadIsBounded) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send("HTTP/1.1 200 OK\r\n");

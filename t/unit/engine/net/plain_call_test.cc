@@ -1,0 +1,137 @@
+// Calls to http:// servers without libcurl: what only they do.
+#include "net/plain_call.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "http_client_fixture.h"
+#include "scripted_server.h"
+
+namespace agent_graph::net {
+namespace {
+
+using testing::Connection;
+using testing::ScriptedServer;
+
+constexpr size_t kMoreThanSocketsBuffer = 32 * 1024 * 1024;
+
+bool Serves(const std::string& url) {
+  HttpRequest request;
+  request.url = url;
+  return PlainCall::Serves(request).has_value();
+}
+
+TEST(PlainCallTest, ServesWhatLibcurlWouldNotChange) {
+  for (const char* url : {"http://127.0.0.1:8080/v1", "http://[::1]:80/",
+                          "http://ollama/api?a=b%20c", "http://model-1.example.com"}) {
+    EXPECT_TRUE(Serves(url)) << url;
+  }
+  for (const char* url :
+       {"https://127.0.0.1/", "http://user:secret@host/", "http://host/a/../b", "http://host/./a",
+        "http://host/a b", "http://h\xc3\xb6st/", "http://[fe80::1%25eth0]/", "http://host:0/"}) {
+    EXPECT_FALSE(Serves(url)) << url;
+  }
+  HttpRequest upload;
+  upload.url = "http://127.0.0.1/";
+  upload.upload_bytes = 1;
+  EXPECT_FALSE(PlainCall::Serves(upload).has_value());
+}
+
+class PlainCallsTest : public HttpClientTest {};
+
+TEST_F(PlainCallsTest, ANameIsLookedUp) {
+  std::promise<std::string> received;
+  ScriptedServer server([&](Connection& connection) {
+    received.set_value(connection.ReadRequest().value_or(""));
+    connection.Send(kOk);
+  });
+  std::string url = server.url();
+  url.replace(url.find("127.0.0.1"), 9, "localhost");  // the server does not listen on ::1
+  const Result<std::string> body = Fetch(Post(url));
+  ASSERT_TRUE(body.ok()) << body.status().ToString();
+  EXPECT_EQ(*body, "hello");
+  EXPECT_NE(received.get_future().get().find("Host: localhost:"), std::string::npos);
+}
+
+TEST_F(PlainCallsTest, ANameThatDoesNotExist) {
+  const Status status = Fetch(Post("http://no-such-host.invalid/")).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(), "the server's name could not be resolved");
+  EXPECT_NE(status.detail(), "");
+}
+
+TEST_F(PlainCallsTest, SendsALargeBodyWhole) {
+  std::promise<std::string> received;
+  ScriptedServer server([&](Connection& connection) {
+    received.set_value(connection.ReadRequest().value_or(""));
+    connection.Send(kOk);
+  });
+  HttpRequest request = Post(server.url());
+  request.body.clear();
+  while (request.body.size() < kMoreThanSocketsBuffer) {
+    request.body += std::to_string(request.body.size()) + ' ';
+  }
+  const std::string body = request.body;
+  EXPECT_EQ(*Fetch(std::move(request)), "hello");
+  const std::string text = received.get_future().get();
+  EXPECT_EQ(text.substr(text.find("\r\n\r\n") + 4), body);
+}
+
+TEST_F(PlainCallsTest, AServerMayRefuseBeforeItHasReadTheBody) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.Send("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig");
+    connection.WaitUntilPeerCloses();
+  });
+  HttpRequest request = Post(server.url());
+  request.body.assign(kMoreThanSocketsBuffer, 'x');
+  Run([&] {
+    const auto call = *client_.Start(std::move(request), {});
+    const Result<const HttpHead*> head = call->ReadHead();
+    ASSERT_TRUE(head.ok()) << head.status().ToString();
+    EXPECT_EQ((*head)->status, 413);
+    EXPECT_EQ(*call->ReadRest(100), "big");
+  });
+}
+
+// A server that streams its reply while it reads the request gets the whole request.
+TEST_F(PlainCallsTest, AReplyMayBeginBeforeTheBodyWasRead) {
+  std::promise<size_t> received;
+  ScriptedServer server([&](Connection& connection) {
+    connection.Send(kChunkedHead);
+    received.set_value(connection.ReadRequest().value_or("").size());
+    connection.SendChunk("done");
+    connection.SendChunk("");
+  });
+  HttpRequest request = Post(server.url());
+  request.body.assign(kMoreThanSocketsBuffer, 'x');
+  EXPECT_EQ(*Fetch(std::move(request)), "done");
+  EXPECT_GT(received.get_future().get(), kMoreThanSocketsBuffer);
+}
+
+TEST_F(PlainCallsTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest())
+      connection.Send(std::string(kOk) + "HTTP/1.1 500 Late\r\n\r\n");
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*Fetch(Post(server.url())), "hello");
+  EXPECT_EQ(server.connections(), 3);
+}
+
+TEST_F(PlainCallsTest, AHeadRequestHasNoBody) {
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest())
+      connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+  });
+  for (int i = 0; i < 2; ++i) {
+    HttpRequest request;
+    request.method = "HEAD";
+    request.url = server.url();
+    EXPECT_EQ(*Fetch(request), "");
+  }
+  EXPECT_EQ(server.connections(), 1);
+}
+
+}  // namespace
+}  // namespace agent_graph::net

@@ -1,0 +1,147 @@
+#include "net/reply_parser.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace agent_graph::net {
+namespace {
+
+constexpr size_t kHeadMax = 1000;
+
+struct Parsed {
+  Status status;
+  int code = 0;
+  std::string body;
+  bool is_complete = false;
+  bool keeps_connection = false;
+};
+
+// Parses `bytes` in pieces of `size` and, if `ends`, the end of the connection.
+Parsed Parse(std::string_view bytes, size_t size, bool ends = false, bool to_head_request = false) {
+  ReplyParser parser(to_head_request, kHeadMax);
+  Parsed parsed;
+  while (!bytes.empty() && parsed.status.ok() && !parser.is_complete()) {
+    parsed.status = parser.Take(bytes.substr(0, size), parsed.body);
+    bytes.remove_prefix(std::min(size, bytes.size()));
+  }
+  if (parsed.status.ok() && ends) parsed.status = parser.TakeEnd();
+  if (!parsed.status.ok()) return parsed;
+  parsed.is_complete = parser.is_complete();
+  if (parser.has_head()) parsed.code = parser.head().status;
+  if (parsed.is_complete) parsed.keeps_connection = parser.keeps_connection();
+  return parsed;
+}
+
+TEST(ReplyParserTest, PiecesOfAnySizeGiveTheSameReply) {
+  const std::string reply =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Thing: a\r\n\r\n"
+      "5;name=value\r\nhello\r\n6\r\n world\r\n0\r\nX-Trailer: b\r\n\r\n";
+  for (size_t size = 1; size <= reply.size(); ++size) {
+    const Parsed parsed = Parse(reply, size);
+    ASSERT_TRUE(parsed.status.ok()) << size << ": " << parsed.status.ToString();
+    EXPECT_EQ(parsed.body, "hello world") << size;
+    EXPECT_TRUE(parsed.is_complete && parsed.keeps_connection) << size;
+  }
+}
+
+TEST(ReplyParserTest, NamesAreInLowerCaseAndTrailersAreNoHeaders) {
+  ReplyParser parser(false, kHeadMax);
+  std::string body;
+  ASSERT_TRUE(parser
+                  .Take("HTTP/1.1 200 OK\r\nX-One:  a b \r\nTransfer-Encoding: chunked\r\n\r\n"
+                        "0\r\nX-Two: c\r\n\r\n",
+                        body)
+                  .ok());
+  EXPECT_EQ(parser.head().Header("x-one"), "a b");
+  EXPECT_EQ(parser.head().Header("x-two"), "");
+}
+
+TEST(ReplyParserTest, TheEndOfTheConnectionEndsABodyWithoutLength) {
+  const std::string reply = "HTTP/1.1 200 OK\r\n\r\nhello";
+  for (const size_t size : {size_t{1}, size_t{7}, reply.size()}) {
+    EXPECT_FALSE(Parse(reply, size).is_complete);
+    const Parsed parsed = Parse(reply, size, /*ends=*/true);
+    ASSERT_TRUE(parsed.status.ok()) << parsed.status.ToString();
+    EXPECT_EQ(parsed.body, "hello");
+    EXPECT_TRUE(parsed.is_complete);
+    EXPECT_FALSE(parsed.keeps_connection);
+  }
+}
+
+TEST(ReplyParserTest, TheEndOfTheConnectionCutsEverythingElse) {
+  for (const char* reply :
+       {"H", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n"}) {
+    const Parsed parsed = Parse(reply, 100, /*ends=*/true);
+    EXPECT_EQ(parsed.status.message(), "the server closed the connection too early") << reply;
+  }
+  ReplyParser parser(false, kHeadMax);
+  EXPECT_EQ(parser.TakeEnd().message(), "the server closed the connection too early");
+}
+
+TEST(ReplyParserTest, InterimRepliesAreSkipped) {
+  const std::string reply =
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+      "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok";
+  for (size_t size = 1; size <= reply.size(); ++size) {
+    const Parsed parsed = Parse(reply, size);
+    EXPECT_EQ(parsed.code, 201) << size;
+    EXPECT_EQ(parsed.body, "ok") << size;
+  }
+}
+
+TEST(ReplyParserTest, SomeRepliesHaveNoBody) {
+  for (const char* reply :
+       {"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n"}) {
+    EXPECT_TRUE(Parse(reply, 100).is_complete) << reply;
+  }
+  const Parsed to_head =
+      Parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 100, false, /*to_head_request=*/true);
+  EXPECT_TRUE(to_head.is_complete && to_head.keeps_connection);
+}
+
+TEST(ReplyParserTest, KnowsWhetherTheConnectionIsKept) {
+  const auto keeps = [](const std::string& version, const std::string& header) {
+    return Parse("HTTP/" + version + " 200 OK\r\nContent-Length: 2\r\n" + header + "\r\nok", 100)
+        .keeps_connection;
+  };
+  EXPECT_TRUE(keeps("1.1", ""));
+  EXPECT_FALSE(keeps("1.1", "Connection: close\r\n"));
+  EXPECT_FALSE(keeps("1.0", ""));
+  EXPECT_TRUE(keeps("1.0", "Connection: keep-alive\r\n"));
+}
+
+// The next reply on this connection would begin with them.
+TEST(ReplyParserTest, AConnectionWithUnexpectedBytesIsNotKept) {
+  const Parsed parsed = Parse("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1", 100);
+  EXPECT_EQ(parsed.body, "ok");
+  EXPECT_FALSE(parsed.keeps_connection);
+}
+
+TEST(ReplyParserTest, WhatIsNotHttpIsRefused) {
+  for (const char* reply :
+       {"SSH-2.0-OpenSSH_9.2p1\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n",
+        "HTTP/1.1 020 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+    const Parsed parsed = Parse(reply, 100);
+    EXPECT_EQ(parsed.status.code(), StatusCode::kUnavailable) << reply;
+  }
+}
+
+TEST(ReplyParserTest, TheHeadIsBounded) {
+  const std::string line = "X-Filler: " + std::string(100, 'x') + "\r\n";
+  std::string head = "HTTP/1.1 200 OK\r\n";
+  while (head.size() <= kHeadMax) head += line;
+  for (const size_t size : {size_t{50}, head.size()}) {
+    EXPECT_EQ(Parse(head, size).status.code(), StatusCode::kResourceExhausted) << size;
+  }
+}
+
+}  // namespace
+}  // namespace agent_graph::net
