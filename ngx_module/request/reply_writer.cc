@@ -246,7 +246,9 @@ uint64_t ReplyWriter::unsent_bytes() const {
 
 ngx_int_t ReplyWriter::SendHead() {
   AG_CHECK(head_ && !head_sent_, "a reply has one head");
-  const bridge::ReplyHead& head = *head_;
+  // Its strings are copied: the request's pool has room for them, and a stream would hold them on
+  // the heap for as long as it lasts.
+  const bridge::ReplyHead head = std::exchange(*head_, {});
   head_sent_ = true;
   if (head.content_length < 0 && DisableNagle(request_) != NGX_OK) return NGX_ERROR;
   request_->headers_out.status = head.status;
@@ -258,15 +260,19 @@ ngx_int_t ReplyWriter::SendHead() {
   return ngx_http_send_header(request_);
 }
 
-ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& value) {
+ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& text) {
   if (BelongsToNginx(name)) return NGX_OK;
+  const ngx_str_t value = CopyToPool(request_->pool, text);
+  if (value.data == nullptr) return NGX_ERROR;
   if (EqualsIgnoringCase(name, "Content-Type")) {
-    request_->headers_out.content_type = Reference(value);
-    request_->headers_out.content_type_len = value.size();
+    request_->headers_out.content_type = value;
+    request_->headers_out.content_type_len = value.len;
     request_->headers_out.content_type_lowcase = nullptr;
     return NGX_OK;
   }
-  ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
+  const ngx_str_t key = CopyToPool(request_->pool, name);
+  if (key.data == nullptr) return NGX_ERROR;
+  ngx_table_elt_t* header = AddResponseHeader(request_, View(key), View(value));
   if (header == nullptr) return NGX_ERROR;
   // nginx's filters read the content coding here, and do not compress such a body again.
   if (EqualsIgnoringCase(name, "Content-Encoding")) {
