@@ -5,6 +5,7 @@
 
 #include "base/block_pool.h"
 #include "base/check.h"
+#include "base/free_memory.h"
 #include "base/letter_case.h"
 
 namespace agent_graph::nginx {
@@ -246,33 +247,46 @@ uint64_t ReplyWriter::unsent_bytes() const {
 
 ngx_int_t ReplyWriter::SendHead() {
   AG_CHECK(head_ && !head_sent_, "a reply has one head");
-  // Its strings are copied: the request's pool has room for them, and a stream would hold them on
-  // the heap for as long as it lasts.
-  const bridge::ReplyHead head = std::exchange(*head_, {});
+  const bridge::ReplyHead& head = *head_;
   head_sent_ = true;
   if (head.content_length < 0 && DisableNagle(request_) != NGX_OK) return NGX_ERROR;
   request_->headers_out.status = head.status;
   request_->headers_out.content_length_n = head.content_length;
   request_->disable_not_modified = 1;  // the engine has evaluated conditional headers
+  const bool is_stream = head.content_length < 0;
+  if (is_stream) ReserveTexts();
   for (const auto& [name, value] : head.headers) {
-    if (SetField(name, value) != NGX_OK) return NGX_ERROR;
+    const ngx_int_t set =
+        is_stream ? SetField(LastingText(name), LastingText(value)) : SetField(name, value);
+    if (set != NGX_OK) return NGX_ERROR;
   }
+  if (is_stream) FreeMemory(head_->headers);
   return ngx_http_send_header(request_);
 }
 
-ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& text) {
+// nginx refers to the headers until the end of the request. A stream may last long, and its headers
+// take half as much memory in one piece.
+void ReplyWriter::ReserveTexts() {
+  size_t bytes = 0;
+  for (const auto& [name, value] : head_->headers) bytes += name.size() + value.size();
+  texts_.reserve(bytes);
+}
+
+std::string_view ReplyWriter::LastingText(std::string_view text) {
+  const size_t begin = texts_.size();
+  texts_ += text;
+  return std::string_view(texts_).substr(begin);
+}
+
+ngx_int_t ReplyWriter::SetField(std::string_view name, std::string_view value) {
   if (BelongsToNginx(name)) return NGX_OK;
-  const ngx_str_t value = CopyToPool(request_->pool, text);
-  if (value.data == nullptr) return NGX_ERROR;
   if (EqualsIgnoringCase(name, "Content-Type")) {
-    request_->headers_out.content_type = value;
-    request_->headers_out.content_type_len = value.len;
+    request_->headers_out.content_type = Reference(value);
+    request_->headers_out.content_type_len = value.size();
     request_->headers_out.content_type_lowcase = nullptr;
     return NGX_OK;
   }
-  const ngx_str_t key = CopyToPool(request_->pool, name);
-  if (key.data == nullptr) return NGX_ERROR;
-  ngx_table_elt_t* header = AddResponseHeader(request_, View(key), View(value));
+  ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
   if (header == nullptr) return NGX_ERROR;
   // nginx's filters read the content coding here, and do not compress such a body again.
   if (EqualsIgnoringCase(name, "Content-Encoding")) {

@@ -92,7 +92,9 @@ class ReplyWriter {
 
   void CheckOpen() const;  // a body may be appended to
   ngx_int_t SendHead();
-  ngx_int_t SetField(const std::string& name, const std::string& text);
+  void ReserveTexts();
+  std::string_view LastingText(std::string_view text);
+  ngx_int_t SetField(std::string_view name, std::string_view value);
   void Join(std::string_view bytes);
   ngx_int_t SendBody(bool announce_head);
   bool NginxWaits() const;
@@ -100,7 +102,8 @@ class ReplyWriter {
   void Recycle();
 
   ngx_http_request_t* const request_;
-  std::optional<bridge::ReplyHead> head_;  // empty when it has been sent
+  std::optional<bridge::ReplyHead> head_;  // kept: nginx's header list refers to its strings
+  std::string texts_;                      // of a stream: the strings of its headers instead
   bool head_sent_ = false;
   bool finished_ = false;
   bool sealed_ = false;
