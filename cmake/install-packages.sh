@@ -27,12 +27,12 @@ packages_of() {
     build) echo nginx nginx-headers $(packages_of compiler) ;;
     compiler) echo g++ make cmake ninja-build curl ca-certificates \
                 libboost$boost-dev libboost-context$boost-dev libboost-json$boost-dev \
-                libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
+                libcurl4-openssl-dev libnghttp2-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
                 libwslay-dev libxml2-dev libzip-dev libpq-dev poppler-utils ;;
     # Needed to run the module, the programs and nginx; docs/install.md lists them.
     runtime) echo ca-certificates curl libboost-context$boost.0 libboost-json$boost.0 $libraries \
-                  libleveldb1d libpcre2-8-0 libpq5 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
+                  libleveldb1d libnghttp2-14 libpcre2-8-0 libpq5 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pip python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
                python3-websockets python3-jsonschema libbenchmark-dev json-schema-test-suite chromium espeak-ng sox strace pkg-config \

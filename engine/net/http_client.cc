@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include "base/letter_case.h"
 #include "net/curl_call.h"
+#include "net/http2_call.h"
+#include "net/http2_host.h"
+#include "net/http_transfer.h"
 #include "net/plain_call.h"
+#include "net/url.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::net {
@@ -34,8 +39,8 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
       !StartsWithIgnoringCase(request.url, "http://")) {
     return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
   }
-  const std::string proxy = proxies_.For(request.url);
-  if (proxy.empty()) {
+  const HttpRoute route{.proxy = proxies_.For(request.url), .ca_file = ca_file_};
+  if (route.proxy.empty()) {
     if (std::optional<Url> url = PlainCall::Serves(request)) {
       auto call =
           std::make_unique<PlainCall>(*loop, *std::move(url), std::move(request), cancellation);
@@ -43,8 +48,17 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
       return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
     }
   }
+  if (std::optional<Url> url = Http2Call::Serves(request)) {
+    const auto host = Http2Hosts::Of(*loop).HostFor(*url, route.proxy, ca_file_);
+    if (host != nullptr && host->may_offer_http2()) {
+      auto call = std::make_unique<Http2Call>(*loop, host, *std::move(url), std::move(request),
+                                              route, cancellation);
+      AG_RETURN_IF_ERROR(call->Start());
+      return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
+    }
+  }
   auto call = std::make_unique<CurlCall>(CurlLoop::Of(*loop), std::move(request), cancellation);
-  AG_RETURN_IF_ERROR(call->Start({.proxy = proxy, .ca_file = ca_file_}));
+  AG_RETURN_IF_ERROR(call->Start(route));
   return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
 }
 

@@ -1,8 +1,10 @@
-// HTTP/1.1 requests from fibers: start a call, then read the reply piece by piece.
+// HTTP requests from fibers: start a call, then read the reply piece by piece.
 //
-// Each engine thread has its own connections and reuses them. While the fiber does not read, the
-// call buffers at most kReadAheadBytes and leaves the rest in the socket, so that backpressure
-// reaches the server.
+// Each engine thread has its own connections and reuses them. Calls to https:// servers that offer
+// HTTP/2 share connections; all others use HTTP/1.1. While the fiber does not read, the call
+// buffers at most kReadAheadBytes and leaves the rest in the socket, so that backpressure reaches
+// the server. Over HTTP/2 the server may send at most kHttp2ReadAheadBytes that were not read, and
+// other calls of the connection do not wait for this one.
 #pragma once
 
 #include <chrono>
@@ -25,6 +27,7 @@
 namespace agent_graph::net {
 
 inline constexpr size_t kReadAheadBytes = 64 * 1024;
+inline constexpr size_t kHttp2ReadAheadBytes = 256 * 1024;  // for the round trips of a long way
 inline constexpr size_t kHeadBytesMax = 64 * 1024;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -36,10 +39,11 @@ struct HttpRequest {
   std::string body;
   // If set, the body has this many bytes and is passed to HttpCall::Write; `body` is not used.
   std::optional<uint64_t> upload_bytes;
-  // True: use a new connection, close it afterwards, and send the request at most once. False:
-  // reuse a kept connection if there is one. If the server drops it before the first byte of a
-  // reply (it may have processed the request), the request is sent a second time on a new
-  // connection, never a third time. A body of `upload_bytes` is never sent again.
+  // True: use a new connection (HTTP/1.1), close it afterwards, and send the request at most once.
+  // False: reuse a kept connection if there is one. If the server drops it before the first byte of
+  // a reply (it may have processed the request), the request is sent a second time on a new
+  // connection, never a third time. The same is done if the server refuses a stream of HTTP/2. A
+  // body of `upload_bytes` is never sent again; it uses HTTP/1.1.
   bool once = false;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // from the start to the complete head
@@ -57,7 +61,7 @@ struct HttpHead {
 };
 
 // A call in flight. It belongs to the fiber that started it; not thread-safe. Destroying it before
-// the end of the reply closes the connection at once.
+// the end of the reply closes the connection at once; over HTTP/2 it ends only its own stream.
 //
 // Failures: kCancelled, kDeadlineExceeded (the deadline), kUnavailable (cannot connect, connection
 // lost, timeout), kResourceExhausted (the reply exceeds reply_bytes_max), kInvalidArgument (a URL

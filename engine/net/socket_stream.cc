@@ -28,6 +28,14 @@ void SocketStream::StartTls(asio::ssl::context& context, const std::string& host
   tls_->stream.async_handshake(asio::ssl::stream_base::client, std::move(done));
 }
 
+std::string_view SocketStream::protocol() const {
+  if (tls_ == nullptr) return {};
+  const unsigned char* name = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(tls_->stream.native_handle(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
+}
+
 void SocketStream::Read(asio::mutable_buffer buffer, Transferred done) {
   if (tls_ != nullptr) return tls_->stream.async_read_some(buffer, std::move(done));
   tcp_.async_read_some(buffer, std::move(done));

@@ -12,6 +12,7 @@
 #include <boost/container/static_vector.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace agent_graph::net {
@@ -67,6 +68,9 @@ class SocketStream {
   // Makes the TLS handshake as a client. The server's certificate must be valid for `host`.
   // Everything that is read and written afterwards is encrypted.
   void StartTls(boost::asio::ssl::context& context, const std::string& host, Done done);
+
+  // The protocol that the server has chosen in the TLS handshake (ALPN); empty: none.
+  std::string_view protocol() const;
 
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {

@@ -76,6 +76,8 @@ class Connection {
 
   bool SendChunk(std::string_view bytes) { return Send(Chunk(bytes)); }
 
+  int descriptor() const { return descriptor_; }
+
   // When the script returns, the connection is reset instead of closed.
   void ResetAtEnd() {
     const linger now{1, 0};

@@ -1,0 +1,123 @@
+#include "net/socket_opener.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <string>
+#include <utility>
+
+#include "base/percent_encoding.h"
+
+namespace agent_graph::net {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+namespace {
+
+std::string BasicAuthorization(const std::string& user_and_password) {
+  std::string text(4 * ((user_and_password.size() + 2) / 3) + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(user_and_password.data()),
+                                   static_cast<int>(user_and_password.size()));
+  text.resize(static_cast<size_t>(size));
+  return "Basic " + text;
+}
+
+}  // namespace
+
+SocketOpener::SocketOpener(asio::io_context& loop, SocketStream& stream, SocketRoute route)
+    : route_(std::move(route)), stream_(stream), resolver_(loop), give_up_(loop) {}
+
+void SocketOpener::Start(std::shared_ptr<void> owner, std::chrono::milliseconds timeout,
+                         Done done) {
+  owner_ = std::move(owner);
+  done_ = std::move(done);
+  // One timer for all steps: the resolver has no deadline of its own.
+  give_up_.expires_after(timeout);
+  give_up_.async_wait([this, alive = std::weak_ptr<void>(owner_)](error_code error) {
+    const auto kept = alive.lock();
+    if (!error && kept) End(beast::error::timeout);
+  });
+  const Url& first = route_.proxy ? *route_.proxy : route_.target;
+  resolver_.async_resolve(
+      first.host, first.port,
+      [this, kept = owner_](error_code error,
+                            const asio::ip::tcp::resolver::results_type& addresses) {
+        error ? End(error) : Connect(addresses);
+      });
+}
+
+void SocketOpener::Cancel() {
+  done_ = nullptr;
+  End(asio::error::operation_aborted);
+}
+
+void SocketOpener::Connect(const asio::ip::tcp::resolver::results_type& addresses) {
+  if (owner_ == nullptr) return;
+  stream_.next_layer().async_connect(
+      addresses, [this, kept = owner_](error_code error, const asio::ip::tcp::endpoint&) {
+        if (error) return End(error);
+        if (owner_ == nullptr) return;
+        error_code ignored;
+        asio::ip::tcp::socket& socket = stream_.next_layer().socket();
+        // Asio has opened it without CLOEXEC, so that child processes would inherit it.
+        ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+        socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+        socket.set_option(asio::socket_base::keep_alive(true), ignored);
+        route_.proxy ? AskProxy() : Secure();
+      });
+}
+
+// RFC 9110, 9.3.6: after a 2xx the connection leads to the target.
+void SocketOpener::AskProxy() {
+  const std::string authority = HostAndPort(route_.target);
+  connect_ = http::request<http::empty_body>(http::verb::connect, authority, 11);
+  connect_.set(http::field::host, authority);
+  if (std::string user; PercentDecode(route_.proxy->userinfo, user) && !user.empty()) {
+    connect_.set(http::field::proxy_authorization, BasicAuthorization(user));
+  }
+  http::async_write(stream_.next_layer(), connect_,
+                    [this, kept = owner_](error_code error, std::size_t) {
+                      error ? End(error) : ReadProxyAnswer();
+                    });
+}
+
+void SocketOpener::ReadProxyAnswer() {
+  if (owner_ == nullptr) return;
+  proxy_answer_.skip(true);  // a 2xx has no body, whatever its headers say
+  http::async_read_header(stream_.next_layer(), buffer_, proxy_answer_,
+                          [this, kept = owner_](error_code error, std::size_t) {
+                            if (error) return End(error);
+                            if (proxy_answer_.get().result_int() / 100 != 2) {
+                              return End(http::error::bad_status);
+                            }
+                            // The target sends nothing before our first bytes.
+                            buffer_.consume(buffer_.size());
+                            Secure();
+                          });
+}
+
+void SocketOpener::Secure() {
+  if (owner_ == nullptr) return;
+  if (route_.tls == nullptr) return End({});
+  stream_.StartTls(*route_.tls, route_.target.host,
+                   SocketStream::Done::Of([this, kept = owner_](error_code error) { End(error); }));
+}
+
+void SocketOpener::End(error_code error) {
+  const std::shared_ptr<void> owner = std::exchange(owner_, nullptr);
+  if (owner == nullptr) return;
+  give_up_.cancel();
+  resolver_.cancel();
+  if (error) stream_.next_layer().close();
+  if (const Done done = std::exchange(done_, nullptr)) done(error);
+}
+
+}  // namespace agent_graph::net

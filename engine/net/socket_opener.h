@@ -1,0 +1,60 @@
+// Opens a SocketStream to a server: looks up its name, connects, asks a proxy for a tunnel, and
+// makes the TLS handshake.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "net/socket_stream.h"
+#include "net/url.h"
+
+namespace agent_graph::net {
+
+struct SocketRoute {
+  Url target;
+  std::optional<Url> proxy = {};             // an http:// proxy
+  boost::asio::ssl::context* tls = nullptr;  // null: not encrypted
+};
+
+// Belongs to the thread of its loop, like the stream.
+class SocketOpener {
+ public:
+  // The error is none if the stream is open. A refusal by the proxy has the error http::bad_status.
+  using Done = std::function<void(boost::system::error_code)>;
+
+  SocketOpener(boost::asio::io_context& loop, SocketStream& stream, SocketRoute route);
+
+  // Calls `done` once, unless it is cancelled before. `owner` owns this object and the stream; it
+  // is kept alive while an operation is in progress.
+  void Start(std::shared_ptr<void> owner, std::chrono::milliseconds timeout, Done done);
+  void Cancel();
+
+ private:
+  void Connect(const boost::asio::ip::tcp::resolver::results_type& addresses);
+  void AskProxy();
+  void ReadProxyAnswer();
+  void Secure();
+  void End(boost::system::error_code error);
+
+  const SocketRoute route_;
+  SocketStream& stream_;
+  std::shared_ptr<void> owner_;  // null: no attempt is in progress
+  Done done_;
+  boost::asio::ip::tcp::resolver resolver_;
+  boost::asio::steady_timer give_up_;
+  boost::beast::flat_buffer buffer_;
+  boost::beast::http::request<boost::beast::http::empty_body> connect_;
+  boost::beast::http::response_parser<boost::beast::http::empty_body> proxy_answer_;
+};
+
+}  // namespace agent_graph::net
