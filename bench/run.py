@@ -115,7 +115,8 @@ def private_kib(pids):
     return total
 
 
-async def memory_of_open_streams(nginx, count, path="/slow/v1/graph/stream"):
+async def memory_of_open_streams(nginx, count, path="/slow/v1/graph/stream", when_open=None):
+    """The memory in KiB; calls `when_open` while the streams are open."""
     before = private_kib(nginx.workers())
     body = BODY.encode()
     head = (f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json"
@@ -131,6 +132,8 @@ async def memory_of_open_streams(nginx, count, path="/slow/v1/graph/stream"):
     for _ in range(count // 100):
         writers += await asyncio.gather(*(open_stream() for _ in range(100)))
     used = private_kib(nginx.workers()) - before
+    if when_open is not None:
+        when_open()
     for writer in writers:
         writer.close()
     return used / count
