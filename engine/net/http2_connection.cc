@@ -53,7 +53,8 @@ Http2Connection::~Http2Connection() {
 
 void Http2Connection::Start(std::chrono::milliseconds timeout) {
   GiveUpAfter(timeout, Failure::kTimeout);
-  opener_.Start(shared_from_this(), timeout, [this](error_code error) { OnOpen(error); });
+  opener_.Start(shared_from_this(), timeout,
+                [this](const char*, error_code error) { OnOpen(error); });
 }
 
 void Http2Connection::LetGo() {

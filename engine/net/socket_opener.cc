@@ -43,27 +43,27 @@ void SocketOpener::Start(std::shared_ptr<void> owner, std::chrono::milliseconds 
   give_up_.expires_after(timeout);
   give_up_.async_wait([this, alive = std::weak_ptr<void>(owner_)](error_code error) {
     const auto kept = alive.lock();
-    if (!error && kept) End(beast::error::timeout);
+    if (!error && kept) End("", beast::error::timeout);
   });
   const Url& first = route_.proxy ? *route_.proxy : route_.target;
   resolver_.async_resolve(
       first.host, first.port,
       [this, kept = owner_](error_code error,
                             const asio::ip::tcp::resolver::results_type& addresses) {
-        error ? End(error) : Connect(addresses);
+        error ? End("no address: ", error) : Connect(addresses);
       });
 }
 
 void SocketOpener::Cancel() {
   done_ = nullptr;
-  End(asio::error::operation_aborted);
+  End("", asio::error::operation_aborted);
 }
 
 void SocketOpener::Connect(const asio::ip::tcp::resolver::results_type& addresses) {
   if (owner_ == nullptr) return;
   stream_.next_layer().async_connect(
       addresses, [this, kept = owner_](error_code error, const asio::ip::tcp::endpoint&) {
-        if (error) return End(error);
+        if (error) return End("no connection: ", error);
         if (owner_ == nullptr) return;
         error_code ignored;
         asio::ip::tcp::socket& socket = stream_.next_layer().socket();
@@ -85,7 +85,7 @@ void SocketOpener::AskProxy() {
   }
   http::async_write(stream_.next_layer(), connect_,
                     [this, kept = owner_](error_code error, std::size_t) {
-                      error ? End(error) : ReadProxyAnswer();
+                      error ? End("the proxy: ", error) : ReadProxyAnswer();
                     });
 }
 
@@ -94,9 +94,11 @@ void SocketOpener::ReadProxyAnswer() {
   proxy_answer_.skip(true);  // a 2xx has no body, whatever its headers say
   http::async_read_header(stream_.next_layer(), buffer_, proxy_answer_,
                           [this, kept = owner_](error_code error, std::size_t) {
-                            if (error) return End(error);
-                            if (proxy_answer_.get().result_int() / 100 != 2) {
-                              return End(http::error::bad_status);
+                            if (error) return End("the proxy: ", error);
+                            const auto status = static_cast<int>(proxy_answer_.get().result_int());
+                            if (status / 100 != 2) {
+                              refused_by_proxy_ = status;
+                              return End("the proxy: ", http::error::bad_status);
                             }
                             // The target sends nothing before our first bytes.
                             buffer_.consume(buffer_.size());
@@ -106,18 +108,20 @@ void SocketOpener::ReadProxyAnswer() {
 
 void SocketOpener::Secure() {
   if (owner_ == nullptr) return;
-  if (route_.tls == nullptr) return End({});
+  if (route_.tls == nullptr) return End("", {});
   stream_.StartTls(*route_.tls, route_.target.host,
-                   SocketStream::Done::Of([this, kept = owner_](error_code error) { End(error); }));
+                   SocketStream::Done::Of([this, kept = owner_](error_code error) {
+                     End("no secure connection: ", error);
+                   }));
 }
 
-void SocketOpener::End(error_code error) {
+void SocketOpener::End(const char* what, error_code error) {
   const std::shared_ptr<void> owner = std::exchange(owner_, nullptr);
   if (owner == nullptr) return;
   give_up_.cancel();
   resolver_.cancel();
   if (error) stream_.next_layer().close();
-  if (const Done done = std::exchange(done_, nullptr)) done(error);
+  if (const Done done = std::exchange(done_, nullptr)) done(what, error);
 }
 
 }  // namespace agent_graph::net

@@ -29,8 +29,8 @@ struct SocketRoute {
 // Belongs to the thread of its loop, like the stream.
 class SocketOpener {
  public:
-  // The error is none if the stream is open. A refusal by the proxy has the error http::bad_status.
-  using Done = std::function<void(boost::system::error_code)>;
+  // There is no error if the stream is open. `what` is the step that failed, for a message.
+  using Done = std::function<void(const char* what, boost::system::error_code)>;
 
   SocketOpener(boost::asio::io_context& loop, SocketStream& stream, SocketRoute route);
 
@@ -38,13 +38,15 @@ class SocketOpener {
   // is kept alive while an operation is in progress.
   void Start(std::shared_ptr<void> owner, std::chrono::milliseconds timeout, Done done);
   void Cancel();
+  // The HTTP status with which the proxy has refused; 0: it has not.
+  int refused_by_proxy() const { return refused_by_proxy_; }
 
  private:
   void Connect(const boost::asio::ip::tcp::resolver::results_type& addresses);
   void AskProxy();
   void ReadProxyAnswer();
   void Secure();
-  void End(boost::system::error_code error);
+  void End(const char* what, boost::system::error_code error);
 
   const SocketRoute route_;
   SocketStream& stream_;
@@ -55,6 +57,7 @@ class SocketOpener {
   boost::beast::flat_buffer buffer_;
   boost::beast::http::request<boost::beast::http::empty_body> connect_;
   boost::beast::http::response_parser<boost::beast::http::empty_body> proxy_answer_;
+  int refused_by_proxy_ = 0;
 };
 
 }  // namespace agent_graph::net

@@ -2,18 +2,16 @@
 #include "net/websocket_client.h"
 
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 #include <deque>
 #include <optional>
 
-#include "base/percent_encoding.h"
 #include "net/proxies.h"
+#include "net/socket_opener.h"
 #include "net/socket_stream.h"
 #include "net/url.h"
 #include "runtime/runtime.h"
@@ -23,52 +21,27 @@ namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-namespace http = beast::http;
 namespace websocket = beast::websocket;
-using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kCloseMax{3};
 
-std::string BasicCredentials(const std::string& user_and_password) {
-  std::string text(4 * ((user_and_password.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                   reinterpret_cast<const unsigned char*>(user_and_password.data()),
-                                   static_cast<int>(user_and_password.size()));
-  text.resize(static_cast<size_t>(size));
-  return "Basic " + text;
-}
-
-struct Route {
-  Url target;
-  std::optional<Url> proxy = {};
-  asio::ssl::context* tls = nullptr;  // null: ws://
-};
-
 // Stays alive while one of its operations is in progress. Calls no handler after it was released.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(asio::io_context& loop, Route route, WebSocketOptions options,
+  Connection(asio::io_context& loop, SocketRoute route, WebSocketOptions options,
              WebSocketHandler& handler)
-      : target_(std::move(route.target)),
-        proxy_(std::move(route.proxy)),
-        tls_(route.tls),
+      : target_(route.target),
         options_(std::move(options)),
         handler_(&handler),
-        resolver_(loop),
         give_up_(loop),
-        stream_(loop) {}
+        stream_(loop),
+        opener_(loop, stream_.next_layer(), std::move(route)) {}
 
-  // The resolver has no deadline of its own.
   void Start() {
-    GiveUpAfter(options_.connect_timeout);
-    const Url& first = proxy_ ? *proxy_ : target_;
-    resolver_.async_resolve(first.host, first.port,
-                            [self = shared_from_this()](
-                                error_code error, const tcp::resolver::results_type& addresses) {
-                              if (error) return self->End("no address: ", error);
-                              self->Connect(addresses);
-                            });
+    opener_.Start(
+        shared_from_this(), options_.connect_timeout,
+        [this](const char* what, error_code error) { error ? End(what, error) : Handshake(); });
   }
 
   void Send(std::string text) {
@@ -96,13 +69,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     handler_ = nullptr;
     if (ended_) return;
     if (open_) return Leave();
-    resolver_.cancel();
+    opener_.Cancel();
     beast::get_lowest_layer(stream_).close();
   }
 
  private:
-  beast::tcp_stream& deadline() { return beast::get_lowest_layer(stream_); }
-
   // Ends the connection after `time`, whatever the peer does.
   void GiveUpAfter(std::chrono::milliseconds time) {
     give_up_.expires_after(time);
@@ -112,65 +83,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  void Connect(const tcp::resolver::results_type& addresses) {
-    if (handler_ == nullptr || ended_) return;
-    give_up_.cancel();
-    deadline().expires_after(options_.connect_timeout);
-    deadline().async_connect(addresses,
-                             [self = shared_from_this()](error_code error, const tcp::endpoint&) {
-                               if (error) return self->End("no connection: ", error);
-                               error_code ignored;
-                               self->deadline().socket().set_option(tcp::no_delay(true), ignored);
-                               self->proxy_ ? self->AskProxy() : self->Secure();
-                             });
-  }
-
-  // RFC 9110, 9.3.6: after a 2xx the connection leads to the target.
-  void AskProxy() {
-    if (handler_ == nullptr || ended_) return;
-    const std::string authority = HostAndPort(target_);
-    connect_ = http::request<http::empty_body>(http::verb::connect, authority, 11);
-    connect_.set(http::field::host, authority);
-    if (std::string user; PercentDecode(proxy_->userinfo, user) && !user.empty()) {
-      connect_.set(http::field::proxy_authorization, BasicCredentials(user));
-    }
-    deadline().expires_after(options_.connect_timeout);
-    http::async_write(stream_.next_layer(), connect_,
-                      [self = shared_from_this()](error_code error, std::size_t) {
-                        if (error) return self->End("the proxy: ", error);
-                        self->ReadProxyAnswer();
-                      });
-  }
-
-  void ReadProxyAnswer() {
-    if (handler_ == nullptr || ended_) return;
-    proxy_answer_.skip(true);  // a 2xx has no body, whatever its headers say
-    http::async_read_header(stream_.next_layer(), buffer_, proxy_answer_,
-                            [self = shared_from_this()](error_code error, std::size_t) {
-                              if (error) return self->End("the proxy: ", error);
-                              const auto status =
-                                  static_cast<int>(self->proxy_answer_.get().result_int());
-                              if (status / 100 != 2) return self->EndAtProxy(status);
-                              // The target sends nothing before our first bytes.
-                              self->buffer_.consume(self->buffer_.size());
-                              self->Secure();
-                            });
-  }
-
-  void Secure() {
-    if (handler_ == nullptr || ended_) return;
-    if (tls_ == nullptr) return Handshake();
-    deadline().expires_after(options_.connect_timeout);
-    stream_.next_layer().StartTls(
-        *tls_, target_.host, SocketStream::Done::Of([self = shared_from_this()](error_code error) {
-          if (error) return self->End("no secure connection: ", error);
-          self->Handshake();
-        }));
-  }
-
   void Handshake() {
     if (handler_ == nullptr) return;
-    deadline().expires_never();  // from here on the WebSocket layer has its own timers
     websocket::stream_base::timeout timeout{};
     timeout.handshake_timeout = options_.connect_timeout;
     timeout.idle_timeout = options_.silence_max;
@@ -242,18 +156,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
                         });
   }
 
-  void EndAtProxy(int status) {
-    refused_by_proxy_ = status;
-    End("", http::error::bad_status);
-  }
-
   void End(const char* what, error_code error) {
     if (ended_) return;
     ended_ = true;
     give_up_.cancel();
+    opener_.Cancel();
     WebSocketEnd end;
-    if (refused_by_proxy_ != 0) {
-      end.reason = "the proxy refused: HTTP " + std::to_string(refused_by_proxy_);
+    if (opener_.refused_by_proxy() != 0) {
+      end.reason = "the proxy refused: HTTP " + std::to_string(opener_.refused_by_proxy());
     } else if (error == websocket::error::upgrade_declined) {
       end.http_status = static_cast<int>(response_.result_int());
       end.reason = "HTTP " + std::to_string(end.http_status);
@@ -273,19 +183,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   const Url target_;
-  const std::optional<Url> proxy_;
-  asio::ssl::context* const tls_;
   const WebSocketOptions options_;
   WebSocketHandler* handler_;  // null after it was released
-  tcp::resolver resolver_;
   asio::steady_timer give_up_;
   // Without permessage-deflate, which no provider needs.
   websocket::stream<SocketStream, false> stream_;
+  SocketOpener opener_;
   websocket::response_type response_;
   beast::flat_buffer buffer_;
-  http::request<http::empty_body> connect_;
-  http::response_parser<http::empty_body> proxy_answer_;
-  int refused_by_proxy_ = 0;  // HTTP status of the refusal
   std::deque<std::string> queue_;
   size_t unsent_ = 0;
   bool open_ = false;
@@ -360,7 +265,7 @@ std::unique_ptr<WebSocketClient> WebSocketConnector::Open(const WebSocketOptions
   if (!target || (target->scheme != "ws" && target->scheme != "wss")) {
     return std::make_unique<NoClient>(loop, handler, "the address is not a ws:// or wss:// URL");
   }
-  Route route{.target = *target};
+  SocketRoute route{.target = *target};
   if (const std::string proxy = implementation_->proxies.For(options.url); !proxy.empty()) {
     route.proxy = ParseUrl(proxy);
     if (!route.proxy || route.proxy->scheme != "http") {
