@@ -142,7 +142,11 @@ void Http2Call::OnHeader(std::string_view name, std::string_view value) {
 }
 
 void Http2Call::OnHeadersEnd() {
-  if (head_complete_ || head_.status < 200) return;
+  if (head_complete_) return;
+  if (head_.status < 200) {
+    head_ = HttpHead();  // an interim reply; its bytes count, so that there is an end to them
+    return;
+  }
   head_complete_ = true;
   // The request is not sent again from here on.
   FreeMemory(request_.body);

@@ -4,6 +4,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/error.hpp>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,11 @@ constexpr size_t kStreamsMax = 1000;
 constexpr int32_t kConnectionWindow = 1024 * 1024;
 constexpr size_t kWriteBytes = 64 * 1024;
 constexpr size_t kKeptWriteBytes = 4 * 1024;
-constexpr std::chrono::seconds kIdleMax{118};  // as libcurl keeps connections
-constexpr int32_t kNoStreamMax = INT32_MAX;    // in the first of two GOAWAY frames
+constexpr std::chrono::seconds kIdleTimeMax{118};  // as libcurl keeps connections
+// Frames that wait because the server does not read. The library bounds only its own answers (to
+// PING and SETTINGS).
+constexpr size_t kQueuedFramesMax = 4 * kStreamsMax;
+constexpr int32_t kNoStreamMax = INT32_MAX;  // in the first of two GOAWAY frames
 
 Http2End EndOf(uint32_t error) {
   if (error == NGHTTP2_REFUSED_STREAM) return Http2End::kRefused;
@@ -33,6 +37,17 @@ nghttp2_nv Field(std::string_view name, std::string_view value) {
   return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
           reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
           NGHTTP2_NV_FLAG_NONE};
+}
+
+// Calls `body` for a callback of the library, which an exception (no memory) must not pass through.
+// The failure ends the connection.
+template <typename Body>
+auto WithoutException(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::exception&) {
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+  }
 }
 
 }  // namespace
@@ -89,7 +104,7 @@ bool Http2Connection::StartSession() {
   if (session_ == nullptr) return false;
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kHttp2ReadAheadBytes},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kReadAheadBytes},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kHeadBytesMax}};
   return nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) == 0 &&
          nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kConnectionWindow) ==
@@ -98,6 +113,7 @@ bool Http2Connection::StartSession() {
 
 size_t Http2Connection::room() const {
   if (!is_open()) return 0;
+  if (nghttp2_session_get_outbound_queue_size(session_) >= kQueuedFramesMax) return 0;
   const size_t allowed = std::min<size_t>(
       nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
       kStreamsMax);
@@ -146,67 +162,79 @@ Http2Stream* Http2Connection::Find(int32_t number) const {
 
 ssize_t Http2Connection::OnGiveBody(nghttp2_session*, int32_t number, uint8_t* data, size_t room,
                                     uint32_t* flags, nghttp2_data_source*, void* self) {
-  Http2Stream* const stream = From(self).Find(number);
-  if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  bool end = false;
-  const size_t size = stream->GiveBody(reinterpret_cast<char*>(data), room, end);
-  if (end) *flags |= NGHTTP2_DATA_FLAG_EOF;
-  return static_cast<ssize_t>(size);
+  return WithoutException([&]() -> ssize_t {
+    Http2Stream* const stream = From(self).Find(number);
+    if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    bool end = false;
+    const size_t size = stream->GiveBody(reinterpret_cast<char*>(data), room, end);
+    if (end) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(size);
+  });
 }
 
 int Http2Connection::OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
                               size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
                               void* self) {
-  if (frame->hd.type != NGHTTP2_HEADERS) return 0;
-  if (Http2Stream* const stream = From(self).Find(frame->hd.stream_id)) {
-    stream->OnHeader({reinterpret_cast<const char*>(name), name_size},
-                     {reinterpret_cast<const char*>(value), value_size});
-  }
-  return 0;
+  return WithoutException([&]() -> int {
+    if (frame->hd.type != NGHTTP2_HEADERS) return 0;
+    if (Http2Stream* const stream = From(self).Find(frame->hd.stream_id)) {
+      stream->OnHeader({reinterpret_cast<const char*>(name), name_size},
+                       {reinterpret_cast<const char*>(value), value_size});
+    }
+    return 0;
+  });
 }
 
 int Http2Connection::OnFrame(nghttp2_session* session, const nghttp2_frame* frame, void* self) {
-  Http2Connection& connection = From(self);
-  const int32_t number = frame->hd.stream_id;
-  if (frame->hd.type == NGHTTP2_GOAWAY) {
-    connection.OnGoaway(frame->goaway);
-  } else if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
-    if (!std::exchange(connection.open_, true)) connection.timer_.cancel();
-    if (connection.owner_ != nullptr) connection.owner_->OnRoom(connection);
-  } else if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) {
-    Http2Stream* const stream = connection.Find(number);
-    if (stream != nullptr && frame->hd.type == NGHTTP2_HEADERS) stream->OnHeadersEnd();
-    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
-    // A server may answer before it has read the whole request; the rest of it has no use.
-    if (nghttp2_session_get_stream_local_close(session, number) == 0) {
-      nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, number, NGHTTP2_NO_ERROR);
+  return WithoutException([&]() -> int {
+    Http2Connection& connection = From(self);
+    const int32_t number = frame->hd.stream_id;
+    if (frame->hd.type == NGHTTP2_GOAWAY) {
+      connection.OnGoaway(frame->goaway);
+    } else if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
+      if (!std::exchange(connection.open_, true)) connection.timer_.cancel();
+      if (connection.owner_ != nullptr) connection.owner_->OnRoom(connection);
+    } else if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) {
+      Http2Stream* const stream = connection.Find(number);
+      if (stream != nullptr && frame->hd.type == NGHTTP2_HEADERS) stream->OnHeadersEnd();
+      if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+      // A server may answer before it has read the whole request; the rest of it has no use.
+      if (nghttp2_session_get_stream_local_close(session, number) == 0) {
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, number, NGHTTP2_NO_ERROR);
+      }
+      ++connection.replies_;
+      connection.EndStream(number, Http2End::kComplete);
     }
-    ++connection.replies_;
-    connection.EndStream(number, Http2End::kComplete);
-  }
-  return 0;
+    return 0;
+  });
 }
 
 // A request that was opened just before the server's GOAWAY arrived.
 int Http2Connection::OnNotSent(nghttp2_session*, const nghttp2_frame* frame, int, void* self) {
-  if (frame->hd.type == NGHTTP2_HEADERS) {
-    From(self).EndStream(frame->hd.stream_id, Http2End::kRefused);
-  }
-  return 0;
+  return WithoutException([&]() -> int {
+    if (frame->hd.type == NGHTTP2_HEADERS) {
+      From(self).EndStream(frame->hd.stream_id, Http2End::kRefused);
+    }
+    return 0;
+  });
 }
 
 int Http2Connection::OnData(nghttp2_session* session, uint8_t, int32_t number, const uint8_t* data,
                             size_t size, void* self) {
-  nghttp2_session_consume_connection(session, size);
-  if (Http2Stream* const stream = From(self).Find(number)) {
-    stream->OnBody({reinterpret_cast<const char*>(data), size});
-  }
-  return 0;
+  return WithoutException([&]() -> int {
+    nghttp2_session_consume_connection(session, size);
+    if (Http2Stream* const stream = From(self).Find(number)) {
+      stream->OnBody({reinterpret_cast<const char*>(data), size});
+    }
+    return 0;
+  });
 }
 
 int Http2Connection::OnStreamClose(nghttp2_session*, int32_t number, uint32_t error, void* self) {
-  From(self).EndStream(number, EndOf(error));
-  return 0;
+  return WithoutException([&]() -> int {
+    From(self).EndStream(number, EndOf(error));
+    return 0;
+  });
 }
 
 // The library then closes the streams that the server has not processed as refused. A server that
@@ -308,7 +336,7 @@ void Http2Connection::GiveUpAfter(std::chrono::milliseconds time, Failure failur
 void Http2Connection::CloseIfIdle() {
   if (closed_ || !open_ || writing_ || !streams_.empty()) return;
   if (leaving_ || has_used_its_requests()) return Close(Failure::kNone);
-  if (!std::exchange(is_idle_, true)) GiveUpAfter(kIdleMax, Failure::kNone);
+  if (!std::exchange(is_idle_, true)) GiveUpAfter(kIdleTimeMax, Failure::kNone);
 }
 
 void Http2Connection::Close(Failure failure) {

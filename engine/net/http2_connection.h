@@ -1,6 +1,6 @@
 // Http2Connection: one connection to a server that many calls of an engine thread share (RFC 9113).
 //
-// The server may send kHttp2ReadAheadBytes of each reply ahead of its reader. What the connection
+// The server may send kReadAheadBytes of each reply ahead of its reader. What the connection
 // as a whole receives is acknowledged at once, so that a reader that waits delays no other stream.
 #pragma once
 

@@ -3,8 +3,8 @@
 // Each engine thread has its own connections and reuses them. Calls to https:// servers that offer
 // HTTP/2 share connections; all others use HTTP/1.1. While the fiber does not read, the call
 // buffers at most kReadAheadBytes and leaves the rest in the socket, so that backpressure reaches
-// the server. Over HTTP/2 the server may send at most kHttp2ReadAheadBytes that were not read, and
-// other calls of the connection do not wait for this one.
+// the server; over HTTP/2 the server sends no more, and the other calls of the connection do not
+// wait.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,6 @@
 namespace agent_graph::net {
 
 inline constexpr size_t kReadAheadBytes = 64 * 1024;
-inline constexpr size_t kHttp2ReadAheadBytes = 256 * 1024;  // for the round trips of a long way
 inline constexpr size_t kHeadBytesMax = 64 * 1024;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;

@@ -136,7 +136,7 @@ TEST_F(Http2Test, AReaderThatWaitsStopsOnlyItsOwnStream) {
     EXPECT_EQ(large->size(), kLarge);
     for (const auto& call : waiting) {
       const std::string first = *call->Read();
-      EXPECT_LE(first.size(), kHttp2ReadAheadBytes);
+      EXPECT_LE(first.size(), kReadAheadBytes);
       EXPECT_EQ(first.size() + call->ReadRest(kLarge)->size(), kLarge);
     }
   });
