@@ -131,6 +131,52 @@ std::optional<RunWatches::Kept> RunWatches::Find(const WatchRunRequest& watch) c
   return kept;
 }
 
+void RunWatches::NoteChanged(const std::vector<std::string>& thread_ids) {
+  MutexLock lock(mutex_);
+  for (const std::string& thread_id : thread_ids) {
+    auto watch = watches_.lower_bound({thread_id, ""});
+    for (; watch != watches_.end() && watch->first.first == thread_id; ++watch) {
+      ++watch->second.changes;
+    }
+  }
+}
+
+uint64_t RunWatches::ChangesOf(const Key& run) const {
+  MutexLock lock(mutex_);
+  const auto found = watches_.find(run);
+  return found == watches_.end() ? 0 : found->second.changes;
+}
+
+void RunWatches::NoteRead(const Key& run, uint64_t changes, const WatchRunReply& reply) {
+  MutexLock lock(mutex_);
+  const auto found = watches_.find(run);
+  if (found == watches_.end() || found->second.lease_epoch != reply.lease_epoch) return;
+  found->second.changes_at_read = changes;
+  found->second.log_end = reply.log_end;
+}
+
+std::optional<WatchRunReply> RunWatches::Continue(const WatchRunRequest& watch) const {
+  {
+    MutexLock lock(mutex_);
+    const auto found = watches_.find({watch.thread_id, watch.run_id});
+    if (found == watches_.end()) return std::nullopt;
+    const Watch& known = found->second;
+    const bool is_next = known.changes_at_read == known.changes &&
+                         known.lease_epoch == watch.lease_epoch && known.log_end == watch.log_end &&
+                         known.message.message_id == watch.message_id;
+    if (!is_next) return std::nullopt;
+  }
+  std::optional<Kept> kept = Find(watch);
+  const bool has_more = kept && kept->lease_epoch == watch.lease_epoch &&
+                        kept->piece.message_id == watch.message_id &&
+                        (!kept->piece.text.empty() || !kept->piece.reasoning.empty());
+  if (!has_more) return std::nullopt;
+  return WatchRunReply{.lease_epoch = watch.lease_epoch,
+                       .log_end = watch.log_end,
+                       .ended = false,
+                       .piece = std::move(kept->piece)};
+}
+
 void RunWatches::Expire(MonotonicClock::time_point now) {
   MutexLock lock(mutex_);
   for (auto watch = watches_.begin(); watch != watches_.end();) {

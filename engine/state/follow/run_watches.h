@@ -49,6 +49,17 @@ class RunWatches {
   // Returns what is kept of the run's message behind the caller's part; nullopt: no message.
   std::optional<Kept> Find(const WatchRunRequest& watch) const;
 
+  // Most questions are about the next piece of a message. They are answered without a read of the
+  // database, unless the log or the runs of the thread have changed since the last one.
+  void NoteChanged(const std::vector<std::string>& thread_ids);
+  // How often the thread of a watched run has changed; call it before a read.
+  uint64_t ChangesOf(const Key& run) const;
+  // A read that began after so many changes has returned this.
+  void NoteRead(const Key& run, uint64_t changes, const WatchRunReply& reply);
+  // The next part of the message that the caller has; nullopt: there is none, or a read has to
+  // tell.
+  std::optional<WatchRunReply> Continue(const WatchRunRequest& watch) const;
+
   // Forgets runs that no client has watched since then.
   void Expire(MonotonicClock::time_point now);
   bool empty() const { return count_ == 0; }
@@ -61,6 +72,9 @@ class RunWatches {
     uint64_t told_epoch = 0;  // the lease whose client was notified
     uint64_t lease_epoch = 0;
     bool full = false;  // the message with this id is not kept
+    uint64_t changes = 1;
+    uint64_t changes_at_read = 0;
+    uint64_t log_end = 0;  // as that read has found it
     MessagePiece message;
   };
   void Drop(Watch& watch) AG_REQUIRES(mutex_);

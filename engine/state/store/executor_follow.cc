@@ -95,17 +95,23 @@ std::optional<Result<std::string>> StoreExecutor::AnswerOrPark(ReadItem& item,
 
 Result<std::optional<std::string>> StoreExecutor::ReadNews(const WatchRunRequest& watch,
                                                            Deadline until, bool is_last) {
+  const RunWatches::Key run(watch.thread_id, watch.run_id);
+  if (const std::optional<WatchRunReply> next = watches_.Continue(watch)) {
+    watches_.Join(run, watch.lease_epoch, until + kWatchLinger);
+    return std::optional(pack::ToBytes(*next));
+  }
+  const uint64_t changes = watches_.ChangesOf(run);
   // The piece first: then the entries before its message are counted in the progress.
   std::optional<RunWatches::Kept> kept = watches_.Find(watch);
   AG_ASSIGN_OR_RETURN(WatchRunReply reply, reader_.Watch(watch));
   if (kept && kept->lease_epoch == reply.lease_epoch) reply.piece = std::move(kept->piece);
   if (!reply.ended) {
-    const RunWatches::Key run(watch.thread_id, watch.run_id);
     const auto new_watch = watches_.Join(run, reply.lease_epoch, until + kWatchLinger);
     if (new_watch) {
       NoticeWatched(run, *new_watch);
       OnWatched();
     }
+    watches_.NoteRead(run, changes, reply);
   }
   if (!is_last && !HasNews(watch, reply)) return std::optional<std::string>();
   return std::optional(pack::ToBytes(reply));
@@ -139,6 +145,7 @@ void StoreExecutor::Resume(std::vector<Followers::Parked> parked) {
 }
 
 void StoreExecutor::ResumeChanged(const std::vector<std::string>& thread_ids) {
+  if (!watches_.empty()) watches_.NoteChanged(thread_ids);
   if (!followers_.empty()) Resume(followers_.TakeChanged(thread_ids));
   if (!watchers_.empty()) Resume(watchers_.TakeChanged(thread_ids));
 }

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/base64.h"
-#include "base/clock.h"
 #include "base/ids.h"
 #include "runtime/thread.h"
 #include "state/pack/fields.h"
@@ -122,13 +121,17 @@ void HostLink::Run() {
         queued_bytes_ = 0;
       }
     }
-    if (!Rest(exchanged.ok() ? kPace : kRetry)) return;
+    if (!Rest(exchanged.ok() ? std::chrono::milliseconds(0) : kRetry)) return;
   }
 }
 
 Status HostLink::Exchange() {
   AG_RETURN_IF_ERROR(connection_.Open());
   AG_RETURN_IF_ERROR(Listen());
+  while (MonotonicClock::now() < next_send_) {
+    AG_RETURN_IF_ERROR(connection_.AwaitInput(-1, next_send_));
+    TakeArrived();
+  }
   AG_RETURN_IF_ERROR(SendQueued());
   TakeArrived();
   AG_RETURN_IF_ERROR(connection_.AwaitInput(wake_.get(), DeadlineAfter(kWait)));
@@ -167,6 +170,7 @@ std::vector<HostLink::Queued> HostLink::TakeQueued() {
 Status HostLink::SendQueued() {
   std::vector<Queued> queued = TakeQueued();
   if (queued.empty()) return Status::Ok();
+  next_send_ = DeadlineAfter(kPace);
   const size_t messages = queued.size();
   struct Open {
     Payload payload;

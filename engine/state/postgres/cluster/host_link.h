@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -75,6 +76,7 @@ class HostLink {
   const FileDescriptor wake_;  // an eventfd: the queue is not empty any more
   Connection connection_;      // link thread only, but for Interrupt
   uint64_t listening_ = 0;     // the session that listens; link thread only
+  Deadline next_send_{};       // not before; link thread only
   Mutex mutex_;
   CondVar stop_;
   std::vector<Queued> queue_ AG_GUARDED_BY(mutex_);

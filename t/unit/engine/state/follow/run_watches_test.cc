@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
+#include <string>
+
 namespace agent_graph::state {
 namespace {
 
@@ -92,6 +96,63 @@ TEST(RunWatchesTest, ARunThatNobodyWatchesIsForgotten) {
   EXPECT_TRUE(watches.empty());
   EXPECT_EQ(watches.bytes(), 0u);
   EXPECT_FALSE(Publish(watches, "r", 10, 10).watched);
+}
+
+// The caller has read the run when its log ended at 7, and knows 3 bytes of the message.
+class NextPieceTest : public testing::Test {
+ protected:
+  NextPieceTest() {
+    watches_.Join(kRun, 1, DeadlineAfter(std::chrono::hours(1)));
+    Publish(watches_, "r", 0, 5);
+    watches_.NoteRead(kRun, watches_.ChangesOf(kRun), {.lease_epoch = 1, .log_end = 7});
+    known_ = Known("r");
+    known_.lease_epoch = 1;
+    known_.log_end = 7;
+    known_.message_id = "m";
+    known_.text_bytes = 3;
+  }
+  const RunWatches::Key kRun{"t", "r"};
+  RunWatches watches_{0};
+  WatchRunRequest known_;
+};
+
+TEST_F(NextPieceTest, ItNeedsNoRead) {
+  const std::optional<WatchRunReply> next = watches_.Continue(known_);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->lease_epoch, 1u);
+  EXPECT_EQ(next->log_end, 7u);
+  EXPECT_FALSE(next->ended);
+  EXPECT_EQ(next->piece->text_begin, 3u);
+  EXPECT_EQ(next->piece->text, "xx");
+}
+
+TEST_F(NextPieceTest, AfterAChangeAReadHasToTell) {
+  watches_.NoteChanged({"s", "u"});
+  EXPECT_TRUE(watches_.Continue(known_));
+  const uint64_t before = watches_.ChangesOf(kRun);
+  watches_.NoteChanged({"s", "t"});
+  EXPECT_FALSE(watches_.Continue(known_));
+  // A read that began before the change has not seen it.
+  watches_.NoteRead(kRun, before, {.lease_epoch = 1, .log_end = 7});
+  EXPECT_FALSE(watches_.Continue(known_));
+  watches_.NoteRead(kRun, watches_.ChangesOf(kRun), {.lease_epoch = 1, .log_end = 7});
+  EXPECT_TRUE(watches_.Continue(known_));
+}
+
+TEST_F(NextPieceTest, ACallerThatKnowsSomethingElseGetsARead) {
+  WatchRunRequest other = known_;
+  other.lease_epoch = 0;
+  EXPECT_FALSE(watches_.Continue(other));
+  other = known_;
+  other.log_end = 6;
+  EXPECT_FALSE(watches_.Continue(other));
+  other = known_;
+  other.message_id = "n";
+  EXPECT_FALSE(watches_.Continue(other));
+  other = known_;
+  other.text_bytes = 5;
+  EXPECT_FALSE(watches_.Continue(other));
+  EXPECT_FALSE(watches_.Continue(Known("another")));
 }
 
 }  // namespace

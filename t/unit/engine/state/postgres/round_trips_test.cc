@@ -112,6 +112,39 @@ TEST_F(RoundTripsTest, AHostHasFewConnections) {
   EXPECT_LE(connections, 8);
 }
 
+TEST_F(RoundTripsTest, TheNextPieceOfAMessageNeedsNone) {
+  const BeginRunRequest run = RunOn("t", "anna", "r");
+  const Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  WatchRunRequest known;
+  known.thread_id = "t";
+  known.run_id = "r";
+  known.thread_number = begun->thread_number;
+  uint64_t trips = UINT64_MAX;
+  for (int i = 0; i < kTurnsMax && trips > 0; ++i) {
+    PublishPieceRequest publish{
+        .thread_id = "t", .run_id = "r", .lease_epoch = begun->lease_epoch, .piece = {}};
+    publish.piece = MessagePiece{.message_id = "m",
+                                 .node = "MAIN",
+                                 .step = 1,
+                                 .reasoning_begin = 0,
+                                 .text_begin = known.text_bytes,
+                                 .reasoning = {},
+                                 .text = "word "};
+    trips = std::min(trips, Of([&] {
+                       EXPECT_TRUE(client_->PublishPiece(publish).ok());
+                       const Result<WatchRunReply> reply = client_->WatchRun(known, nullptr);
+                       ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+                       known.lease_epoch = reply->lease_epoch;
+                       known.log_end = reply->log_end;
+                       if (!reply->piece) return;
+                       known.message_id = reply->piece->message_id;
+                       known.text_bytes += reply->piece->text.size();
+                     }));
+  }
+  EXPECT_EQ(trips, 0u);
+}
+
 TEST_F(RoundTripsTest, VerifyAsksForManyRowsAtOnce) {
   constexpr int kThreads = 300;
   for (int i = 0; i < kThreads; ++i) {
