@@ -91,8 +91,8 @@ class Connection {
   // has its own. For schema changes.
   Status RunScript(const std::string& script);
 
-  // Waits until the server has sent something, `wake` is readable (-1: none) or the deadline passes.
-  // Fails if the session has ended.
+  // Waits until the server has sent something, `wake` is readable (-1: none) or the deadline
+  // passes. Fails if the session has ended.
   Status AwaitInput(int wake, Deadline deadline);
   // The payloads of notifications that have arrived, oldest first. A session that listens has to
   // take them.
