@@ -84,6 +84,7 @@ def test_reply_that_is_not_streamed(serve_model, model_mock):
     assert request["temperature"] == 0.5 and "stream_options" not in request
 
 
+@pytest.mark.one_host("the connections of one worker")
 def test_connection_is_reused(serve_model, gated_provider):
     gated_provider.open_gate()
     service = serve_model(gated_provider.base_url, nginx={"workers": 1, "service_options": "threads=1"})
