@@ -26,31 +26,33 @@ server_connect_timeout = 2
 """
 
 
-class Server(postgres.PostgresServer):
-    """Reachable from the namespaces of hosts. With `data_size`, its data without the write-ahead log are
-    on a disk of that size."""
+# Large enough for a proof of 100,000 operations.
+_DATA_SIZE = "1000m"
 
-    def __init__(self, network, *, source=None, data_size=None, port=None):
+
+class Server(postgres.PostgresServer):
+    """Reachable from the namespaces of hosts. Its data without the write-ahead log are on a small disk of
+    its own, which `fill_disk` can fill."""
+
+    def __init__(self, network, *, source=None, port=None):
         self._network = network
         self._source = source
-        self._data_size = data_size
         super().__init__(durable=True, port=port, listen_addresses=f"127.0.0.1,{network.outside}")
 
     def _initialise(self):
+        self.folder.chmod(0o755)
+        self.data.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DATA_SIZE}", "none", self.data], check=True)
+        self._give(self.folder)
+        self._give(self.data)
+        self.data.chmod(0o700)
         if self._source is not None:
             return self._copy_source()
-        if self._data_size:
-            self.data.mkdir()
-            subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", f"size={self._data_size}", "none", self.data], check=True
-            )
-            self._give(self.data)
         super()._initialise()
-        if self._data_size:
-            log = self.folder / "wal"
-            subprocess.run(["cp", "-a", self.data / "pg_wal", log], check=True)
-            shutil.rmtree(self.data / "pg_wal")
-            (self.data / "pg_wal").symlink_to(log)
+        log = self.folder / "wal"
+        subprocess.run(["cp", "-a", self.data / "pg_wal", log], check=True)
+        shutil.rmtree(self.data / "pg_wal")
+        (self.data / "pg_wal").symlink_to(log)
         with open(self.data / "pg_hba.conf", "a", encoding="utf-8") as rules:
             rules.write(f"host all all {self._network.subnet} scram-sha-256\n")
 
@@ -60,11 +62,10 @@ class Server(postgres.PostgresServer):
 
     def _copy_source(self):
         source = self._source
-        self.folder.chmod(0o755)
-        self._give(self.folder)
         subprocess.run(
             postgres.as_account(
                 postgres.programs() / "pg_basebackup", "-D", self.data, "-R", "--no-sync", "-c", "fast",
+                "--waldir", self.folder / "wal",
                 "-d", f"host={source.folder} port={source.port} user={postgres.USER} "
                       "application_name=standby",
             ),
@@ -78,21 +79,20 @@ class Server(postgres.PostgresServer):
     def fill_disk(self):
         """Fills the disk of the data up; returns how to make room again."""
         ballast = self.data / "ballast"
-        with open(ballast, "wb") as file:
+        # Without a buffer, because closing the file would try to write it again.
+        with open(ballast, "wb", buffering=0) as file:
             block = bytes(1 << 16)
             try:
                 while True:
                     file.write(block)
-                    file.flush()
             except OSError:
                 pass
         return ballast.unlink
 
     def close(self):
         super().close()
-        if self._data_size:
-            subprocess.run(["umount", "-l", self.data], check=False)
-            shutil.rmtree(self.folder, ignore_errors=True)
+        subprocess.run(["umount", "-l", self.data], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Pair:
@@ -101,7 +101,7 @@ class Pair:
 
     def __init__(self, network):
         self._network = network
-        self.primary = Server(network, data_size="600m")
+        self.primary = Server(network)
         self.database = self.primary.create()
         self.standby = None
         self._used = [self.primary]

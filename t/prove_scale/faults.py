@@ -166,7 +166,6 @@ async def leader_killed(cluster):
     await _blocking(cluster.databases.wait_for_standby)
 
 
-# The disk of the first primary is the small one, so fail_over comes last.
 FAULTS = (host_killed, worker_killed, gateway_killed, gateway_stopped, worker_stopped, host_stopped,
           postmaster_killed, sessions_terminated, partition, partition_to_database,
           partition_from_database, partition_from_clients, packets_lost, standby_stopped, pooler_killed,
