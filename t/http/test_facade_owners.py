@@ -15,6 +15,7 @@ from harness.openai_chat import chat
 from harness.openai_responses import PATH as RESPONSES
 from harness.openai_responses import ask, response_id
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.uploads import uploaded
 
 _ALICE, _BOB = bearer("alice"), bearer("bob")
 _WORDS = "words of Alice"
@@ -96,3 +97,54 @@ def test_nobody_reaches_the_thread_of_another_user(service, begin):
         assert service.get(path, headers=_BOB).json()["data"]["threads"] == []
     messages = service.get(f"/v1/threads/{thread}/messages", headers=_ALICE).json()["data"]["messages"]
     assert texts(messages) == [_WORDS, f"You said: {_WORDS}"]
+
+
+def _with_file(file_id, name):
+    """Requests that name the file, one for each façade, as (path, body)."""
+    part = {"type": "document", "media": {"kind": "file_id", "file_id": file_id}}
+    text = {"type": "text", "text": "what is in it?"}
+    message = {"role": "user", "content": [text, part]}
+    yield "/v1/graph/invoke", {"messages": [message], "config": {"thread_id": f"{name}-native"}}
+    yield CHAT, chat({"role": "user", "content": [text, {"type": "file", "file": {"file_id": file_id}}]})
+    asked = [{"role": "user", "content": [{"type": "input_file", "file_id": file_id}]}]
+    yield RESPONSES, ask(asked)
+    source = {"type": "document", "source": {"type": "file", "value": file_id}}
+    front = {"id": "m1", "role": "user", "content": [text, source]}
+    yield agui.PATH, agui.run_input(front, thread=f"{name}-front")
+
+
+def test_nobody_uses_the_file_of_another_user(service):
+    """A file of Alice is for Bob one that does not exist, on every façade."""
+    file_id = uploaded(service, _WORDS.encode(), "words.txt", "text/plain", headers=_ALICE)["file_id"]
+    unknown = "0" * len(file_id)
+    for (path, body), (_, other) in zip(_with_file(file_id, "bob"), _with_file(unknown, "bob"), strict=True):
+        refused = service.post(path, body, headers=_BOB)
+        assert 400 <= refused.status < 500, (path, refused.text)
+        assert _WORDS not in refused.text
+        assert refused.status == service.post(path, other, headers=_BOB).status, path
+    for path, body in _with_file(file_id, "alice"):
+        assert service.post(path, body, headers=_ALICE).status == 200, path
+
+
+@pytest.mark.parametrize("path", ["/v1/graph/invoke", CHAT, RESPONSES, agui.PATH])
+def test_a_key_leads_nobody_to_the_answer_of_another_user(service, path):
+    """The same key and the same words of two users are two runs on two threads."""
+
+    def body_of(name):
+        if path == CHAT:
+            return chat(_WORDS)
+        if path == RESPONSES:
+            return ask(_WORDS)
+        if path == agui.PATH:
+            return agui.run_input(agui.user(_WORDS, "m1"), thread=f"{name}-t", run="r")
+        return {"messages": [{"role": "user", "content": _WORDS}]}
+
+    key = ("Idempotency-Key", "same")
+    for name, user in (("alice", _ALICE), ("bob", _BOB)):
+        reply = service.post(path, body_of(name), headers=[*user, key])
+        assert reply.status == 200, reply.text
+    owned = [
+        {thread["thread_id"] for thread in service.get("/v1/threads", headers=user).json()["data"]["threads"]}
+        for user in (_ALICE, _BOB)
+    ]
+    assert [len(threads) for threads in owned] == [1, 1] and not owned[0] & owned[1], owned
