@@ -6,6 +6,7 @@
 #include "base/block_pool.h"
 #include "base/check.h"
 #include "base/free_memory.h"
+#include "base/header_value.h"
 #include "base/letter_case.h"
 
 namespace agent_graph::nginx {
@@ -279,7 +280,8 @@ std::string_view ReplyWriter::LastingText(std::string_view text) {
 }
 
 ngx_int_t ReplyWriter::SetField(std::string_view name, std::string_view value) {
-  if (BelongsToNginx(name)) return NGX_OK;
+  // Values may contain what clients chose, such as ids of threads, or come from user code.
+  if (BelongsToNginx(name) || !IsHeaderValue(value)) return NGX_OK;
   if (EqualsIgnoringCase(name, "Content-Type")) {
     request_->headers_out.content_type = Reference(value);
     request_->headers_out.content_type_len = value.size();

@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -231,3 +232,17 @@ def test_pipelined_requests_are_answered_in_order(start_service):
     with service.connect() as connection:
         connection.send(b"".join(requests * 3))
         assert [connection.read_reply().status for _ in range(12)] == [200, 200, 403, 200] * 3
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", ["/openai/v1/chat/completions", "/openai/v1/responses"])
+def test_the_id_of_a_thread_adds_no_header(start_service, path, stream):
+    """Routes that answer with X-Thread-Id leave out an id that would end the header."""
+    service = start_service(DEMO)
+    asked = {"model": "support", "stream": stream, "messages": [{"role": "user", "content": "hi"}], "input": "hi"}
+    for thread, shown in (("a\r\nX-Added: 1", None), ("a\nX-Added: 1", None), ("a: b", "a: b")):
+        reply = service.post(path, asked | {"metadata": {"thread_id": thread}})
+        assert reply.status == 200, reply.text
+        assert reply.header("X-Added") is None
+        assert reply.header("X-Thread-Id") == shown
+        assert service.get(f"/v1/threads/{quote(thread, safe='')}").status == 200

@@ -6,6 +6,7 @@
 
 #include "agent_graph/json.h"
 #include "base/allocation_account.h"
+#include "base/header_value.h"
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
@@ -29,12 +30,6 @@ bool IsHeaderName(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            kMarks.find(c) != std::string_view::npos;
-  });
-}
-
-bool IsHeaderValue(std::string_view value) {
-  return std::none_of(value.begin(), value.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127;
   });
 }
 
