@@ -89,6 +89,7 @@ class PostgresServer:
         self._databases = 0
         self._template = None
         self._process = None
+        self._frozen = []
         self._environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         self._settings = {
             "listen_addresses": "127.0.0.1",
@@ -143,7 +144,9 @@ class PostgresServer:
         return self
 
     def close(self):
-        """Stops the server and removes its folder."""
+        """Stops the server and removes its folder. A test that failed may have left it frozen, and then it would
+        never stop."""
+        self.thaw()
         self._process.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -200,14 +203,18 @@ class PostgresServer:
     def postmaster(self):
         return int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
 
-    def _server_processes(self):
-        """The postmaster and its children."""
+    def _freeze_all(self):
+        """Freezes the postmaster and then its children, so that it cannot start one that is missed."""
         main = self.postmaster
-        return [main, *processes.children(main)]
+        processes.freeze(main)
+        running = [main, *processes.children(main)]
+        for pid in running[1:]:
+            processes.freeze(pid)
+        return running
 
     def kill(self):
         """Kills all processes of the server (kill -9), as a loss of power would."""
-        running = self._server_processes()
+        running = self._freeze_all()
         for pid in running:
             try:
                 os.kill(pid, 9)
@@ -222,13 +229,12 @@ class PostgresServer:
 
     def freeze(self):
         """Stops all processes of the server: connections stay, and nothing is answered."""
-        self._frozen = self._server_processes()
-        for pid in self._frozen:
-            processes.freeze(pid)
+        self._frozen = self._freeze_all()
 
     def thaw(self):
-        for pid in self._frozen:
-            processes.thaw(pid)
+        """Lets a frozen server go on. Children first: the postmaster removes those that have ended."""
+        while self._frozen:
+            processes.thaw(self._frozen.pop())
 
     def log_lines(self, pattern=""):
         text = (self.folder / "log").read_text(errors="replace")

@@ -64,11 +64,12 @@ def is_alive(pid):
 
 def freeze(pid):
     """Sends SIGSTOP; returns when every thread is stopped. Without waiting, the signal might take
-    effect only after an answer that the test wants to prevent."""
+    effect only after an answer that the test wants to prevent. A process that has just ended stays as a
+    zombie if its parent is frozen; it stands still, too."""
     os.kill(pid, signal.SIGSTOP)
     threads = pathlib.Path("/proc") / str(pid) / "task"
     wait_until(
-        lambda: all(_stat(thread / "stat")[0] == "T" for thread in threads.iterdir()),
+        lambda: all(_stat(thread / "stat")[0] in "TZ" for thread in threads.iterdir()),
         f"process {pid} stands still",
     )
 
