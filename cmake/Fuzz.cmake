@@ -2,13 +2,14 @@
 # are in t/fuzz/corpus/<name>. The programs need clang and -DAGENT_GRAPH_FUZZ=ON (see `make fuzz`).
 # The unit tests contain the same entry functions, each under a name of its own, and run them on the
 # seeds.
-set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server events http_reply multipart openai
-    responses request state_protocol)
+set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server oauth events http_reply multipart
+    openai responses request state_protocol model_reply live_frames)
 set(fuzzed_websocket src/websocket)
 set(fuzzed_handshake src/websocket)
 set(fuzzed_jwt src/auth)
 set(fuzzed_mcp src/facades/mcp)
 set(fuzzed_mcp_server engine/tools/mcp)
+set(fuzzed_oauth engine/tools/mcp/oauth)
 set(fuzzed_events engine/net)
 set(fuzzed_http_reply engine/net)
 set(fuzzed_multipart src/multipart)
@@ -17,6 +18,8 @@ set(fuzzed_responses src/facades/openai)
 set(fuzzed_agui src/facades/agui)
 set(fuzzed_request src/api)
 set(fuzzed_state_protocol engine/state/gateway/wire)
+set(fuzzed_model_reply engine/models)
+set(fuzzed_live_frames src/live)
 
 if(AGENT_GRAPH_FUZZ)
   add_custom_target(fuzzers)
