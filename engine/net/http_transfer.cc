@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/header_value.h"
+
 namespace agent_graph::net {
 
 HttpCall::Transfer::Transfer(HttpRequest request, const runtime::Cancellation& cancellation)
@@ -10,13 +12,8 @@ HttpCall::Transfer::Transfer(HttpRequest request, const runtime::Cancellation& c
 
 // A line break in a header would end its line and inject another header.
 bool HttpCall::Transfer::HeadersAreSafe() const {
-  const auto is_safe = [](const std::string& text) {
-    return std::none_of(text.begin(), text.end(), [](char c) {
-      return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127;
-    });
-  };
-  return std::all_of(request_.headers.begin(), request_.headers.end(), [&](const auto& header) {
-    return is_safe(header.first) && is_safe(header.second) &&
+  return std::all_of(request_.headers.begin(), request_.headers.end(), [](const auto& header) {
+    return IsHeaderValue(header.first) && IsHeaderValue(header.second) &&
            header.first.find_first_of(": \t") == std::string::npos && !header.first.empty();
   });
 }
