@@ -3,7 +3,7 @@
 # The unit tests contain the same entry functions, each under a name of its own, and run them on the
 # seeds.
 set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server oauth events http_reply multipart
-    openai responses request state_protocol model_reply live_frames)
+    openai responses request state_protocol model_reply realtime live_frames)
 set(fuzzed_websocket src/websocket)
 set(fuzzed_handshake src/websocket)
 set(fuzzed_jwt src/auth)
@@ -19,6 +19,7 @@ set(fuzzed_agui src/facades/agui)
 set(fuzzed_request src/api)
 set(fuzzed_state_protocol engine/state/gateway/wire)
 set(fuzzed_model_reply engine/models)
+set(fuzzed_realtime engine/realtime)
 set(fuzzed_live_frames src/live)
 
 if(AGENT_GRAPH_FUZZ)
