@@ -32,9 +32,11 @@ void ReadHeader(std::string_view text) {
 }
 
 void ReadAddresses(const std::string& url) {
-  for (const std::string& document : IssuerDocuments(url)) Require(SameOrigin(document, url));
+  // A user name in the address goes nowhere.
+  for (const std::string& document : IssuerDocuments(url)) {
+    Require(oauth::OriginOf(document) == oauth::OriginOf(url));
+  }
   if (SameOrigin(url, kServer)) Require(IsConfidential(url));
-  oauth::OriginOf(url);
   ResourceId(url);
 }
 
