@@ -224,6 +224,7 @@ def test_nobody_is_refused(start_service):
         assert service.get(public).status == 200
 
 
+@pytest.mark.one_host("each host logs it once")
 @pytest.mark.parametrize(
     "location",
     ["agent_graph_user $remote_user;", 'auth_basic off; agent_graph_user "$remote_user";'],
