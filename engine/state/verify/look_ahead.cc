@@ -28,7 +28,7 @@ class Lookups {
 };
 
 template <typename Row>
-std::optional<Row> Decoded(const UnseenRow& row) {
+std::optional<Row> RowIn(const UnseenRow& row) {
   Row decoded;
   if (!pack::FromBytes(row.value, decoded)) return std::nullopt;
   return decoded;
@@ -61,9 +61,9 @@ std::optional<std::string> ThreadIdOf(const UnseenRow& row) {
   return parser.ok() ? std::optional(std::move(id)) : std::nullopt;
 }
 
-void AddThread(const UnseenRow& row, keys::Parser& parser, Lookups& lookups) {
+void AddOfThread(const UnseenRow& row, keys::Parser& parser, Lookups& lookups) {
   const std::string id = parser.Text();
-  const auto thread = Decoded<ThreadRow>(row);
+  const auto thread = RowIn<ThreadRow>(row);
   if (!thread) return;
   lookups.Add(keys::Deleted(thread->key()));
   lookups.Add(keys::Pause(thread->key()));
@@ -73,10 +73,10 @@ void AddThread(const UnseenRow& row, keys::Parser& parser, Lookups& lookups) {
   }
 }
 
-void AddMemory(const UnseenRow& row, keys::Parser& parser, Lookups& lookups) {
+void AddOfMemory(const UnseenRow& row, keys::Parser& parser, Lookups& lookups) {
   const MemoryKey memory = parser.Memory();
   lookups.Add(keys::MemoryListing(memory.number));
-  if (const auto record = Decoded<MemoryRecord>(row)) lookups.Add(keys::MemoryPlace(record->id));
+  if (const auto record = RowIn<MemoryRecord>(row)) lookups.Add(keys::MemoryPlace(record->id));
 }
 
 // Adds the rows that the check of a row looks up first.
@@ -84,29 +84,29 @@ void AddFirst(const UnseenRow& row, Lookups& lookups) {
   keys::Parser parser(row.key, row.table);
   switch (row.table) {
     case Table::kThread:
-      return AddThread(row, parser, lookups);
+      return AddOfThread(row, parser, lookups);
     case Table::kMemory:
-      return AddMemory(row, parser, lookups);
+      return AddOfMemory(row, parser, lookups);
     case Table::kMemoryPlace:
-      if (const auto place = Decoded<MemoryKey>(row)) lookups.Add(keys::Memory(*place));
+      if (const auto place = RowIn<MemoryKey>(row)) lookups.Add(keys::Memory(*place));
       return;
     case Table::kMemoryVector:
       return lookups.Add(keys::Memory(parser.Memory()));
     case Table::kMemoryListing:
       return lookups.Add(keys::Memory({row.value, parser.Integer()}));
     case Table::kLease:
-      if (const auto lease = Decoded<LeaseRow>(row)) lookups.Add(keys::Thread(lease->thread_id));
+      if (const auto lease = RowIn<LeaseRow>(row)) lookups.Add(keys::Thread(lease->thread_id));
       return;
     case Table::kMessageId: {
       const keys::ThreadKey thread = parser.Thread();
-      if (const auto sequence = Decoded<uint64_t>(row)) {
+      if (const auto sequence = RowIn<uint64_t>(row)) {
         lookups.Add(keys::Message(thread, *sequence));
       }
       return;
     }
     case Table::kMessage: {
       const keys::ThreadKey thread = parser.Thread();
-      if (const auto message = Decoded<MessageRow>(row)) {
+      if (const auto message = RowIn<MessageRow>(row)) {
         lookups.Add(keys::MessageId(thread, message->id));
       }
       return;

@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kWait{30};
 // makes 4 bytes of 3.
 constexpr size_t kPayloadBytesMax = 5'900;
 constexpr size_t kMessageOverhead = 8;
-constexpr size_t kBytesAtOnce = size_t{256} * 1024;
+constexpr size_t kSentAtOnceMax = size_t{256} * 1024;
 
 // A host that is dead, or has no channel, gets nothing.
 constexpr char kNotify[] =
@@ -155,7 +155,7 @@ std::vector<HostLink::Queued> HostLink::TakeQueued() {
   size_t bytes = 0;
   const auto end = std::ranges::find_if(queue_, [&](const Queued& queued) {
     bytes += queued.message.size() + kMessageOverhead;
-    return bytes > kBytesAtOnce;
+    return bytes > kSentAtOnceMax;
   });
   std::vector<Queued> taken(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
   queue_.erase(queue_.begin(), end);

@@ -83,6 +83,7 @@ class HostLink {
   size_t queued_bytes_ AG_GUARDED_BY(mutex_) = 0;
   bool connected_ AG_GUARDED_BY(mutex_) = false;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
+
   std::thread thread_;
 };
 
