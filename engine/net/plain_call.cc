@@ -133,14 +133,15 @@ Status PlainCall::Connect() {
 }
 
 Status PlainCall::AwaitConnection(Deadline deadline) {
-  while (connection_->is_connecting()) {
+  while (connection_ != nullptr && connection_->is_connecting()) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (MonotonicClock::now() >= deadline) {
       return StatusOf(HttpFailure::kConnectTimeout).WithDetail(server_);
     }
     (void)progress_.Wait(&cancellation_, std::min(deadline, request_.deadline));
   }
-  if (connection_->is_connected()) return Status::Ok();
+  // The event loop may have received the whole reply meanwhile, and have left the connection.
+  if (connection_ == nullptr || connection_->is_connected()) return Status::Ok();
   return StatusOf(HttpFailure::kConnect).WithDetail(connection_->error().message());
 }
 

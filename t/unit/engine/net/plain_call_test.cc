@@ -110,6 +110,22 @@ TEST_F(PlainCallsTest, AReplyMayBeginBeforeTheBodyWasRead) {
   EXPECT_GT(received.get_future().get(), kMoreThanSocketsBuffer);
 }
 
+TEST_F(PlainCallsTest, AWholeReplyMayArriveTogetherWithTheConnection) {
+  std::promise<void> sent;
+  ScriptedServer server([&](Connection& connection) {
+    connection.Send(kOk);
+    sent.set_value();
+    connection.ReadRequest();
+  });
+  Run([&] {
+    const auto call = *client_.Start(Post(server.url()), {});
+    sent.get_future().wait();  // blocks the event loop, too
+    const Result<const HttpHead*> head = call->ReadHead();
+    ASSERT_TRUE(head.ok()) << head.status().ToString();
+    EXPECT_EQ(*call->ReadRest(100), "hello");
+  });
+}
+
 TEST_F(PlainCallsTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest())
