@@ -112,7 +112,7 @@ void PlainCall::UseNewConnection(const StreamEndpoint& endpoint) {
 
 Status PlainCall::Connect() {
   const Deadline deadline =
-      started_ + std::min(request_.connect_timeout, request_.first_byte_timeout);
+      std::min(attempt_began_ + request_.connect_timeout, started_ + request_.first_byte_timeout);
   if (connection_ != nullptr) return AwaitConnection(deadline);
   std::vector<StreamEndpoint> addresses = AddressOf(url_.host, url_.port);
   if (addresses.empty()) {
@@ -213,8 +213,9 @@ Status PlainCall::TakeBytes(std::string_view bytes) {
   const Status status = reply_->Take(bytes, body_);
   body_bytes_ += body_.size() - before;
   if (status.code() == StatusCode::kResourceExhausted) return TooLarge(kHeadBytesMax);
-  if (body_bytes_ > request_.reply_bytes_max) return TooLarge(request_.reply_bytes_max);
-  return status;
+  if (body_bytes_ <= request_.reply_bytes_max) return status;
+  body_.resize(before);
+  return TooLarge(request_.reply_bytes_max);
 }
 
 void PlainCall::LeaveConnection() {
@@ -241,6 +242,7 @@ Result<const HttpHead*> PlainCall::ReadHead() {
       is_kept_ = is_lost_ = is_sent_ = stops_sending_ = false;
       sent_ = 0;
       failure_ = Status::Ok();
+      attempt_began_ = MonotonicClock::now();
     }
     AG_RETURN_IF_ERROR(Connect());
     if (reply_->has_head() || !failure_.ok()) continue;
@@ -259,8 +261,8 @@ Result<std::string> PlainCall::Read() {
       if (connection_ != nullptr && connection_->has_received()) Proceed();
       return piece;
     }
-    if (reply_->is_complete()) return std::string();
     AG_RETURN_IF_ERROR(failure_);
+    if (reply_->is_complete()) return std::string();
     AG_RETURN_IF_ERROR(
         WaitUntil(DeadlineAfter(request_.idle_timeout), "sent nothing for", request_.idle_timeout));
   }

@@ -69,6 +69,7 @@ class PlainCall : public HttpCall::Transfer, private PlainConnectionUser {
   std::unique_ptr<ReplyParser> reply_;
   std::string body_;  // received but not read yet
   size_t body_bytes_ = 0;
+  Deadline attempt_began_ = started_;
   const int sends_max_;
   int sends_ = 0;
   Status failure_;  // of the connection or the reply

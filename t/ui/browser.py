@@ -118,6 +118,8 @@ class Browser:
 
     def say(self, text):
         self.fill(".composer textarea", text)
+        # Nothing is sent while a file is being uploaded.
+        self.wait_for(".composer button[type=submit]:not([disabled])")
         self.press("Enter")
 
     def wait_for_end(self):

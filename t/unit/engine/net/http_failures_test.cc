@@ -122,6 +122,20 @@ TEST_P(HttpClientWaysTest, ReplyIsBounded) {
   EXPECT_EQ(Fetch(request).status().code(), StatusCode::kResourceExhausted);
 }
 
+TEST_P(HttpClientWaysTest, NothingIsReadOfASmallReplyThatIsTooLarge) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kOk);
+  });
+  HttpRequest request = Post(server.url());
+  request.reply_bytes_max = 4;
+  Run([&] {
+    const auto call = *client_.Start(std::move(request), {});
+    ASSERT_TRUE(call->ReadHead().ok());
+    EXPECT_EQ(call->Read().status().code(), StatusCode::kResourceExhausted);
+  });
+}
+
 TEST_P(HttpClientWaysTest, HeadIsBounded) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
