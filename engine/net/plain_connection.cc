@@ -1,7 +1,5 @@
 #include "net/plain_connection.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -10,6 +8,8 @@
 #include <boost/asio/error.hpp>
 #include <cerrno>
 #include <utility>
+
+#include "net/open_socket.h"
 
 namespace agent_graph::net {
 
@@ -29,14 +29,9 @@ error_code ToErrorCode(int error) {
 
 void PlainConnection::StartConnecting(const StreamEndpoint& endpoint) {
   const auto protocol = endpoint.protocol();
-  // Asio would open the socket without CLOEXEC, so that child processes would inherit it.
-  const int descriptor =
-      socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol.protocol());
-  if (descriptor < 0) return Note(ToErrorCode(errno));
-  const int on = 1;
-  (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  (void)setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   error_code error;
+  const int descriptor = OpenTcpSocket(protocol.family(), error);
+  if (error) return Note(error);
   socket_.assign(protocol, descriptor, error);
   if (error) {
     close(descriptor);

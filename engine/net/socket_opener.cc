@@ -1,7 +1,7 @@
 #include "net/socket_opener.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
+#include <unistd.h>
 
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/percent_encoding.h"
+#include "net/open_socket.h"
 
 namespace agent_graph::net {
 
@@ -50,7 +51,9 @@ void SocketOpener::Start(std::shared_ptr<void> owner, std::chrono::milliseconds 
       first.host, first.port,
       [this, kept = owner_](error_code error,
                             const asio::ip::tcp::resolver::results_type& addresses) {
-        error ? End("no address: ", error) : Connect(addresses);
+        if (error) return End("no address: ", error);
+        for (const auto& address : addresses) addresses_.push_back(address.endpoint());
+        ConnectToNext(asio::error::host_not_found);
       });
 }
 
@@ -59,20 +62,27 @@ void SocketOpener::Cancel() {
   End("", asio::error::operation_aborted);
 }
 
-void SocketOpener::Connect(const asio::ip::tcp::resolver::results_type& addresses) {
+void SocketOpener::ConnectToNext(error_code last) {
   if (owner_ == nullptr) return;
-  stream_.next_layer().async_connect(
-      addresses, [this, kept = owner_](error_code error, const asio::ip::tcp::endpoint&) {
-        if (error) return End("no connection: ", error);
-        if (owner_ == nullptr) return;
-        error_code ignored;
-        asio::ip::tcp::socket& socket = stream_.next_layer().socket();
-        // Asio has opened it without CLOEXEC, so that child processes would inherit it.
-        ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-        socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-        socket.set_option(asio::socket_base::keep_alive(true), ignored);
-        route_.proxy ? AskProxy() : Secure();
-      });
+  if (addresses_.empty()) return End("no connection: ", last);
+  const asio::ip::tcp::endpoint address = addresses_.front();
+  addresses_.pop_front();
+  asio::ip::tcp::socket& socket = stream_.next_layer().socket();
+  error_code error;
+  socket.close(error);
+  error = {};
+  const int descriptor = OpenTcpSocket(address.protocol().family(), error);
+  if (error) return ConnectToNext(error);
+  socket.assign(address.protocol(), descriptor, error);
+  if (error) {
+    ::close(descriptor);
+    return ConnectToNext(error);
+  }
+  stream_.next_layer().async_connect(address, [this, kept = owner_](error_code result) {
+    if (result) return ConnectToNext(result);
+    if (owner_ == nullptr) return;
+    route_.proxy ? AskProxy() : Secure();
+  });
 }
 
 // RFC 9110, 9.3.6: after a 2xx the connection leads to the target.

@@ -11,6 +11,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,7 +43,8 @@ class SocketOpener {
   int refused_by_proxy() const { return refused_by_proxy_; }
 
  private:
-  void Connect(const boost::asio::ip::tcp::resolver::results_type& addresses);
+  // `last` is why the address before it did not work.
+  void ConnectToNext(boost::system::error_code last);
   void AskProxy();
   void ReadProxyAnswer();
   void Secure();
@@ -53,6 +55,7 @@ class SocketOpener {
   std::shared_ptr<void> owner_;  // null: no attempt is in progress
   Done done_;
   boost::asio::ip::tcp::resolver resolver_;
+  std::deque<boost::asio::ip::tcp::endpoint> addresses_;  // those that were not tried
   boost::asio::steady_timer give_up_;
   boost::beast::flat_buffer buffer_;
   boost::beast::http::request<boost::beast::http::empty_body> connect_;
