@@ -126,6 +126,7 @@ size_t Http2Call::GiveBody(char* data, size_t room, bool& end) {
   const size_t size = request_.body.copy(data, room, body_given_);
   body_given_ += size;
   end = body_given_ == request_.body.size();
+  if (end && head_complete_) FreeMemory(request_.body);
   return size;
 }
 
@@ -148,8 +149,8 @@ void Http2Call::OnHeadersEnd() {
     return;
   }
   head_complete_ = true;
-  // The request is not sent again from here on.
-  FreeMemory(request_.body);
+  // The request is not sent again from here on. A server may answer before it has all of it.
+  if (body_given_ == request_.body.size()) FreeMemory(request_.body);
   FreeMemory(request_.headers);
   FreeMemory(request_.url);
   progress_.Notify();

@@ -1,70 +1,20 @@
-// A server of HTTP/2 over TLS, with a certificate of its own, that does with each request as a test
-// says. Its replies keep to the flow control of the client.
+// A server of HTTP/2 over TLS that does with each request as a test says. Its replies keep to the
+// flow control of the client.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <csignal>
+#include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "net/http_client.h"
-#include "scripted_server.h"
+#include "http2_tls_server.h"
 
 namespace agent_graph::testing {
-
-// A self-signed certificate for 127.0.0.1, in a file that exists as long as this object.
-class TestCertificate {
- public:
-  TestCertificate() : key_(EVP_EC_gen("P-256")), certificate_(X509_new()) {
-    ASN1_INTEGER_set(X509_get_serialNumber(certificate_), 1);
-    X509_set_version(certificate_, X509_VERSION_3);
-    X509_gmtime_adj(X509_getm_notBefore(certificate_), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate_), 3600);
-    X509_set_pubkey(certificate_, key_);
-    X509_NAME* const name = X509_get_subject_name(certificate_);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
-    X509_set_issuer_name(certificate_, name);
-    X509_EXTENSION* const names =
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1");
-    X509_add_ext(certificate_, names, -1);
-    X509_EXTENSION_free(names);
-    X509_sign(certificate_, key_, EVP_sha256());
-    std::FILE* const out = fdopen(mkstemp(file_.data()), "w");
-    PEM_write_X509(out, certificate_);
-    std::fclose(out);
-  }
-  ~TestCertificate() {
-    unlink(file_.c_str());
-    X509_free(certificate_);
-    EVP_PKEY_free(key_);
-  }
-  TestCertificate(const TestCertificate&) = delete;
-  TestCertificate& operator=(const TestCertificate&) = delete;
-
-  const std::string& file() const { return file_; }
-  void Use(SSL_CTX* tls) const {
-    SSL_CTX_use_certificate(tls, certificate_);
-    SSL_CTX_use_PrivateKey(tls, key_);
-  }
-
- private:
-  EVP_PKEY* const key_;
-  X509* const certificate_;
-  std::string file_ = ::testing::TempDir() + "certificate-XXXXXX";
-};
 
 struct Http2Request {
   int32_t stream = 0;
@@ -84,6 +34,7 @@ class Http2Session {
     nghttp2_session_callbacks_set_on_header_callback(callbacks, &OnHeader);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, &OnData);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, &OnFrame);
+    nghttp2_session_callbacks_set_select_padding_callback(callbacks, &ChoosePadding);
     nghttp2_session_server_new(&session_, callbacks, this);
     nghttp2_session_callbacks_del(callbacks);
     const nghttp2_settings_entry settings[] = {
@@ -124,6 +75,20 @@ class Http2Session {
   void Reset(int32_t stream, uint32_t error) {
     nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, error);
   }
+  // Changes what the client may do from now on.
+  void SendSettings(uint32_t streams_max, uint32_t window) {
+    const nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streams_max},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window}};
+    nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, 2);
+  }
+  // Sends the rest of a reply that had no end.
+  void EndReply(int32_t stream) {
+    parts_[stream].ends = true;
+    nghttp2_session_resume_data(session_, stream);
+  }
+  // Adds so many bytes to each frame of a body.
+  void UsePadding(size_t bytes) { padding_ = bytes; }
   void SendGoaway(int32_t last_stream) {
     nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_stream, NGHTTP2_NO_ERROR, nullptr, 0);
   }
@@ -186,6 +151,12 @@ class Http2Session {
     return static_cast<ssize_t>(size);
   }
 
+  static ssize_t ChoosePadding(nghttp2_session*, const nghttp2_frame* frame, size_t size_max,
+                               void* self) {
+    const size_t padding = frame->hd.type == NGHTTP2_DATA ? From(self).padding_ : 0;
+    return static_cast<ssize_t>(std::min(frame->hd.length + padding, size_max));
+  }
+
   bool Send() {
     for (;;) {
       const uint8_t* data = nullptr;
@@ -201,60 +172,16 @@ class Http2Session {
   std::map<int32_t, Http2Request> requests_in_;
   std::map<int32_t, Part> parts_;
   int requests_ = 0;
+  size_t padding_ = 0;
   bool closing_ = false;
 };
 
-class Http2Server {
+class Http2Server : public Http2TlsServer {
  public:
   explicit Http2Server(Http2Session::Handler handler, uint32_t streams_max = 100)
-      : handler_(std::move(handler)),
-        streams_max_(streams_max),
-        tls_(SSL_CTX_new(TLS_server_method())),
-        server_([this](Connection& connection) { Serve(connection); }) {}
-  ~Http2Server() { SSL_CTX_free(tls_); }
-
-  const std::string& ca_file() const { return certificate_.file(); }
-  std::string url(const std::string& path = "/") const {
-    return "https://127.0.0.1:" + std::to_string(server_.port()) + path;
-  }
-  int port() const { return server_.port(); }
-  // Connections on which HTTP/2 was agreed.
-  int connections() const { return connections_; }
-
- private:
-  static int Choose(SSL*, const unsigned char** chosen, unsigned char* size,
-                    const unsigned char* offered, unsigned int offered_size, void*) {
-    unsigned char* found = nullptr;
-    const auto* const ours = reinterpret_cast<const unsigned char*>("\x02h2");
-    const int result = SSL_select_next_proto(&found, size, ours, 3, offered, offered_size);
-    *chosen = found;
-    return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
-  }
-
-  void Serve(Connection& connection) {
-    std::call_once(prepared_, [this] {
-      std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes also when the client has gone
-      certificate_.Use(tls_);
-      SSL_CTX_set_alpn_select_cb(tls_, &Choose, nullptr);
-    });
-    const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(tls_), &SSL_free);
-    const int at_once = 1;
-    setsockopt(connection.descriptor(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
-    SSL_set_fd(tls.get(), connection.descriptor());
-    if (SSL_accept(tls.get()) != 1) return;
-    ++connections_;
-    Http2Session session(tls.get(), handler_, streams_max_);
-    session.Serve();
-    SSL_shutdown(tls.get());
-  }
-
-  const TestCertificate certificate_;
-  const Http2Session::Handler handler_;
-  const uint32_t streams_max_;
-  SSL_CTX* const tls_;
-  std::once_flag prepared_;
-  std::atomic<int> connections_ = 0;
-  ScriptedServer server_;  // the last member: its threads use the others
+      : Http2TlsServer([handler = std::move(handler), streams_max](SSL* tls) {
+          Http2Session(tls, handler, streams_max).Serve();
+        }) {}
 };
 
 }  // namespace agent_graph::testing

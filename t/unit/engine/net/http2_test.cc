@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "http2_fixture.h"
 #include "http2_server.h"
-#include "net/http_client.h"
-#include "on_fiber.h"
 #include "runtime/signal.h"
 
 namespace agent_graph::net {
@@ -19,46 +18,6 @@ using std::chrono::milliseconds;
 using testing::Http2Request;
 using testing::Http2Server;
 using testing::Http2Session;
-
-class Http2Test : public testing::OnFiber {
- protected:
-  static HttpClient ClientOf(const Http2Server& server) {
-    return HttpClient({{"CURL_CA_BUNDLE", server.ca_file()}});
-  }
-  static HttpRequest Post(const Http2Server& server, const std::string& path = "/") {
-    HttpRequest request;
-    request.url = server.url(path);
-    request.headers = {{"Content-Type", "text/plain"}, {"Connection", "keep-alive"}};
-    request.body = "question";
-    return request;
-  }
-  static Result<std::string> Fetch(const HttpClient& client, HttpRequest request,
-                                   int* sends = nullptr) {
-    AG_ASSIGN_OR_RETURN(const auto call, client.Start(std::move(request), {}));
-    const Status status = call->ReadHead().status();
-    if (sends != nullptr) *sends = call->sends();
-    AG_RETURN_IF_ERROR(status);
-    std::string body;
-    for (;;) {
-      AG_ASSIGN_OR_RETURN(const std::string piece, call->Read());
-      if (piece.empty()) return body;
-      body += piece;
-    }
-  }
-  // Starts `count` calls at once; returns how many of them succeed.
-  static int FetchAtOnce(const HttpClient& client, const HttpRequest& request, int count,
-                         int* sends_max = nullptr) {
-    std::vector<std::unique_ptr<HttpCall>> calls;
-    for (int i = 0; i < count; ++i) calls.push_back(*client.Start(request, {}));
-    int succeeded = 0;
-    for (const auto& call : calls) {
-      const Result<std::string> body = call->ReadRest(1'000'000);
-      if (body.ok() && *body == "hello" && call->ReadHead().ok()) ++succeeded;
-      if (sends_max != nullptr) *sends_max = std::max(*sends_max, call->sends());
-    }
-    return succeeded;
-  }
-};
 
 void Answer(Http2Session& session, const Http2Request& request) {
   session.Reply(request.stream, "hello");
