@@ -16,6 +16,7 @@ struct EmbeddingOptions {
   std::string base_url;  // no trailing slash
   std::string api_key;   // never appears in a message or a log line
   std::map<std::string, std::string> headers;
+  bool http2 = true;                          // false: HTTP/1.1 also if the server offers HTTP/2
   std::chrono::milliseconds timeout{30'000};  // for one attempt
   int retries_max = 2;
   size_t batch_max = 64;              // texts in one request

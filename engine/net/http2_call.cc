@@ -39,7 +39,7 @@ const char* DetailOf(Http2End end) {
 }  // namespace
 
 std::optional<Url> Http2Call::Serves(const HttpRequest& request) {
-  if (request.once || request.upload_bytes) return std::nullopt;
+  if (!request.http2 || request.once || request.upload_bytes) return std::nullopt;
   const bool is_clean =
       std::all_of(request.url.begin(), request.url.end(), [](char c) { return c > 32 && c < 127; });
   std::optional<Url> url = is_clean ? ParseUrl(request.url) : std::nullopt;

@@ -15,7 +15,8 @@ namespace agent_graph::net {
 class Http2Call : public HttpCall::Transfer, private Http2Stream, private Http2Waiter {
  public:
   // The parts of the URL if HTTP/2 may be tried for it; nullopt if libcurl has to make this call:
-  // without TLS, with a connection of its own, for uploads, and for URLs that it would change.
+  // without TLS, with a connection of its own, for uploads, for URLs that it would change, and
+  // where HTTP/2 is switched off.
   static std::optional<Url> Serves(const HttpRequest& request);
 
   Http2Call(boost::asio::io_context& loop, std::shared_ptr<Http2Host> host, Url url,

@@ -63,6 +63,7 @@ constexpr Key<ProviderOptions> kModelKeys[] = {
     {"base_url", [](const Value& v, ProviderOptions& m) { return v.ReadBaseUrl(m.base_url); }},
     {"api_key", [](const Value& v, ProviderOptions& m) { return v.ReadSecret(m.api_key); }},
     {"headers", [](const Value& v, ProviderOptions& m) { return v.ReadHeaders(m.headers); }},
+    {"http2", [](const Value& v, ProviderOptions& m) { return v.ReadBoolean(m.http2); }},
     {"connect_timeout_ms",
      [](const Value& v, ProviderOptions& m) {
        return v.Read(1, kTimeoutMillisecondsMax, m.connect_timeout);

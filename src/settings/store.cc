@@ -49,6 +49,7 @@ constexpr Key<EmbeddingOptions> kEmbeddingKeys[] = {
     {"base_url", [](const Value& v, EmbeddingOptions& e) { return v.ReadBaseUrl(e.base_url); }},
     {"api_key", [](const Value& v, EmbeddingOptions& e) { return v.ReadSecret(e.api_key); }},
     {"headers", [](const Value& v, EmbeddingOptions& e) { return v.ReadHeaders(e.headers); }},
+    {"http2", [](const Value& v, EmbeddingOptions& e) { return v.ReadBoolean(e.http2); }},
     {"dimensions",
      [](const Value& v, EmbeddingOptions& e) { return v.Read(8, kDimensionsMax, e.dimensions); }},
     {"timeout_ms",

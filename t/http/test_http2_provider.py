@@ -91,6 +91,19 @@ def test_http1_where_http2_is_not_offered(serve, start_nginx, directory, gated):
     assert len({connection for connection, _, _ in calls}) == 1
 
 
+def test_the_operator_can_switch_it_off(serve, start_nginx, directory, gated):
+    provider = _Provider(start_nginx, directory, gated)
+    service = serve(provider, http2=False)
+    streams = [service.stream("hello") for _ in range(5)]
+    gated.wait_for_waiting(5)
+    gated.open_gate()
+    for stream in streams:
+        assert stream.ended_with_done() and stream.final_text() == gated.text
+    calls = _wait_for_calls(provider, 5)
+    assert {(protocol, status) for _, protocol, status in calls} == {("HTTP/1.1", "200")}
+    assert len({connection for connection, _, _ in calls}) == 5
+
+
 def test_a_client_that_leaves_ends_only_its_stream(serve, start_nginx, directory, gated):
     provider = _Provider(start_nginx, directory, gated)
     service = serve(provider)

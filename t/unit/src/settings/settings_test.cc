@@ -161,11 +161,13 @@ TEST(Load, ReadsEveryKey) {
     "checkpointer": {"type": "memory", "sync": "always"},
     "models": {
       "default": {"provider": "openai", "model": "gpt", "base_url": "http://127.0.0.1:9/v1/",
-                  "api_key": "${KEY}", "headers": {"X-Team": "a"}, "connect_timeout_ms": 1,
+                  "api_key": "${KEY}", "headers": {"X-Team": "a"}, "http2": false, "connect_timeout_ms": 1,
                   "first_byte_timeout_ms": 2, "idle_timeout_ms": 3, "reply_bytes_max": 4096,
                   "retries_max": 0, "price": {"input": 2.5, "output": 10}, "parameters": {"temperature": 0.5}},
       "spare": {"provider": "demo"}
     },
+    "embedding": {"provider": "openai", "model": "e", "base_url": "http://127.0.0.1:9/v1",
+                  "http2": false},
     "window_max": null,
     "busy_thread": {"policy": "reject", "queue_max": 3, "wait_ms_max": 4},
     "cors": {"origins": "https://a.example, http://localhost:3000", "credentials": true},
@@ -185,6 +187,8 @@ TEST(Load, ReadsEveryKey) {
   EXPECT_EQ(model.base_url, "http://127.0.0.1:9/v1");
   EXPECT_EQ(model.api_key, "sk-1");
   EXPECT_EQ(model.headers.at("X-Team"), "a");
+  EXPECT_FALSE(model.http2);
+  EXPECT_TRUE(settings->models[1].http2);
   EXPECT_EQ(model.connect_timeout, std::chrono::milliseconds(1));
   EXPECT_EQ(model.reply_bytes_max, 4096u);
   EXPECT_EQ(model.retries_max, 0);
@@ -192,6 +196,7 @@ TEST(Load, ReadsEveryKey) {
   EXPECT_EQ(model.price->input, 2.5);
   EXPECT_EQ(model.price->output, 10);
   EXPECT_EQ(model.parameters_json, R"({"temperature":0.5})");
+  EXPECT_FALSE(settings->embedding.http2);
   EXPECT_FALSE(settings->window_max.has_value());
   EXPECT_FALSE(settings->busy_thread.enqueue);
   EXPECT_EQ(settings->busy_thread.queue_max, 3u);
