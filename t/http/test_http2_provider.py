@@ -7,6 +7,7 @@ import pytest
 from harness.certificate import self_signed
 from harness.connect_proxy import ConnectProxy
 from harness.gated_provider import GatedProvider
+from harness.http2_provider import NodeHttp2Provider
 from harness.messages import texts
 from harness.model_mock import KEY
 from harness.waiting import wait_until
@@ -139,3 +140,33 @@ def test_through_a_proxy(serve, start_nginx, directory, gated):
             assert service.invoke("hello").status == 200
         assert proxy.asked == [f"127.0.0.1:{provider.nginx.port}"]
     assert {protocol for _, protocol, _ in _wait_for_calls(provider, 3)} == {"HTTP/2.0"}
+
+
+@pytest.fixture
+def on_node(directory):
+    provider = NodeHttp2Provider(directory)
+    yield provider
+    provider.close()
+
+
+def test_a_server_of_another_make(serve, on_node):
+    """Node's HTTP/2: a hundred streams at once, and clients that leave some of them."""
+    service = serve(on_node)
+    leaving = [service.stream("leave it open") for _ in range(20)]
+    wait_until(lambda: on_node.count("request") == 20, "20 streams have begun")
+    streams = [service.stream("hello") for _ in range(100)]
+    for stream in leaving:
+        stream.close()
+    for stream in streams:
+        assert stream.ended_with_done() and stream.final_text().split() == [f"word{n}" for n in range(200)]
+    wait_until(lambda: on_node.count("reset") == 20, "Node sees that 20 streams were left")
+    assert on_node.count("request") == 120
+    assert on_node.count("connection") == 1
+
+
+def test_a_megabyte_each_way_with_a_server_of_another_make(serve, on_node):
+    service = serve(on_node)
+    reply = service.invoke("large " + "y" * 1_000_000)
+    assert len(texts(reply.json()["data"]["messages"])[-1]) > 1_000_000
+    assert service.invoke("hello").status == 200
+    assert on_node.count("connection") == 1
