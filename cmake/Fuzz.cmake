@@ -2,7 +2,7 @@
 # are in t/fuzz/corpus/<name>. The programs need clang and -DAGENT_GRAPH_FUZZ=ON (see `make fuzz`).
 # The unit tests contain the same entry functions, each under a name of its own, and run them on the
 # seeds.
-set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server oauth events http_reply multipart
+set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server oauth events http2 http_reply multipart
     openai responses request state_protocol model_reply realtime live_frames)
 set(fuzzed_websocket src/websocket)
 set(fuzzed_handshake src/websocket)
@@ -11,6 +11,7 @@ set(fuzzed_mcp src/facades/mcp)
 set(fuzzed_mcp_server engine/tools/mcp)
 set(fuzzed_oauth engine/tools/mcp/oauth)
 set(fuzzed_events engine/net)
+set(fuzzed_http2 engine/net)
 set(fuzzed_http_reply engine/net)
 set(fuzzed_multipart src/multipart)
 set(fuzzed_openai src/facades/openai)

@@ -1,5 +1,7 @@
 #include "net/http2_connection.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
@@ -81,6 +83,18 @@ void Http2Connection::OnOpen(error_code error) {
   if (error == boost::beast::error::timeout) return Close(Failure::kTimeout);
   if (error) return Close(Failure::kOther);
   if (stream_.protocol() != "h2") return Close(Failure::kHttp1);
+  Begin();
+}
+
+void Http2Connection::StartOn(int descriptor) {
+  error_code error;
+  stream_.next_layer().socket().assign(boost::asio::ip::tcp::v4(), descriptor, error);
+  if (!error) return Begin();
+  ::close(descriptor);
+  Close(Failure::kOther);
+}
+
+void Http2Connection::Begin() {
   if (!StartSession()) return Close(Failure::kOther);
   Flush();
   Read();

@@ -68,6 +68,8 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   ~Http2Connection();
 
   void Start(std::chrono::milliseconds timeout);
+  // Instead of Start: owns a socket that is connected to a server of HTTP/2.
+  void StartOn(int descriptor);
   // Closes the connection without calling its owner; ends all streams as lost.
   void LetGo();
 
@@ -109,6 +111,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
 
   Http2Stream* Find(int32_t number) const;
   void OnOpen(boost::system::error_code error);
+  void Begin();
   bool StartSession();
   void OnGoaway(const nghttp2_goaway& frame);
   void EndStream(int32_t number, Http2End end);

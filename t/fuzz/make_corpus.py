@@ -89,8 +89,46 @@ STATE_PROTOCOL = {
     "hits": pack([[[RECORD, 0.25]]]),
 }
 
+
+def http2(kind, payload=b"", flags=0, stream=0):
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def setting(name, value):
+    return http2(4, struct.pack(">HI", name, value))
+
+
+# HPACK: ":status: 200", a literal header, and ":status: 103" as a literal.
+OK = b"\x88"
+LINK = b"\x00\x04link\x01x"
+EARLY = b"\x08\x03103" + LINK
+
+HTTP2 = {
+    "reply": http2(1, OK + LINK, 4, 1) + http2(0, b"data: hello\n\n", 0, 1) + http2(0, b"", 1, 1),
+    "replies": b"".join(http2(1, OK, 4, n) for n in (1, 3, 5, 7)) + b"".join(
+        http2(0, b"x" * 100, 1, n) for n in (7, 1, 5, 3)),
+    "interim-trailers": http2(1, EARLY, 4, 1) + http2(1, OK, 4, 1) + http2(0, b"hello", 0, 1) + http2(1, LINK, 5, 1),
+    "padded": http2(1, b"\x02" + OK + b"\0\0", 0x0C, 1) + http2(0, b"\x03hello\0\0\0", 9, 1),
+    "continuation": http2(1, OK, 0, 1) + http2(9, LINK, 0, 1) + http2(9, LINK, 4, 1) + http2(0, b"hello", 1, 1),
+    "continuation-missing": http2(1, OK, 0, 1) + http2(0, b"hello", 1, 1),
+    "reset": http2(1, OK, 4, 3) + http2(0, b"hel", 0, 3) + http2(3, struct.pack(">I", 2), 0, 3),
+    "refused": http2(3, struct.pack(">I", 7), 0, 1) + http2(3, struct.pack(">I", 13), 0, 5),
+    "goaway": http2(7, struct.pack(">II", 2**31 - 1, 0)) + http2(7, struct.pack(">II", 3, 0)) + http2(1, OK, 5, 3),
+    "goaway-error": http2(1, OK, 4, 1) + http2(7, struct.pack(">II", 1, 11) + b"calm down"),
+    "settings": setting(3, 1) + setting(4, 10) + setting(5, 16384) + setting(4, 2**31 - 1) + http2(4, b"", 1),
+    "settings-flood": setting(4, 65535) * 300,
+    "settings-invalid": setting(4, 2**31),
+    "ping-flood": http2(6, b"12345678") * 600,
+    "windows": http2(8, struct.pack(">I", 1000), 0, 7) + http2(8, struct.pack(">I", 2**31 - 1)),
+    "beyond-the-window": http2(1, OK, 4, 3) + http2(0, b"y" * 16000, 0, 3) * 5,
+    "push": http2(5, struct.pack(">I", 2) + OK, 4, 1),
+    "unknown-frame": http2(0xBE, b"grease", 0, 1) + http2(1, OK, 5, 1),
+    "upper-case": http2(1, OK + b"\x00\x04LINK\x01x", 4, 1),
+    "http1": b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+}
+
 for folder, seeds, prefix in (("websocket", WEBSOCKET, b"\x05"), ("handshake", HANDSHAKE, b""),
-                              ("state_protocol", STATE_PROTOCOL, b"")):
+                              ("http2", HTTP2, b"\x00"), ("state_protocol", STATE_PROTOCOL, b"")):
     (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     for name, data in seeds.items():
         (CORPUS / folder / name).write_bytes(prefix + data)
