@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kStreamsMax = 1000;
 constexpr int32_t kConnectionWindow = 1024 * 1024;
+constexpr int kReadsAtOnce = 64;
 constexpr size_t kWriteBytes = 64 * 1024;
 constexpr size_t kKeptWriteBytes = 4 * 1024;
 constexpr std::chrono::seconds kIdleTimeMax{118};  // as libcurl keeps connections
@@ -95,7 +96,9 @@ void Http2Connection::StartOn(int descriptor) {
 }
 
 void Http2Connection::Begin() {
-  if (!StartSession()) return Close(Failure::kOther);
+  error_code error;
+  stream_.next_layer().socket().non_blocking(true, error);
+  if (error || !StartSession()) return Close(Failure::kOther);
   Flush();
   Read();
 }
@@ -284,9 +287,17 @@ void Http2Connection::Read() {
 void Http2Connection::OnRead(size_t size) {
   received_at_ = MonotonicClock::now();
   const size_t streams = streams_.size();
-  if (nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(received_.data()), size) <
-      0) {
-    return Close(open_ ? Failure::kNone : Failure::kOther);
+  // A record of TLS often holds one token. Fibers and the loop wake up once for all that are there,
+  // but other sockets of the loop have their turn.
+  error_code error;
+  for (int reads = 1; !error; ++reads) {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(received_.data());
+    if (nghttp2_session_mem_recv(session_, bytes, size) < 0) {
+      return Close(open_ ? Failure::kNone : Failure::kOther);
+    }
+    if (writing_ || reads == kReadsAtOnce) break;
+    // The next read reports an error, too.
+    size = stream_.ReadNow(boost::asio::buffer(received_), error);
   }
   if (owner_ != nullptr && streams_.size() < streams) owner_->OnRoom(*this);
   Flush();

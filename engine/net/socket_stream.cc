@@ -28,6 +28,10 @@ void SocketStream::StartTls(asio::ssl::context& context, const std::string& host
   tls_->stream.async_handshake(asio::ssl::stream_base::client, std::move(done));
 }
 
+std::size_t SocketStream::ReadNow(asio::mutable_buffer buffer, boost::system::error_code& error) {
+  return tls_ != nullptr ? tls_->stream.read_some(buffer, error) : tcp_.read_some(buffer, error);
+}
+
 std::string_view SocketStream::protocol() const {
   if (tls_ == nullptr) return {};
   const unsigned char* name = nullptr;

@@ -69,6 +69,10 @@ class SocketStream {
   // Everything that is read and written afterwards is encrypted.
   void StartTls(boost::asio::ssl::context& context, const std::string& host, Done done);
 
+  // Reads what is there without waiting, between two async_read_some, on a socket that was made
+  // non-blocking. Must not be called while something is being written: TLS may have to answer.
+  std::size_t ReadNow(boost::asio::mutable_buffer buffer, boost::system::error_code& error);
+
   // The protocol that the server has chosen in the TLS handshake (ALPN); empty: none.
   std::string_view protocol() const;
 
