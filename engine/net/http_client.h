@@ -44,7 +44,9 @@ struct HttpRequest {
   // connection, never a third time. The same is done if the server refuses a stream of HTTP/2. A
   // body of `upload_bytes` is never sent again; it uses HTTP/1.1.
   bool once = false;
-  bool http2 = true;  // false: use HTTP/1.1 also if the server offers HTTP/2
+  // True: share a connection over HTTP/2 if the server offers that. Meant for calls that last long
+  // and are many, such as those of models.
+  bool http2 = false;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // from the start to the complete head
   std::chrono::milliseconds idle_timeout{60'000};        // limit for one Read
