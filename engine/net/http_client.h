@@ -1,7 +1,7 @@
 // HTTP requests from fibers: start a call, then read the reply piece by piece.
 //
-// Each engine thread has its own connections and reuses them. Calls to https:// servers that offer
-// HTTP/2 share connections; all others use HTTP/1.1. While the fiber does not read, the call
+// Each engine thread has its own connections and reuses them. Calls with `http2` to servers that
+// offer HTTP/2 share connections; all others use HTTP/1.1. While the fiber does not read, the call
 // buffers at most kReadAheadBytes and leaves the rest in the socket, so that backpressure reaches
 // the server; over HTTP/2 the server sends no more, and the other calls of the connection do not
 // wait.
