@@ -24,9 +24,10 @@ def canned_reply():
 
 
 class Provider:
-    """A separate nginx as the model provider: one write per token, like real models."""
+    """A separate nginx as the model provider: one write per token, like real models; below /drip/ one
+    token in a second. `listen` and `http` are further directives of its configuration."""
 
-    def __init__(self, directory, port, reply, event_bytes):
+    def __init__(self, directory, port, reply, event_bytes, listen="", http=""):
         self.directory = directory / "model"
         (self.directory / "provider/chat").mkdir(parents=True)
         (self.directory / "provider/chat/completions").write_text(reply)
@@ -40,9 +41,10 @@ events {{ worker_connections 8192; }}
 http {{
     access_log off;
     keepalive_requests 1000000000;
+    {http}
 {temporary_paths(self.directory)}
     server {{
-        listen 127.0.0.1:{port};
+        {listen or f"listen 127.0.0.1:{port};"}
         root {self.directory};
         sendfile off;
         postpone_output 0;

@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import time
 import results
 from results import at_most
 from run import in_turns, memory_of_open_streams, wrk
-from servers import BODY, TOKENS, Nginx, canned_reply, module_head, temporary_paths, user_directive
+from servers import BODY, TOKENS, Nginx, Provider, canned_reply, module_head
 
 
 def make_certificate(directory):
@@ -30,52 +29,15 @@ def make_certificate(directory):
     return certificate, key
 
 
-class Provider:
-    """An nginx that offers HTTP/2 at one port, and only HTTP/1.1 at the next. It writes each token
-    by itself, below /drip/ one in a second."""
+class TlsProvider(Provider):
+    """Offers HTTP/2 at one port, and only HTTP/1.1 at the next."""
 
     def __init__(self, directory, port, certificate, key):
-        reply, event_bytes = canned_reply()
-        self.directory, self.port = directory / "model", port
-        (self.directory / "provider/chat").mkdir(parents=True)
-        (self.directory / "provider/chat/completions").write_text(reply)
-        (self.directory / "nginx.conf").write_text(f"""
-{user_directive()}
-worker_processes 2;
-worker_rlimit_nofile 32768;
-error_log {self.directory}/error.log notice;
-pid {self.directory}/nginx.pid;
-events {{ worker_connections 8192; }}
-http {{
-    access_log off;
-    keepalive_requests 1000000000;
-    http2_max_concurrent_streams 1000;
-{temporary_paths(self.directory)}
-    ssl_certificate {certificate};
-    ssl_certificate_key {key};
-    server {{
-        listen 127.0.0.1:{port} ssl http2;
-        listen 127.0.0.1:{port + 1} ssl;
-        root {self.directory};
-        sendfile off;
-        postpone_output 0;
-        output_buffers 1 {event_bytes};
-        default_type text/event-stream;
-        error_page 405 =200 $uri;
-        location /provider/ {{ }}
-        location /drip/ {{ alias {self.directory}/provider/; limit_rate {event_bytes}; }}
-    }}
-}}
-""")
-
-    def __enter__(self):
-        self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",
-                                         self.directory / "nginx.conf", "-g", "daemon off;"])
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.port = port
+        super().__init__(
+            directory, port, *canned_reply(),
+            listen=f"listen 127.0.0.1:{port} ssl http2; listen 127.0.0.1:{port + 1} ssl;",
+            http=f"http2_max_concurrent_streams 1000; ssl_certificate {certificate}; ssl_certificate_key {key};")
 
     def connections(self):
         """Established connections to each of the two ports, seen from the provider."""
@@ -137,7 +99,7 @@ def main():
         directory.chmod(0o755)
         port = 18700 + os.getpid() % 1000 * 3
         certificate, key = make_certificate(directory)
-        with Provider(directory, port + 1, certificate, key) as provider:
+        with TlsProvider(directory, port + 1, certificate, key) as provider:
             for protocol, title, limit in (("http2", "HTTP/2", at_most(64)),
                                            ("http1", "HTTP/1.1", results.NONE)):
                 with Service(build, directory / protocol, port, provider, certificate) as nginx:
