@@ -52,8 +52,6 @@ def _postgres(**other):
     (_postgres(url="postgresql://agent:p@ss@host/agents"), "the password and the database written as %40 %2F"),
     (_postgres(url="postgresql://agent:pass@host:54320000/agents"), "checkpointer.url: must have a port from 1 to 65535"),
     (_postgres(sync="none"), 'checkpointer.sync: "none" is not for the type postgres'),
-    ({"checkpointer": {"url": _DATABASE}}, "checkpointer.url: is only for the type postgres"),
-    ({"media": {"storage_type": "pg"}}, "media.storage_type: \"pg\" is the database of the checkpointer; set checkpointer.type"),
     ({"media": {"storage_type": "local", "storage_path": "/etc/passwd"}}, "/etc/passwd is a file: name a folder in media.storage_path"),
     ({"media": {"storage_type": "local", "storage_path": "/proc/files"}}, "nginx's workers must be able to write in /proc"),
     ({"port": 8000}, "service.json: port: belongs in nginx.conf: listen"),
@@ -67,6 +65,15 @@ def _postgres(**other):
 def test_in_service_json(make_service, settings, words):
     line = _refusal(make_service(DEMO | settings))
     assert "service.json: " in line and words in line
+
+
+@pytest.mark.leveldb("settings that need the type postgres")
+@pytest.mark.parametrize("settings, words", [
+    ({"checkpointer": {"url": _DATABASE}}, "checkpointer.url: is only for the type postgres"),
+    ({"media": {"storage_type": "pg"}}, "media.storage_type: \"pg\" is the database of the checkpointer; set checkpointer.type"),
+])  # fmt: skip
+def test_a_setting_of_postgresql_without_it(make_service, settings, words):
+    assert words in _refusal(make_service(DEMO | settings))
 
 
 @pytest.mark.parametrize("text, words", [

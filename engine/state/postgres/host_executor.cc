@@ -66,6 +66,7 @@ void HostExecutor::Stop() {
     stopping_ = true;
   }
   stop_.NotifyAll();
+  BeginStop();
   membership_->Interrupt();
   shared_memories_->Interrupt();
   housekeeping_.Stop();

@@ -70,7 +70,7 @@ Status StoreExecutor::AddThread(const std::string& name, std::function<void()> b
 }
 
 void StoreExecutor::Stop() {
-  stopping_ = true;
+  BeginStop();
   database_->StopWaiting();
   writes_.Stop();
   reads_.Stop();

@@ -71,6 +71,9 @@ class StoreExecutor : public Executor {
   void TakeOver(std::string instance);
 
  protected:
+  // From now on, what fails because it is interrupted gets no reply: the client repeats it at the
+  // next executor. Stop begins with it.
+  void BeginStop() { stopping_ = true; }
   // Another executor has to be opened.
   void SetFailure(const Status& failure);
   Status failure();
