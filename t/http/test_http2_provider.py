@@ -12,6 +12,8 @@ from harness.messages import texts
 from harness.model_mock import KEY
 from harness.waiting import wait_until
 
+pytestmark = pytest.mark.one_host("each engine thread has connections of its own")
+
 _ONE_THREAD = {"workers": 1, "service_options": "threads=1"}
 _MANY_WORDS = tuple(f"word{n} " for n in range(200))
 

@@ -113,6 +113,7 @@ def test_unusable_variables(make_service, bucket, variables, told):
     assert told in service.refusal()
 
 
+@pytest.mark.one_host("each worker keeps the URLs that it has signed")
 @pytest.mark.parametrize("buffer, kept", [("60", True), ("3599", False)])
 def test_a_signed_url_is_kept_until_shortly_before_its_end(start_service, bucket, buffer, kept):
     """If the refresh buffer is one second less than its lifetime, a URL is replaced when the clock
