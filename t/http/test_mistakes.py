@@ -16,6 +16,8 @@ from harness.command import command
 from harness.http_service import HttpService
 from harness.ports import free_port
 
+pytestmark = pytest.mark.one_host("the configuration of one nginx is checked")
+
 _SERVICE = "agent_graph_service test service.json"
 
 
