@@ -1,7 +1,6 @@
 #include "net/plain_call.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -34,6 +33,12 @@ bool IsUsualPath(std::string_view path) {
 bool HasHeader(const HttpHeaders& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
                      [name](const auto& header) { return EqualsIgnoringCase(header.first, name); });
+}
+
+// Headers about the length of the body, which the call knows itself.
+bool IsAboutLength(std::string_view name) {
+  return EqualsIgnoringCase(name, "content-length") ||
+         EqualsIgnoringCase(name, "transfer-encoding") || EqualsIgnoringCase(name, "expect");
 }
 
 }  // namespace
@@ -79,11 +84,12 @@ Status PlainCall::Start() {
 }
 
 std::string PlainCall::HeadOfRequest() const {
-  std::string head = request_.method + " " + url_.path + " HTTP/1.1\r\nHost: " + HostHeader(url_);
-  head += "\r\n";
+  std::string head = request_.method + " " + url_.path + " HTTP/1.1\r\n";
+  if (!HasHeader(request_.headers, "host")) head += "Host: " + HostHeader(url_) + "\r\n";
   if (!HasHeader(request_.headers, "accept")) head += "Accept: */*\r\n";
   if (request_.once) head += "Connection: close\r\n";
   for (const auto& [name, value] : request_.headers) {
+    if (IsAboutLength(name)) continue;
     head += name;
     head += ": ";
     head += value;

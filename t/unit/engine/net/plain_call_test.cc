@@ -62,6 +62,24 @@ TEST_F(PlainCallsTest, ANameThatDoesNotExist) {
   EXPECT_NE(status.detail(), "");
 }
 
+TEST_F(PlainCallsTest, HeadersOfTheCallerReplaceTheUsualOnes) {
+  std::promise<std::string> received;
+  ScriptedServer server([&](Connection& connection) {
+    received.set_value(connection.ReadRequest().value_or(""));
+    connection.Send(kOk);
+  });
+  HttpRequest request = Post(server.url());
+  request.headers = {{"host", "tools.example"},
+                     {"Accept", "text/csv"},
+                     {"Content-Length", "3"},
+                     {"Transfer-Encoding", "chunked"}};
+  EXPECT_EQ(*Fetch(request), "hello");
+  EXPECT_EQ(
+      received.get_future().get(),
+      "POST / HTTP/1.1\r\nhost: tools.example\r\nAccept: text/csv\r\nContent-Length: 8\r\n\r\n"
+      "question");
+}
+
 TEST_F(PlainCallsTest, SendsALargeBodyWhole) {
   std::promise<std::string> received;
   ScriptedServer server([&](Connection& connection) {
