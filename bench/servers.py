@@ -155,13 +155,16 @@ class Nginx:
         return {"provider": "openai", "model": "bench", "api_key": "none",
                 "base_url": f"http://127.0.0.1:{self.provider_port}/{path}"}
 
+    def answers(self):
+        return self.get("/plain/ping") == 200 and self.invoke_once("/durable") == 200
+
     def __enter__(self):
         self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",
                                          self.directory / "nginx.conf", "-g", "daemon off;"])
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
-                if self.get("/plain/ping") == 200 and self.invoke_once("/durable") == 200:
+                if self.answers():
                     return self
             except OSError:
                 pass

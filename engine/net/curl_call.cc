@@ -71,9 +71,7 @@ CurlCall::~CurlCall() {
 
 Status CurlCall::Start(const HttpRoute& route) {
   AG_RETURN_IF_ERROR(CheckStillWanted());
-  if (!HeadersAreSafe()) {
-    return Status(StatusCode::kInvalidArgument, "a header of the call holds control characters");
-  }
+  AG_RETURN_IF_ERROR(CheckHeaders());
   handle_ = loop_.TakeHandle();
   if (handle_ == nullptr || !SetHeaders()) return StatusOf(HttpFailure::kMemory);
   SetOptions(route);

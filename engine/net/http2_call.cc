@@ -40,13 +40,9 @@ const char* DetailOf(Http2End end) {
 
 std::optional<Url> Http2Call::Serves(const HttpRequest& request) {
   if (!request.http2 || request.once || request.upload_bytes) return std::nullopt;
-  const bool is_clean =
-      std::all_of(request.url.begin(), request.url.end(), [](char c) { return c > 32 && c < 127; });
-  std::optional<Url> url = is_clean ? ParseUrl(request.url) : std::nullopt;
-  // libcurl removes dots from a path.
-  const bool is_usual = url && url->scheme == "https" && url->userinfo.empty() &&
-                        url->path.find("/.") == std::string::npos;
-  return is_usual ? url : std::nullopt;
+  std::optional<Url> url = ParseUrl(request.url);
+  if (!url || url->scheme != "https" || !IsPlain(*url)) return std::nullopt;
+  return url;
 }
 
 Http2Call::Http2Call(boost::asio::io_context& loop, std::shared_ptr<Http2Host> host, Url url,
@@ -65,9 +61,7 @@ Http2Call::~Http2Call() {
 
 Status Http2Call::Start() {
   AG_RETURN_IF_ERROR(CheckStillWanted());
-  if (!HeadersAreSafe()) {
-    return Status(StatusCode::kInvalidArgument, "a header of the call holds control characters");
-  }
+  AG_RETURN_IF_ERROR(CheckHeaders());
   host_->Add(*this);
   return Status::Ok();
 }

@@ -10,12 +10,14 @@ namespace agent_graph::net {
 HttpCall::Transfer::Transfer(HttpRequest request, const runtime::Cancellation& cancellation)
     : request_(std::move(request)), cancellation_(cancellation) {}
 
-// A line break in a header would end its line and inject another header.
-bool HttpCall::Transfer::HeadersAreSafe() const {
-  return std::all_of(request_.headers.begin(), request_.headers.end(), [](const auto& header) {
-    return IsHeaderValue(header.first) && IsHeaderValue(header.second) &&
-           header.first.find_first_of(": \t") == std::string::npos && !header.first.empty();
-  });
+Status HttpCall::Transfer::CheckHeaders() const {
+  const bool are_safe =
+      std::all_of(request_.headers.begin(), request_.headers.end(), [](const auto& header) {
+        return IsHeaderValue(header.first) && IsHeaderValue(header.second) &&
+               header.first.find_first_of(": \t") == std::string::npos && !header.first.empty();
+      });
+  if (are_safe) return Status::Ok();
+  return {StatusCode::kInvalidArgument, "a header of the call holds control characters"};
 }
 
 void HttpCall::Transfer::LimitDeadline(Deadline deadline) {

@@ -28,7 +28,8 @@ class HttpCall::Transfer {
  protected:
   Transfer(HttpRequest request, const runtime::Cancellation& cancellation);
 
-  bool HeadersAreSafe() const;
+  // A failure if a header could end its line and begin another one.
+  Status CheckHeaders() const;
   // Ok, or the reason to end the call: it was cancelled, or its deadline passed.
   Status CheckStillWanted() const;
   // Waits for progress until `deadline`; its failure says that the server `what` `timeout`.

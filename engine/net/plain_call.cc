@@ -15,21 +15,6 @@ namespace {
 // If a host has several addresses, one that does not answer at all must not use up the time.
 constexpr std::chrono::seconds kAddressTime{1};
 
-bool IsHostOf(std::string_view characters, std::string_view host) {
-  return host.find_first_not_of(characters) == std::string_view::npos;
-}
-
-bool IsUsualHost(std::string_view host) {
-  return IsHostOf("abcdefghijklmnopqrstuvwxyz0123456789.-_", host) ||
-         IsHostOf("abcdef0123456789:.", host);  // an IPv6 address
-}
-
-// libcurl encodes some characters and removes dot segments.
-bool IsUsualPath(std::string_view path) {
-  return path.find("/.") == std::string_view::npos &&
-         std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127; });
-}
-
 bool HasHeader(const HttpHeaders& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
                      [name](const auto& header) { return EqualsIgnoringCase(header.first, name); });
@@ -46,8 +31,7 @@ bool IsAboutLength(std::string_view name) {
 std::optional<Url> PlainCall::Serves(const HttpRequest& request) {
   if (request.upload_bytes) return std::nullopt;
   std::optional<Url> url = ParseUrl(request.url);
-  if (!url || url->scheme != "http" || !url->userinfo.empty()) return std::nullopt;
-  if (!IsUsualHost(url->host) || !IsUsualPath(url->path)) return std::nullopt;
+  if (!url || url->scheme != "http" || !IsPlain(*url)) return std::nullopt;
   return url;
 }
 
@@ -65,9 +49,7 @@ PlainCall::~PlainCall() {
 
 Status PlainCall::Start() {
   AG_RETURN_IF_ERROR(CheckStillWanted());
-  if (!HeadersAreSafe()) {
-    return Status(StatusCode::kInvalidArgument, "a header of the call holds control characters");
-  }
+  AG_RETURN_IF_ERROR(CheckHeaders());
   head_ = HeadOfRequest();
   FreeMemory(request_.headers);
   reply_ = std::make_unique<ReplyParser>(request_.method == "HEAD", kHeadBytesMax);

@@ -43,7 +43,7 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
 
   // Begins to read, unless that was begun before.
   void StartReading();
-  // What was read since: true if there are bytes, the end of the stream or an error.
+  // True if the read that was begun last has ended: with bytes, the end of the stream or an error.
   bool has_received() const { return received_; }
   // Returns the bytes, valid until the next call of this class; empty at the end of the stream and
   // after an error.

@@ -8,9 +8,9 @@
 namespace agent_graph::net {
 
 // Returns the context for HTTP/2 clients that trust the certificates of `ca_file`. It offers "h2"
-// and "http/1.1" (ALPN). Reading the file takes tens of milliseconds, so that the process keeps a
-// context for a day. A file that cannot be read gives a context that trusts nobody. Thread-safe, as
-// is the use of a context.
+// and "http/1.1" (ALPN). Reading the file takes tens of milliseconds, so the process keeps each
+// context for a day. If the file cannot be read, the context accepts no certificate. Thread-safe,
+// as is the use of a context.
 std::shared_ptr<boost::asio::ssl::context> TlsContextFor(const std::string& ca_file);
 
 }  // namespace agent_graph::net

@@ -50,6 +50,16 @@ std::optional<Url> ParseUrl(std::string_view url) {
   return parts;
 }
 
+bool IsPlain(const Url& url) {
+  const auto is_host_of = [&url](const char* characters) {
+    return url.host.find_first_not_of(characters) == std::string::npos;
+  };
+  const bool is_plain_host = is_host_of("abcdefghijklmnopqrstuvwxyz0123456789.-_") ||
+                             is_host_of("abcdef0123456789:.");  // an IPv6 address
+  return is_plain_host && url.userinfo.empty() && url.path.find("/.") == std::string::npos &&
+         std::all_of(url.path.begin(), url.path.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
 std::string HostAndPort(const Url& url) {
   std::string text = url.host;
   if (text.find(':') != std::string::npos) {

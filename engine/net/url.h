@@ -18,6 +18,11 @@ struct Url {
 // nullopt if the URL has no scheme, no host or an invalid port.
 std::optional<Url> ParseUrl(std::string_view url);
 
+// True if the URL can be used as it is written: it has no user, its host is an ASCII name or an
+// address, and its path has neither dot segments, which a client should remove, nor characters that
+// it should encode. libcurl knows what to do with all others.
+bool IsPlain(const Url& url);
+
 // "host:443", "[::1]:443".
 std::string HostAndPort(const Url& url);
 // The same, without the scheme's default port.

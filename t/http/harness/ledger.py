@@ -139,3 +139,24 @@ def await_rows(writers):
         return len(writer.messages) >= 80 and len(writer.memories) >= 40
 
     wait_until(lambda: all(enough(writer) for writer in writers), "there are rows", 60)
+
+
+def restored(service, writers, before):
+    """Checks that the restored state is that of one moment after `before`, what was stored then, and
+    earlier than the end of the writers. Yields the messages and the memories of each writer."""
+    settle(service)
+    messages_before, memories_before = before
+    memories = stored_memories(service)
+    assert len(memories) == len(set(memories)), "a memory is there twice"
+    for writer in writers:
+        found = stored_messages(service, writer.name)
+        assert len(found) == len(set(found)), "a message is there twice"
+        assert found[: len(messages_before[writer.name])] == messages_before[writer.name]
+        assert len(found) < len(writer.messages), "it is younger than the backup"
+        # The state of one moment contains the beginning of each sequence of writes.
+        assert found == writer.messages[: len(found)]
+        of_writer = [memory for memory in writer.memories if memory in set(memories)]
+        assert of_writer == writer.memories[: len(of_writer)]
+        assert len(of_writer) >= len(memories_before[writer.name])
+        assert set(of_writer) <= set(found)
+        yield found, of_writer
