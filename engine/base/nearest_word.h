@@ -1,4 +1,4 @@
-// Finds the word that somebody probably meant, for error texts.
+// Finds the known word that is most similar to a misspelt one, for error texts.
 #pragma once
 
 #include <span>

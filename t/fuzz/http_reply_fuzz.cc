@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(whole.body.size() <= size);
     for (const size_t piece_bytes : {1, 2, 7}) {
       const Reply divided = Read(bytes, piece_bytes, to_head_request);
-      // What a broken reply delivers before the fault may differ.
+      // A broken reply may deliver more or less of its body before the fault is found.
       Require(divided.failed == whole.failed && (whole.failed || divided == whole));
     }
   }

@@ -118,7 +118,7 @@ class Browser:
 
     def say(self, text):
         self.fill(".composer textarea", text)
-        # Nothing is sent while a file is being uploaded.
+        # The page sends no message while it uploads a file.
         self.wait_for(".composer button[type=submit]:not([disabled])")
         self.press("Enter")
 

@@ -30,7 +30,7 @@ class RunWatches {
   // The number of each watched run.
   std::vector<std::pair<Key, uint64_t>> All() const;
 
-  // What is kept of each watched run, as a reader would ask for more; see WatchRunRequest.
+  // The part of a watched run that this host has. Its fields are those of WatchRunRequest.
   struct Known {
     Key run;
     uint64_t lease_epoch = 0;

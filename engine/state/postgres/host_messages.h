@@ -1,5 +1,5 @@
-// What hosts send each other over links, so that readers need not wait until their host looks into
-// the database again. Plain data. Messages may be lost.
+// The messages between hosts. A host sends what its readers wait for, so that their host need not
+// poll the database. Plain data. Messages may be lost.
 #pragma once
 
 #include <cstdint>

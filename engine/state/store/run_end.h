@@ -39,7 +39,7 @@ struct AddedMessages {
 // How far the index of metadata is built.
 struct Indexing {
   bool active = false;
-  // Of several hosts, one builds it: the number of its claim. Not set: this host has none.
+  // One of several hosts builds the index and has a claim with this number; not set: another one.
   std::optional<int64_t> claim = {};
   std::string from;          // key in the listing; empty: its beginning
   int64_t until_micros = 0;  // older threads are indexed already

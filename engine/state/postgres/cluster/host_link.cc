@@ -115,7 +115,7 @@ void HostLink::Run() {
     {
       MutexLock lock(mutex_);
       connected_ = exchanged.ok();
-      // What waits for a lost database would come too late.
+      // Queued messages are dropped: after an outage they would arrive too late to be useful.
       if (!exchanged.ok()) {
         queue_.clear();
         queued_bytes_ = 0;

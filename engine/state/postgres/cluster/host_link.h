@@ -26,7 +26,7 @@
 
 namespace agent_graph::state::postgres {
 
-// A name that nobody can guess, for MembershipOptions::channel.
+// Returns a random name for MembershipOptions::channel, which nobody can guess.
 std::string NewChannelName();
 
 struct HostLinkOptions {
