@@ -31,8 +31,8 @@ bool IsConfidential(std::string_view url);
 bool SameOrigin(std::string_view a, std::string_view b);
 
 // Returns the URLs where the metadata of the server at `url` may be, in the order to try.
-// `metadata_url` is // the URL in the server's challenge; empty: none. Only URLs of the server's
-// own origin are returned.
+// `metadata_url` is the URL in the server's challenge; empty: none. Only URLs of the server's own
+// origin are returned.
 std::vector<std::string> ResourceDocuments(std::string_view url, std::string_view metadata_url);
 std::vector<std::string> IssuerDocuments(std::string_view issuer);
 // Returns scheme, host and port of `url`.
