@@ -80,11 +80,15 @@ def test_shown_json_is_json(document):
             assert json_values(text) is not None or json_values("{" + text + "}") is not None, example.line
 
 
-_MARKDOWN = sorted(
-    str(path.relative_to(environment.ROOT))
-    for pattern in ("*.md", "docs/*.md", "packaging/**/*.md", "docker/**/*.md", "charts/**/*.md")
-    for path in environment.ROOT.glob(pattern)
-)
+def _markdown():
+    """Every document of the checkout."""
+    yield from environment.ROOT.glob("*.md")
+    for folder in environment.ROOT.iterdir():
+        if folder.is_dir() and not folder.name.startswith(("build", ".")):
+            yield from (path for path in folder.rglob("*.md") if "node_modules" not in path.parts)
+
+
+_MARKDOWN = sorted(str(path.relative_to(environment.ROOT)) for path in _markdown())
 
 
 @pytest.mark.parametrize("document", _MARKDOWN)
@@ -93,6 +97,15 @@ def test_programs_without_a_mark(document):
     programs = [example for example in examples_of(document) if example.is_program]
     assert [example.line for example in programs if not example.kind] == []
     assert document in _ALL or {example.kind for example in programs} <= {"not"}
+
+
+@pytest.mark.parametrize("document", _MARKDOWN)
+def test_every_block_and_mark_is_seen(document):
+    """A block that is indented, or a mark that is not right before its block, would be left out."""
+    text = (environment.ROOT / document).read_text()
+    examples = examples_of(document)
+    assert len(re.findall(r"^\s*(?:`{3,}|~{3,})", text, re.M)) == 2 * len(examples)
+    assert len(re.findall(r"<!--\s*example", text)) == len([example for example in examples if example.kind])
 
 
 @pytest.mark.parametrize("document", _MARKDOWN)
