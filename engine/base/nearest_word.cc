@@ -27,6 +27,18 @@ bool IsLastPart(std::string_view word, std::string_view name) {
          name[name.size() - word.size() - 1] == '_';
 }
 
+std::vector<std::string_view> SortedParts(std::string_view name) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t end = name.find('_');
+    parts.push_back(name.substr(0, end));
+    if (end == std::string_view::npos) break;
+    name.remove_prefix(end + 1);
+  }
+  std::ranges::sort(parts);
+  return parts;
+}
+
 }  // namespace
 
 std::string_view NearestWord(std::string_view word, std::span<const std::string_view> candidates) {
@@ -35,8 +47,9 @@ std::string_view NearestWord(std::string_view word, std::span<const std::string_
   size_t nearest_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (std::string_view candidate : candidates) {
     if (candidate.empty()) continue;
-    const bool is_part = candidate.starts_with(word) || IsLastPart(word, candidate);
-    const size_t distance = is_part ? 1 : EditDistance(word, candidate);
+    const bool has_same_parts = candidate.starts_with(word) || IsLastPart(word, candidate) ||
+                                SortedParts(word) == SortedParts(candidate);
+    const size_t distance = has_same_parts ? 1 : EditDistance(word, candidate);
     // Short words, such as port and cors, are near each other by chance.
     const bool is_misspelt = distance < 2 || candidate.front() == word.front();
     if (is_misspelt && distance < nearest_distance) {

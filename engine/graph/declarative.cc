@@ -245,13 +245,20 @@ class DocumentReader {
   Status ReadEdges() {
     auto edges = top_.List("edges");
     for (size_t i = 0; i < edges.size(); ++i) {
-      ObjectReader reader(*edges[i], ElementPath(top_.PathOf("edges"), i));
+      const std::string path = ElementPath(top_.PathOf("edges"), i);
+      if (!edges[i]->is_object()) {
+        top_.Fail(path, R"(must be an object, such as {"from": "START", "to": "MAIN"})");
+        return top_.Finish();
+      }
+      ObjectReader reader(*edges[i], path);
       std::string from = NodeName(reader.RequiredText("from"));
       if (reader.ok() && from != START) CheckNode(reader, reader.PathOf("from"), from);
       if (reader.Value("when") != nullptr) {
         AG_RETURN_IF_ERROR(ReadConditionalEdge(reader, from));
       } else {
-        builder_.AddEdge(from, ReadTarget(reader, "to"));
+        std::string target = ReadTarget(reader, "to");
+        CheckHasTools(reader, from, target);
+        builder_.AddEdge(from, std::move(target));
       }
       AG_RETURN_IF_ERROR(reader.Finish());
     }
@@ -286,7 +293,8 @@ class DocumentReader {
     return Status::Ok();
   }
 
-  // An agent that has an edge for tool calls, but no tool node, never calls a tool.
+  // Checks that an agent with an edge to a node of tools, for its tool calls or always, knows those
+  // tools. Otherwise it never calls one.
   void CheckHasTools(ObjectReader& branch, const std::string& from, const std::string& target) {
     const Node* source = Find(from);
     const auto* agent = source == nullptr ? nullptr : std::get_if<Agent>(&source->kind);

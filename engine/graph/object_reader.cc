@@ -2,7 +2,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
-#include "base/nearest_word.h"
+#include "base/unknown_key.h"
 
 namespace agent_graph::graph {
 
@@ -114,10 +114,10 @@ Status ObjectReader::Finish() {
   for (const auto& [key, value] : value_.items()) {
     if (known_.contains(key)) continue;
     const std::vector<std::string_view> known(known_.begin(), known_.end());
-    const std::string nearest(NearestWord(key, known));
-    Fail(PathOf(key), nearest.empty()
-                          ? "unknown key; valid keys: " + JoinNames({known.begin(), known.end()})
-                          : "unknown key; did you mean " + nearest + "?");
+    const std::string advice = AdviceForUnknownKey(key, known);
+    Fail(PathOf(key),
+         "unknown key; " +
+             (advice.empty() ? "valid keys: " + JoinNames({known.begin(), known.end()}) : advice));
     break;
   }
   return status_;

@@ -304,7 +304,8 @@ class Inspector {
       }
     }
     for (const Node& node : definition_.nodes) {
-      if (!seen.contains(node.name)) Add("node " + Quote(node.name) + " cannot be reached");
+      if (seen.contains(node.name)) continue;
+      Add("node " + Quote(node.name) + " cannot be reached: no edges lead to it from START");
     }
   }
 

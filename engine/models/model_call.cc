@@ -1,6 +1,8 @@
 #include "models/model_call.h"
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -42,6 +44,15 @@ std::string ErrorText(const std::string& body) {
   return text->is_string() ? text->get<std::string>() : std::string();
 }
 
+// True if the address has a path before the part that each kind of provider adds.
+bool BaseHasPath(const std::string& url) {
+  constexpr std::string_view kAdded[] = {"/chat/completions", "/messages", "/models/"};
+  const std::optional<net::Url> parts = net::ParseUrl(url);
+  return !parts || std::ranges::none_of(kAdded, [&](std::string_view added) {
+    return parts->path.starts_with(added);
+  });
+}
+
 // The address of a call for the log: without a query and a password.
 std::string LoggedAddress(const std::string& url) {
   const std::optional<net::Url> parts = net::ParseUrl(url);
@@ -64,6 +75,7 @@ ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation&
 Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
   event_bytes_max_ = request.reply_bytes_max;
   address_ = LoggedAddress(request.url);
+  base_has_path_ = BaseHasPath(request.url);
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   Result<ModelReply> reply = ReadReply(**call);
@@ -158,7 +170,9 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
     return WithAdvice(Status(StatusCode::kModel, text).WithDetail(reason), "api_key");
   }
   const Status refusal(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
-  return head.status == 404 ? WithAdvice(refusal, "model and base_url") : refusal;
+  if (head.status != 404) return refusal;
+  return WithAdvice(refusal, base_has_path_ ? "model and base_url"
+                                            : "model and base_url, which may lack a path like /v1");
 }
 
 Status ModelCall::LostReply(const Status& status) {

@@ -50,6 +50,7 @@ class ModelCall {
   const std::string& secret_;
   ReplyBuilder& builder_;
   std::string address_;
+  bool base_has_path_ = true;   // of the base URL that the address begins with
   size_t event_bytes_max_ = 0;  // one event may contain the whole reply
   bool delivered_ = false;      // a piece was passed to on_delta
   bool may_repeat_ = false;

@@ -13,6 +13,7 @@
 #include "admin/import_command.h"
 #include "admin/reembed.h"
 #include "admin/state_access.h"
+#include "base/nearest_word.h"
 #include "base/version.h"
 #include "settings/json_schema.h"
 #include "settings/load_file.h"
@@ -22,19 +23,32 @@
 namespace agent_graph::admin {
 namespace {
 
+struct Usage {
+  std::string_view command;
+  std::string_view arguments;
+};
+constexpr Usage kUsages[] = {
+    {.command = "verify", .arguments = "DIRECTORY"},
+    {.command = "backup", .arguments = "DIRECTORY NAME [UPLOADS]"},
+    {.command = "restore", .arguments = "DIRECTORY BACKUP [UPLOADS]"},
+    {.command = "repair", .arguments = "DIRECTORY"},
+    {.command = "reembed", .arguments = "DIRECTORY SERVICE.JSON"},
+    {.command = "migrate", .arguments = "DATABASE"},
+    {.command = "verify", .arguments = "DATABASE"},
+    {.command = "after-restore", .arguments = "DATABASE"},
+    {.command = "import", .arguments = "--from leveldb DIRECTORY DATABASE"},
+    {.command = "import", .arguments = "--from agentflow URL DATABASE|DIRECTORY"},
+    {.command = "schema", .arguments = ""},
+};
+
 void PrintUsage(std::FILE* out) {
+  const char* before = "usage:";
+  for (const Usage& usage : kUsages) {
+    std::fprintf(out, "%s agent-graph-admin %s%s%s\n", before, std::string(usage.command).c_str(),
+                 usage.arguments.empty() ? "" : " ", std::string(usage.arguments).c_str());
+    before = "      ";
+  }
   std::fputs(
-      "usage: agent-graph-admin verify DIRECTORY\n"
-      "       agent-graph-admin backup DIRECTORY NAME [UPLOADS]\n"
-      "       agent-graph-admin restore DIRECTORY BACKUP [UPLOADS]\n"
-      "       agent-graph-admin repair DIRECTORY\n"
-      "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
-      "       agent-graph-admin migrate DATABASE\n"
-      "       agent-graph-admin verify DATABASE\n"
-      "       agent-graph-admin after-restore DATABASE\n"
-      "       agent-graph-admin import --from leveldb DIRECTORY DATABASE\n"
-      "       agent-graph-admin import --from agentflow URL DATABASE|DIRECTORY\n"
-      "       agent-graph-admin schema\n"
       "       agent-graph-admin --help | --version\n"
       "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
       "DIRECTORY/uploads; BACKUP is a NAME, or the folder of a copy. verify and repair\n"
@@ -46,6 +60,27 @@ void PrintUsage(std::FILE* out) {
 // Also after the name of a command.
 bool AsksForHelp(const std::string& argument) {
   return argument == "--help" || argument == "-h";
+}
+
+// Writes one line about a call that is no command, and returns the exit status.
+int RefuseCall(const std::string& name, const Output& output) {
+  std::string forms;
+  std::vector<std::string_view> names;
+  for (const Usage& usage : kUsages) {
+    names.push_back(usage.command);
+    if (usage.command != name) continue;
+    const std::string arguments(usage.arguments.empty() ? "no arguments" : usage.arguments);
+    forms += (forms.empty() ? " takes " : ", or ") + arguments;
+  }
+  std::string problem = name + forms;
+  if (forms.empty()) {
+    const std::string nearest(NearestWord(name, names));
+    problem = "there is no command \"" + name + '"' +
+              (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+  }
+  std::fprintf(output.err, "agent-graph-admin: %s (`agent-graph-admin --help` shows all)\n",
+               problem.c_str());
+  return 2;
 }
 
 // A command that was accepted, with the state directory that it names.
@@ -252,6 +287,7 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   }
   const Command* command = FindCommand(name, operands.size());
   if (command == nullptr) {
+    if (!name.empty()) return RefuseCall(name, output);
     PrintUsage(output.err);
     return 2;
   }

@@ -7,11 +7,13 @@
 #include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/text_position.h"
+#include "cli/templates.h"
 
 namespace agent_graph::cli {
 namespace {
 
 constexpr char kGraphNameDefault[] = "app";
+constexpr char kServiceFile[] = "service.json";
 
 Status Wrong(const std::string& text) {
   return Status(StatusCode::kNotFound, text);
@@ -24,8 +26,15 @@ Result<AgentFile> ReadJson(AgentFile file) {
   const Result<json> document = ParseConfigurationJson(text);
   if (!document.ok()) return Wrong(FileProblem(file.path, document.status()));
   if (!document->is_object()) return Wrong(file.path + ": must be a JSON object");
-  file.is_service = document->contains("agent") && document->at("agent").is_string();
+  // A graph may have the name "agent", too; then it is an object.
+  file.is_service = std::filesystem::path(file.path).filename() == kServiceFile ||
+                    (document->contains("agent") && !document->at("agent").is_object());
   if (file.is_service || !file.attributes.empty()) return file;
+  // A graph without a name: the loader says that it needs one.
+  if (document->contains("nodes") && document->contains("edges")) {
+    file.attributes = {kGraphNameDefault};
+    return file;
+  }
   for (const auto& [key, value] : document->items()) {
     if (key != "$schema") file.attributes.push_back(key);
   }
@@ -46,7 +55,10 @@ Result<AgentFile> ReadAgentFile(const std::string& name) {
     file.attributes = {name.substr(colon + 1)};
   }
   if (std::filesystem::is_directory(file.path)) {
-    file.path = (std::filesystem::path(file.path) / "service.json").string();
+    file.path = (std::filesystem::path(file.path) / kServiceFile).string();
+    if (!std::filesystem::exists(file.path)) {
+      return Wrong(file.path + ": does not exist; " + kInitAdvice);
+    }
   }
   if (!std::filesystem::exists(file.path)) return Wrong(file.path + ": does not exist");
   if (file.path.ends_with(".json")) return ReadJson(std::move(file));

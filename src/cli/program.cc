@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/nearest_word.h"
 #include "base/version.h"
 
 namespace agent_graph::cli {
@@ -47,6 +48,16 @@ int Fail(const Streams& streams, const Status& status) {
     std::fprintf(streams.err, "agent-graph: %s\n", status.message().c_str());
   }
   return status.code() == StatusCode::kInvalidArgument ? 2 : 1;
+}
+
+Status UnknownCommand(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Command* command : kCommands) names.push_back(command->name);
+  const std::string nearest(NearestWord(name, names));
+  return Status(StatusCode::kInvalidArgument,
+                "there is no command \"" + name + "\"; " +
+                    (nearest.empty() ? "" : "did you mean " + nearest + "? ") +
+                    "`agent-graph --help` lists all");
 }
 
 int RunCommand(const Command& command, const std::vector<std::string>& words,
@@ -95,11 +106,11 @@ int RunProgram(const std::vector<std::string>& arguments, const Streams& streams
   if (found != std::end(kCommands)) {
     return RunCommand(**found, {arguments.begin() + 1, arguments.end()}, streams);
   }
-  if (!first.empty()) {
-    std::fprintf(streams.err, "agent-graph: there is no command \"%s\"\n", first.c_str());
+  if (first.empty()) {
+    PrintOverview(streams.err);
+    return 2;
   }
-  PrintOverview(streams.err);
-  return 2;
+  return Fail(streams, UnknownCommand(first));
 }
 
 }  // namespace agent_graph::cli

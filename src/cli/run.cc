@@ -16,6 +16,7 @@
 #include "base/file_descriptor.h"
 #include "cli/command.h"
 #include "cli/installation.h"
+#include "cli/templates.h"
 
 namespace agent_graph::cli {
 namespace {
@@ -117,11 +118,14 @@ Status RunRun(const Arguments& arguments, const Streams& streams) {
   AG_ASSIGN_OR_RETURN(const std::string module, FindModule(arguments.Value("module", "")));
   const fs::path directory =
       fs::absolute(arguments.operands().empty() ? "." : arguments.operands()[0]).lexically_normal();
+  if (fs::is_regular_file(directory)) {
+    return Status(StatusCode::kNotFound, directory.string() + ": is a file; name its folder, " +
+                                             directory.parent_path().string());
+  }
   fs::path configuration = directory / "nginx.conf";
   if (!fs::exists(configuration)) {
-    return Status(StatusCode::kNotFound, configuration.string() +
-                                             ": does not exist; `agent-graph init DIRECTORY` makes "
-                                             "a folder with everything");
+    return Status(StatusCode::kNotFound,
+                  configuration.string() + ": does not exist; " + kInitAdvice);
   }
   AG_RETURN_IF_ERROR(PrepareFolders(directory / "run", module));
   if (arguments.Has("port")) {

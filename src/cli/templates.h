@@ -7,6 +7,9 @@
 
 namespace agent_graph::cli {
 
+// The advice for a folder that lacks some of them.
+inline constexpr char kInitAdvice[] = "`agent-graph init DIRECTORY` makes a folder with everything";
+
 struct TemplateFile {
   std::string_view name;
   std::string_view content;

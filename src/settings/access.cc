@@ -170,10 +170,10 @@ Status ReadExport(const Value& value, const std::string& directory, bool documen
   AG_RETURN_IF_ERROR(value.ReadString(text));
   size_t colon = text.rfind(':');
   std::string module = text.substr(0, colon);
+  const std::string form = documents_too
+                               ? "must be <module>:<attribute>, such as graphs/support.so:app"
+                               : "must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys";
   if (colon == std::string::npos || module.empty() || !IsIdentifier(text.substr(colon + 1))) {
-    const std::string form = documents_too
-                                 ? "must be <module>:<attribute>, such as graphs/support.so:app"
-                                 : "must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys";
     const bool has_blank = text.find_first_of(" \t\r\n") != std::string::npos;
     return value.Error(form + (has_blank ? ", without blanks" : ""));
   }
@@ -194,6 +194,7 @@ Status ReadExport(const Value& value, const std::string& directory, bool documen
     if (documents_too && access(Resolve(module + ".json", directory).c_str(), F_OK) == 0) {
       return value.Error("the file needs its ending: " + module + ".json" + text.substr(colon));
     }
+    if (module.find(':') != std::string::npos) return value.Error(form);
     if (module.find('/') != std::string::npos) {
       return value.Error(
           documents_too

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "models/provider_kind.h"
+#include "settings/provider_url.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -26,7 +27,7 @@ Status ReadProvider(const Value& value, ProviderOptions& model) {
   const std::vector<std::string_view> names = models::ProviderNames();
   size_t index = 0;
   const Status chosen = value.ReadChoice(names, index);
-  if (!chosen.ok() && value.IsString()) {
+  if (!chosen.ok() && value.IsString() && !chosen.message().ends_with('?')) {
     const std::string company(CompanyOf(value.node().get_ref<const std::string&>()));
     return Status(chosen.code(),
                   chosen.message() +
@@ -87,19 +88,10 @@ constexpr Key<ProviderOptions> kModelKeys[] = {
      [](const Value& v, ProviderOptions& m) { return v.ReadObjectText(m.parameters_json); }},
 };
 
-// Names of parameters that belong in `parameters`, and that users write beside it.
-constexpr std::string_view kSampling[] = {
-    "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "stop", "seed",
-};
-
 Status CheckShape(const Value& model) {
   if (model.IsString()) {
     return model.Error(
         "must be an object, such as {\"provider\": \"openai\", \"model\": \"gpt-4o-mini\"}");
-  }
-  for (const std::string& key : model.Keys()) {
-    if (std::ranges::find(kSampling, key) == std::end(kSampling)) continue;
-    return model.Member(key).Error("unknown key; it belongs in parameters: {\"" + key + "\": …}");
   }
   return Status::Ok();
 }
@@ -115,17 +107,6 @@ Status CheckParameter(const Value& model, const models::IntegerParameter& checke
       .ReadInteger(checked.minimum, checked.maximum, number);
 }
 
-// The provider's documents often show the whole address of a call.
-Status CheckBaseUrl(const Value& value, const std::string& base_url) {
-  for (const char* added : {"/chat/completions", "/messages"}) {
-    if (base_url.ends_with(added)) {
-      return value.Member("base_url")
-          .Error(std::string("must end before ") + added + ", which the service adds");
-    }
-  }
-  return Status::Ok();
-}
-
 Status CompleteModel(const Value& value, ProviderOptions& model) {
   const models::ProviderKind* provider = models::FindProviderKind(model.provider);
   if (provider == nullptr) {
@@ -136,7 +117,7 @@ Status CompleteModel(const Value& value, ProviderOptions& model) {
   }
   if (provider->base_url.empty()) return Status::Ok();
   if (model.model.empty()) return value.Error("needs the name of a model in \"model\"");
-  if (!model.base_url.empty()) return CheckBaseUrl(value, model.base_url);
+  if (!model.base_url.empty()) return CheckProviderUrl(value, model.base_url, provider->base_url);
   model.base_url = provider->base_url;
   // The key in the variable belongs to the provider's public address and is never sent to another
   // address unless the configuration says so.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "memory/embedder.h"
+#include "settings/provider_url.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -64,7 +65,9 @@ Status CompleteEmbedding(const Value& value, EmbeddingOptions& embedding) {
   const memory::EmbedderKind* provider = memory::FindEmbedderKind(embedding.provider);
   if (provider == nullptr || provider->base_url.empty()) return Status::Ok();
   if (embedding.model.empty()) return value.Error("needs the name of a model in \"model\"");
-  if (!embedding.base_url.empty()) return Status::Ok();
+  if (!embedding.base_url.empty()) {
+    return CheckProviderUrl(value, embedding.base_url, provider->base_url);
+  }
   embedding.base_url = provider->base_url;
   // The key in the variable belongs to the provider's public address and is never sent to another
   // address unless the configuration says so.

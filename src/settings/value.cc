@@ -6,8 +6,10 @@
 #include "agent_graph/json.h"
 #include "base/environment.h"
 #include "base/json.h"
+#include "base/letter_case.h"
 #include "base/nearest_word.h"
 #include "base/text.h"
+#include "base/unknown_key.h"
 #include "settings/url.h"
 
 namespace agent_graph::settings {
@@ -62,6 +64,11 @@ std::string PlaceOfTopLevelKey(std::string_view key, const json& value) {
   const auto* place = std::ranges::find(kOfNginx, key, &Place::key);
   if (place != std::end(kOfNginx)) {
     return std::string(key) + ": belongs in nginx.conf: " + std::string(place->directive);
+  }
+  static constexpr std::string_view kOfGraph[] = {"nodes", "edges",       "system_prompt",
+                                                  "tools", "mcp_servers", "mcpServers"};
+  if (std::ranges::find(kOfGraph, key) != std::end(kOfGraph)) {
+    return std::string(key) + ": belongs in the graph, which is the file that \"agent\" names";
   }
   if (value.is_object() && value.contains("nodes")) {
     return ShownKey(key) + ": is a graph, which belongs in a file of its own, such as " +
@@ -135,11 +142,11 @@ Status Value::UnknownKey(std::string_view key, std::span<const std::string_view>
     const std::string elsewhere = PlaceOfTopLevelKey(key, node_.at(std::string(key)));
     if (!elsewhere.empty()) return Status(StatusCode::kInvalidArgument, elsewhere);
   }
-  const std::string_view nearest = NearestWord(key, known);
-  std::string path = path_.empty() ? ShownKey(key) : path_ + "." + ShownKey(key);
-  std::string hint = nearest.empty() ? "known here are " + Join(known)
-                                     : "did you mean " + std::string(nearest) + "?";
-  return Status(StatusCode::kInvalidArgument, path + ": unknown key; " + hint);
+  const std::string path = path_.empty() ? ShownKey(key) : path_ + "." + ShownKey(key);
+  const std::string advice = AdviceForUnknownKey(key, known);
+  return Status(
+      StatusCode::kInvalidArgument,
+      path + ": unknown key; " + (advice.empty() ? "known here are " + Join(known) : advice));
 }
 
 Status Value::ReadString(std::string& out) const {
@@ -293,7 +300,11 @@ Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index,
     return Error(DumpJson(node_) + " is not available in this build; use " + JoinOr(names));
   }
   auto found = std::ranges::find(names, text);
-  if (found == names.end()) return Error(DumpJson(node_) + " is not one of " + Join(names));
+  if (found == names.end()) {
+    const std::string_view nearest = NearestWord(LowerCase(text), names);
+    return Error(DumpJson(node_) + " is not one of " + Join(names) +
+                 (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?"));
+  }
   index = static_cast<size_t>(found - names.begin());
   return Status::Ok();
 }

@@ -65,7 +65,7 @@ def _line(printed):
     (_openai(provider="opnai"), ['models.default.provider: "opnai" is not one of demo, openai']),
     (_openai(base_url="api.openai.com/v1"), ["models.default.base_url: must start with http:// or https://"]),
     (_openai(base_url="https://api.openai.com/v1/chat/completions", api_key="k"),
-     ["models.default.base_url: must end before /chat/completions, which the service adds"]),
+     ["models.default.base_url: must end before /chat/completions, because the service adds the rest"]),
     (DEMO | {"agent": "graphs/support.json"}, ["agent: must be <module>:<attribute>, such as"]),
     (DEMO | {"agent": "graphs/support.json:main"}, ['there is no graph "main"; the document has: app']),
     (DEMO | {"agent": "graphs/mine.cc:app"}, ["agent: graphs/mine.cc is source code: compile it, and name the .so"]),

@@ -12,6 +12,7 @@ TEST(NearestWord, FindsMisspellingsAndPartsOfNames) {
   EXPECT_EQ(NearestWord("timeout", kNames), "timeout_ms");
   EXPECT_EQ(NearestWord("prompt", kNames), "system_prompt");
   EXPECT_EQ(NearestWord("toolNode", kNames), "tool_node");
+  EXPECT_EQ(NearestWord("node_tool", kNames), "tool_node");
 }
 
 TEST(NearestWord, FindsNothingFarAway) {

@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownSource", [](GraphBuilder& b) { b.AddEdge("Z", "MAIN"); },
                 "the edge from \"Z\": there is no node \"Z\""},
         Mistake{"Unreachable", [](GraphBuilder& b) { b.AddFunction("A", Nothing); },
-                "node \"A\" cannot be reached"},
+                "node \"A\" cannot be reached: no edges lead to it from START"},
         Mistake{"SecondEdge", [](GraphBuilder& b) { b.AddEdge("TOOLS", END); },
                 "two edges leave \"TOOLS\": use one conditional edge"},
         Mistake{"SecondStart", [](GraphBuilder& b) { b.AddEdge(START, "TOOLS"); },

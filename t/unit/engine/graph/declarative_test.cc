@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                                       "otherwise":"A"})"),
                         "app.edges.0.when.0.tool_calls_pending: needs the name of a tool"},
         DocumentMistake{WithEdges(R"({"from":"START","to":"A"})"),
-                        "app: node \"B\" cannot be reached"},
+                        "app: node \"B\" cannot be reached: no edges lead to it from START"},
         DocumentMistake{WithKey(R"("fields":[])"), "app.fields: must be an object"},
         DocumentMistake{
             WithKey(R"("fields":{"f":{"reducer":"product"}})"),

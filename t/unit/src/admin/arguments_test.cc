@@ -1,4 +1,6 @@
 // Arguments and exit statuses of agent-graph-admin.
+#include <algorithm>
+
 #include "admin_fixture.h"
 #include "base/version.h"
 
@@ -54,11 +56,27 @@ TEST(AdminArguments, ADatabaseIsAUrlOrAServiceWithOne) {
   EXPECT_EQ(wrong.err.find("s3cret"), std::string::npos) << wrong.err;
 }
 
-TEST(AdminArguments, WrongOnesGetTheUsageAndStatus2) {
+TEST(AdminArguments, NoneAtAllGetTheUsage) {
   const std::string usage = Admin({"--help"}).out;
+  for (const std::vector<std::string>& none : {std::vector<std::string>(), {""}}) {
+    const Ran ran = Admin(none);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, usage);
+  }
+}
+
+TEST(AdminArguments, ALineSaysWhatACommandTakes) {
+  const std::string hint = " (`agent-graph-admin --help` shows all)\n";
+  EXPECT_EQ(Admin({"verifi", "d"}).err,
+            "agent-graph-admin: there is no command \"verifi\"; did you mean verify?" + hint);
+  EXPECT_EQ(Admin({"backup", "d"}).err,
+            "agent-graph-admin: backup takes DIRECTORY NAME [UPLOADS]" + hint);
+  EXPECT_EQ(Admin({"verify"}).err, "agent-graph-admin: verify takes DIRECTORY, or DATABASE" + hint);
+  EXPECT_EQ(Admin({"schema", "d"}).err, "agent-graph-admin: schema takes no arguments" + hint);
+}
+
+TEST(AdminArguments, WrongOnesGetOneLineAndStatus2) {
   const std::vector<std::vector<std::string>> wrong = {
-      {},
-      {""},
       {"nonsense", "d"},
       {"--verify", "d"},
       {"verify"},
@@ -83,7 +101,8 @@ TEST(AdminArguments, WrongOnesGetTheUsageAndStatus2) {
   for (const auto& arguments : wrong) {
     const Ran ran = Admin(arguments);
     EXPECT_EQ(ran.code, 2) << testing::PrintToString(arguments);
-    EXPECT_EQ(ran.err, usage);
+    EXPECT_TRUE(ran.err.starts_with("agent-graph-admin: ")) << ran.err;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
     EXPECT_EQ(ran.out, "");
   }
 }

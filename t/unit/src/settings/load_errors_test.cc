@@ -24,8 +24,10 @@ TEST_P(LoadErrors, NameTheKeyAndTheValidValues) {
 INSTANTIATE_TEST_SUITE_P(
     Table, LoadErrors,
     testing::Values(
-        ErrorCase{R"("checkpointer": {"type": "levldb"})",
-                  "checkpointer.type: \"levldb\" is not one of leveldb, memory, postgres, none"},
+        ErrorCase{
+            R"("checkpointer": {"type": "levldb"})",
+            "checkpointer.type: \"levldb\" is not one of leveldb, memory, postgres, none; did "
+            "you mean leveldb?"},
         ErrorCase{R"("checkpointer": {"type": "postgres"})",
                   "checkpointer: \"postgres\" needs the url of a database, such as {\"type\": "
                   "\"postgres\", \"url\": \"postgresql://user:${PASSWORD}@host/database\"}"},
@@ -99,7 +101,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "models.m: needs a provider: demo, openai, anthropic or gemini"},
         ErrorCase{
             R"("models": {"m": {"provider": "opneai"}})",
-            "models.m.provider: \"opneai\" is not one of demo, openai, anthropic, gemini; another "
+            "models.m.provider: \"opneai\" is not one of demo, openai, anthropic, gemini; did you "
+            "mean openai?"},
+        ErrorCase{
+            R"("models": {"m": {"provider": "ollama"}})",
+            "models.m.provider: \"ollama\" is not one of demo, openai, anthropic, gemini; another "
             "server with OpenAI's API, such as Ollama, is \"openai\" with its base_url"},
         ErrorCase{R"("models": {"m": {"provider": "openai"}})",
                   "models.m: needs the name of a model in \"model\""},
