@@ -47,7 +47,7 @@ class Witness {
   // The append of this step was acknowledged.
   void Stored(uint64_t thread_number, const Signature& step, bool durable);
   void Finished(uint64_t thread_number, const std::string& run_id);
-  // The attempt was told that it has lost its lease when it sent the run's end.
+  // The state refused the run's end, because the attempt had lost its lease.
   void EndRefused(uint64_t thread_number, const Signature& end) {
     refused_ends_.emplace(thread_number, TextOf(end));
   }

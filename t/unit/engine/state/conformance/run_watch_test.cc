@@ -7,9 +7,9 @@
 #include <mutex>
 #include <thread>
 
+#include "../run_observer.h"
 #include "base/clock.h"
 #include "conformance.h"
-#include "state/run_watch.h"
 
 namespace agent_graph::state {
 namespace {
@@ -55,9 +55,7 @@ class RunWatchTest : public ConformanceTest {
     accept.continued_until_micros = UnixMicros() + int64_t{3600} * 1'000'000;
     const Result<AcceptRunReply> accepted = service().AcceptRun(accept);
     ASSERT_TRUE(accepted.ok()) << accepted.status().ToString();
-    known_.thread_id = "t";
-    known_.run_id = "r";
-    known_.thread_number = accepted->run.thread_number;
+    observer_.Follow(accepted->run.thread_number);
     worker_ = Connect(grants_.Receiver(), watched_.Receiver());
     Begin();
   }
@@ -69,45 +67,20 @@ class RunWatchTest : public ConformanceTest {
     begun_ = *begun;
     EXPECT_EQ(granted.lease_epoch, begun_.lease_epoch);
   }
-  // Waits until more is known than before, and takes note of it.
+  // Waits until more is known than before.
   WatchRunReply Watch(int64_t wait_ms = kPatience.count()) {
-    known_.wait_ms = wait_ms;
-    const Result<WatchRunReply> reply = service().WatchRun(known_, nullptr);
-    EXPECT_TRUE(reply.ok()) << reply.status().ToString();
-    if (!reply.ok()) return {};
-    known_.lease_epoch = reply->lease_epoch;
-    known_.log_end = reply->log_end;
-    if (reply->piece) {
-      if (known_.message_id != reply->piece->message_id) text_.clear();
-      EXPECT_EQ(reply->piece->text_begin, text_.size());
-      text_ += reply->piece->text;
-      known_.message_id = reply->piece->message_id;
-      known_.text_bytes = text_.size();
-    }
-    return *reply;
+    return observer_.Next(service(), wait_ms);
   }
   PublishPieceReply Publish(const std::string& message_id, const std::string& text,
                             uint64_t begin = 0) {
-    PublishPieceRequest publish{
-        .thread_id = "t", .run_id = "r", .lease_epoch = begun_.lease_epoch, .piece = {}};
-    publish.piece = MessagePiece{.message_id = message_id,
-                                 .node = "MAIN",
-                                 .step = 1,
-                                 .reasoning_begin = 0,
-                                 .text_begin = begin,
-                                 .reasoning = {},
-                                 .text = text};
-    const Result<PublishPieceReply> reply = worker_->PublishPiece(publish);
-    EXPECT_TRUE(reply.ok()) << reply.status().ToString();
-    return reply.ok() ? *reply : PublishPieceReply();
+    return PublishText(*worker_, begun_.lease_epoch, message_id, text, begin);
   }
 
   Mailbox<GrantedRun> grants_;
   Mailbox<RunWatched> watched_;
   Client* worker_ = nullptr;
   BeginRunReply begun_;
-  WatchRunRequest known_;
-  std::string text_;
+  RunObserver observer_;
 };
 
 TEST_P(RunWatchTest, NothingIsKeptWhileNobodyWatches) {
@@ -122,13 +95,13 @@ TEST_P(RunWatchTest, AWatcherGetsThePieces) {
   EXPECT_EQ(told.run_id, "r");
   EXPECT_NE(told.watch, 0u);
   std::thread watcher([this] {
-    while (text_ != "Hello!") Watch();
+    while (observer_.text != "Hello!") Watch();
   });
   EXPECT_TRUE(Publish("m", "Hel").watched);
   EXPECT_EQ(Publish("m", "lo", 3).text_bytes, 5u);
   EXPECT_EQ(Publish("m", "!", 5).text_bytes, 6u);
   watcher.join();
-  EXPECT_EQ(known_.message_id, "m");
+  EXPECT_EQ(observer_.known.message_id, "m");
   // The event comes once, however often the run is watched.
   EXPECT_TRUE(watched_.empty());
 }
@@ -190,11 +163,11 @@ TEST_P(LastingRunWatchTest, TheWorkerIsToldAgainByTheNextStateServer) {
 }
 
 TEST_P(RunWatchTest, RunsOfOthersAreNotFound) {
-  known_.scope = Scope::Owner("somebody");
-  EXPECT_EQ(service().WatchRun(known_, nullptr).status().code(), StatusCode::kNotFound);
-  known_.scope = Scope::All();
-  ++known_.thread_number;
-  EXPECT_EQ(service().WatchRun(known_, nullptr).status().code(), StatusCode::kNotFound);
+  observer_.known.scope = Scope::Owner("somebody");
+  EXPECT_EQ(service().WatchRun(observer_.known, nullptr).status().code(), StatusCode::kNotFound);
+  observer_.known.scope = Scope::All();
+  ++observer_.known.thread_number;
+  EXPECT_EQ(service().WatchRun(observer_.known, nullptr).status().code(), StatusCode::kNotFound);
 }
 
 // The next attempt may be granted to the same client.

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "../fixture.h"
+#include "../run_observer.h"
 #include "hosts_fixture.h"
 #include "state/postgres/database/connection.h"
-#include "state/run_watch.h"
 
 namespace agent_graph::state {
 namespace {
@@ -19,48 +19,20 @@ class ReadersOfHostsTest : public HostsTest {
     worker_ = &a_.Connect();
     run_ = RunOn("t", "", "r");
     begun_ = Begin(*worker_, run_);
-    known_.thread_id = "t";
-    known_.run_id = "r";
-    known_.thread_number = begun_.thread_number;
+    observer_.Follow(begun_.thread_number);
   }
 
-  // Waits until more is known at the other host than before, and takes note of it.
-  WatchRunReply Watch() {
-    known_.wait_ms = kPatience.count();
-    const Result<WatchRunReply> reply = on_b_.WatchRun(known_, nullptr);
-    EXPECT_TRUE(reply.ok()) << reply.status().ToString();
-    if (!reply.ok()) return {};
-    known_.lease_epoch = reply->lease_epoch;
-    known_.log_end = reply->log_end;
-    if (reply->piece) {
-      if (known_.message_id != reply->piece->message_id) text_.clear();
-      EXPECT_EQ(reply->piece->text_begin, text_.size());
-      text_ += reply->piece->text;
-      known_.message_id = reply->piece->message_id;
-      known_.text_bytes = text_.size();
-    }
-    return *reply;
-  }
+  // Waits until more is known at the other host than before.
+  WatchRunReply Watch() { return observer_.Next(on_b_, kPatience.count()); }
   void WatchUntil(const std::string& text) {
     const Deadline deadline = DeadlineAfter(kPatience);
-    while (text_ != text && MonotonicClock::now() < deadline) Watch();
-    EXPECT_EQ(text_.size(), text.size());
-    EXPECT_TRUE(text_ == text);
+    while (observer_.text != text && MonotonicClock::now() < deadline) Watch();
+    EXPECT_EQ(observer_.text.size(), text.size());
+    EXPECT_TRUE(observer_.text == text);
   }
   // Returns true if clients watch the run.
   bool Publish(const std::string& text, uint64_t begin) {
-    PublishPieceRequest publish{
-        .thread_id = "t", .run_id = "r", .lease_epoch = begun_.lease_epoch, .piece = {}};
-    publish.piece = MessagePiece{.message_id = "m",
-                                 .node = "MAIN",
-                                 .step = 1,
-                                 .reasoning_begin = 0,
-                                 .text_begin = begin,
-                                 .reasoning = {},
-                                 .text = text};
-    const Result<PublishPieceReply> reply = worker_->PublishPiece(publish);
-    EXPECT_TRUE(reply.ok()) << reply.status().ToString();
-    return reply.ok() && reply->watched;
+    return PublishText(*worker_, begun_.lease_epoch, "m", text, begin).watched;
   }
   void PublishWhenWatched(const std::string& text) {
     const Deadline deadline = DeadlineAfter(kPatience);
@@ -70,8 +42,7 @@ class ReadersOfHostsTest : public HostsTest {
   Client* worker_ = nullptr;
   BeginRunRequest run_;
   BeginRunReply begun_;
-  WatchRunRequest known_;
-  std::string text_;
+  RunObserver observer_;
 };
 
 TEST_F(ReadersOfHostsTest, AReaderGetsThePieces) {
@@ -88,7 +59,7 @@ TEST_F(ReadersOfHostsTest, AReaderGetsThePieces) {
 TEST_F(ReadersOfHostsTest, AReaderThatComesLateGetsTheMessageSoFar) {
   const std::string text(size_t{700} * 1024, 'x');
   // A reader at the run's own host, so that the message is kept.
-  WatchRunRequest near = known_;
+  WatchRunRequest near = observer_.known;
   EXPECT_TRUE(on_a_.WatchRun(near, nullptr).ok());
   for (size_t begin = 0; begin < text.size(); begin += kPieceBytesMax) {
     EXPECT_TRUE(Publish(text.substr(begin, kPieceBytesMax), begin));
