@@ -91,7 +91,7 @@ Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
   int tries_left = options_.retries_max + 1;
   for (int attempt = 0;; ++attempt) {
     const std::unique_ptr<ReplyBuilder> builder = NewReply();
-    ModelCall call(*client_, cancellation, on_delta, options_.api_key, *builder);
+    ModelCall call(*client_, cancellation, on_delta, options_, *builder);
     net::HttpRequest http = MakeRequest(wire, request.deadline);
     http.once = tries_left == 1;  // the client may send twice on a kept connection
     Result<ModelReply> reply = call.Run(std::move(http));

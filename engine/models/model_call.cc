@@ -1,8 +1,6 @@
 #include "models/model_call.h"
 
-#include <algorithm>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -44,13 +42,9 @@ std::string ErrorText(const std::string& body) {
   return text->is_string() ? text->get<std::string>() : std::string();
 }
 
-// True if the address has a path before the part that each kind of provider adds.
-bool BaseHasPath(const std::string& url) {
-  constexpr std::string_view kAdded[] = {"/chat/completions", "/messages", "/models/"};
-  const std::optional<net::Url> parts = net::ParseUrl(url);
-  return !parts || std::ranges::none_of(kAdded, [&](std::string_view added) {
-    return parts->path.starts_with(added);
-  });
+bool HasPath(const std::string& base_url) {
+  const std::optional<net::Url> parts = net::ParseUrl(base_url);
+  return !parts || parts->path != "/";
 }
 
 // The address of a call for the log: without a query and a password.
@@ -65,17 +59,16 @@ std::string LoggedAddress(const std::string& url) {
 
 ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
                      const std::function<Status(const ModelDelta&)>& on_delta,
-                     const std::string& secret, ReplyBuilder& builder)
+                     const ProviderOptions& provider, ReplyBuilder& builder)
     : client_(client),
       cancellation_(cancellation),
       on_delta_(on_delta),
-      secret_(secret),
+      provider_(provider),
       builder_(builder) {}
 
 Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
   event_bytes_max_ = request.reply_bytes_max;
   address_ = LoggedAddress(request.url);
-  base_has_path_ = BaseHasPath(request.url);
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   Result<ModelReply> reply = ReadReply(**call);
@@ -171,8 +164,9 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
   }
   const Status refusal(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
   if (head.status != 404) return refusal;
-  return WithAdvice(refusal, base_has_path_ ? "model and base_url"
-                                            : "model and base_url, which may lack a path like /v1");
+  return WithAdvice(refusal, HasPath(provider_.base_url)
+                                 ? "model and base_url"
+                                 : "model and base_url, which may lack a path like /v1");
 }
 
 Status ModelCall::LostReply(const Status& status) {
@@ -200,8 +194,8 @@ Status ModelCall::WithAdvice(Status status, std::string_view what) const {
 Status ModelCall::WithoutSecret(const Status& status) const {
   std::string message = status.message();
   std::string detail = status.detail();
-  BlotOut({secret_}, message);
-  BlotOut({secret_}, detail);
+  BlotOut({provider_.api_key}, message);
+  BlotOut({provider_.api_key}, detail);
   return Status(status.code(), std::move(message)).WithDetail(std::move(detail));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "models/model.h"
+#include "models/provider_options.h"
 #include "models/reply_builder.h"
 #include "net/http_client.h"
 
@@ -17,10 +18,10 @@ namespace agent_graph::models {
 // One attempt. Used by one fiber.
 class ModelCall {
  public:
-  // `secret` is removed from all texts of the provider.
+  // The key of `provider` is removed from all its texts.
   ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
-            const std::function<Status(const ModelDelta&)>& on_delta, const std::string& secret,
-            ReplyBuilder& builder);
+            const std::function<Status(const ModelDelta&)>& on_delta,
+            const ProviderOptions& provider, ReplyBuilder& builder);
 
   Result<ModelReply> Run(net::HttpRequest request);
 
@@ -47,10 +48,9 @@ class ModelCall {
   const net::HttpClient& client_;
   const runtime::Cancellation& cancellation_;
   const std::function<Status(const ModelDelta&)>& on_delta_;
-  const std::string& secret_;
+  const ProviderOptions& provider_;
   ReplyBuilder& builder_;
   std::string address_;
-  bool base_has_path_ = true;   // of the base URL that the address begins with
   size_t event_bytes_max_ = 0;  // one event may contain the whole reply
   bool delivered_ = false;      // a piece was passed to on_delta
   bool may_repeat_ = false;
