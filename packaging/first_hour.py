@@ -1,8 +1,10 @@
-"""A newcomer's first hour on a machine that has only the packages: an agent with its own tool, over HTTP
-and in C++, and with its own model, by the commands and files of the documents.
+"""A newcomer's first hour on a machine that has only the packages, or only a checkout in which `make run`
+was called: an agent with its own tool, over HTTP and in C++, and with its own model, by the commands and
+files of the documents.
 
-first_hour.py ROOT   ROOT is the chroot with the packages. The HTTP service of the tool and the model run
-outside of it, in the same network. Run by test-deb.sh."""
+first_hour.py ROOT [CHECKOUT]   ROOT is the chroot with the packages, or with the checkout in the folder
+CHECKOUT. The HTTP service of the tool and the model run outside of it, in the same network. Run by
+test-deb.sh and test-checkout.sh."""
 
 import json
 import os
@@ -23,7 +25,12 @@ from scripted_model import ScriptedModel
 
 _QUICKSTART = "docs/quickstart.md"
 _ROOT = pathlib.Path(sys.argv[1])
-_HOME = _ROOT / "root"
+_CHECKOUT = sys.argv[2] if len(sys.argv) > 2 else None
+_FOLDER = _CHECKOUT or "/root"
+_HOME = _ROOT / _FOLDER.lstrip("/")
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+if _CHECKOUT:
+    _PATH = f"{_CHECKOUT}/build/release:{_PATH}"
 _KEY = "sk-first-hour"
 
 
@@ -36,7 +43,8 @@ def main():
     try:
         _agent_in_json(model)
         _agent_in_cpp(model)
-        _in_nginx()
+        if not _CHECKOUT:
+            _in_nginx()
     finally:
         orders.kill()
         model.close()
@@ -55,8 +63,8 @@ def _file(name):
 
 
 def _inside(*command, **other):
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "OPENAI_API_KEY": _KEY}
-    inside = ["chroot", _ROOT, "env", "--chdir=/root", *command]
+    environment = {"PATH": _PATH, "HOME": "/root", "OPENAI_API_KEY": _KEY}
+    inside = ["chroot", _ROOT, "env", f"--chdir={_FOLDER}", *command]
     return subprocess.run(inside, env=environment, check=True, text=True, stdout=subprocess.PIPE, **other).stdout
 
 
@@ -70,8 +78,8 @@ def _use_model(folder, model):
 
 def _chat(folder, text):
     """Serves the folder and says something."""
-    command = ["chroot", _ROOT, "env", "--chdir=/root", "agent-graph", "run", folder]
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "OPENAI_API_KEY": _KEY}
+    command = ["chroot", _ROOT, "env", f"--chdir={_FOLDER}", "agent-graph", "run", folder]
+    environment = {"PATH": _PATH, "OPENAI_API_KEY": _KEY}
     server = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
         wait_until(lambda: _answers(server), f"agent-graph run serves {folder}")

@@ -10,11 +10,7 @@ cd "$(dirname "$0")/.."
 suite=${1:-$(. /etc/os-release; echo "$VERSION_CODENAME")}
 work=$PWD/build/deb
 root=$work/chroot
-
-# in_chroot COMMAND...
-in_chroot() {
-  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
-}
+source packaging/clean-debian.sh
 
 # The packages of build/deb as the packages of the next version: with new files in them.
 next_version() {
@@ -30,38 +26,15 @@ next_version() {
   rmdir "$scratch"
 }
 
-mount_devices() {
-  local device
-  mount -t tmpfs tmpfs "$root/dev"
-  for device in null zero full random urandom; do
-    touch "$root/dev/$device"
-    mount --bind "/dev/$device" "$root/dev/$device"
-  done
-  ln -s /proc/self/fd "$root/dev/fd"
-  mkdir "$root/dev/shm"
-  mount -t tmpfs tmpfs "$root/dev/shm"
-}
-
 prepare() {
   cmake/install-packages.sh deb-test
-  rm -rf "$root"
-  if [[ ! -f $work/$suite.tar ]]; then
-    mmdebstrap --format=tar --variant=minbase --include=ca-certificates "$suite" "$work/$suite.tar.new" \
-      "deb http://deb.debian.org/debian $suite main" \
-      "deb http://deb.debian.org/debian-security $suite-security main" \
-      "deb http://deb.debian.org/debian $suite-updates main"
-    mv "$work/$suite.tar.new" "$work/$suite.tar"
-  fi
-  mkdir "$root"
-  tar -C "$root" --exclude='./dev/*' -xf "$work/$suite.tar"
-  mount_devices
-  if [[ -f /etc/resolv.conf ]]; then cp -L /etc/resolv.conf "$root/etc/"; fi
+  make_root "$work/$suite.tar"
   mkdir -p "$root/packages/now"
   cp "$work"/{libnginx-mod-http-agent-graph,agent-graph-common,agent-graph-tools,libagent-graph-dev}_*.deb \
     "$root/packages/now/"
   next_version
   # The recommended packages that matter here are named.
-  printf 'Dpkg::Use-Pty "false";\nAPT::Install-Recommends "false";\n' >"$root/etc/apt/apt.conf.d/90test"
+  printf 'APT::Install-Recommends "false";\n' >>"$root/etc/apt/apt.conf.d/90test"
   # A chroot has no init system; invoke-rc.d then runs init scripts only if there is a policy.
   printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"
