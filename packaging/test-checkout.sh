@@ -52,3 +52,4 @@ answer=$(in_chroot "$folder/build/release/agent-graph" chat <<<'What is 6 * 7?')
 kill -INT "$(cat "$root$folder/build/run/logs/nginx.pid")"
 wait
 /usr/bin/python3 packaging/first_hour.py "$root" "$folder"
+echo 'test-checkout: the quickstart works from a checkout'
