@@ -40,7 +40,8 @@ def transactions_of(log):
             transactions = []
             for statement in statements:
                 if statement.startswith(_HOLD):
-                    # A repeated turn finds other versions: it only locks.
+                    # The logged statement expects the versions of its own time. A repetition finds
+                    # newer ones, so it takes the same locks without the comparison.
                     keys = re.search(r"'(\{.*?\})'", statement)[1]
                     transactions.append([
                         "SELECT 1 FROM agent_graph.instance WHERE NOT dead LIMIT 1 FOR KEY SHARE",

@@ -36,7 +36,7 @@ if [[ ! -d $tools/schemas ]]; then
   verify "$schemas_sha256" "${wheel[0]}"
   rm -rf "$tools/schemas.new"
   python3 -m zipfile -e "${wheel[0]}" "$tools/schemas.new"
-  # The schemas have addresses of a web server, by which they would be loaded.
+  # The schemas refer to each other by URLs, which would be fetched. Change them to names of files.
   for version in "${versions[@]}"; do
     find "$tools/schemas.new/kubernetes_validate/kubernetes-json-schema/$version-local-strict" -name '*.json' \
       -exec sed -i 's|"/api/_definitions.json|"_definitions.json|; s|"\$id": "https://kubernetes.io/|"x-id": "|' {} +
