@@ -45,7 +45,10 @@ make_official_base() {
     apt-get -q update
     apt-get -q install -y --no-install-recommends ca-certificates curl gcc libc6-dev libpcre2-dev libssl-dev make zlib1g-dev
     cd /tmp/nginx-$version
-    ./configure --prefix=/etc/nginx --sbin-path=/usr/sbin/nginx --modules-path=/usr/lib/nginx/modules \
+    # A checkout of nginx's repository has it in another place than a release.
+    configure=configure
+    if [[ ! -f configure ]]; then configure=auto/configure; fi
+    ./\$configure --prefix=/etc/nginx --sbin-path=/usr/sbin/nginx --modules-path=/usr/lib/nginx/modules \
       --conf-path=/etc/nginx/nginx.conf --error-log-path=/var/log/nginx/error.log \
       --http-log-path=/var/log/nginx/access.log --pid-path=/run/nginx.pid --lock-path=/run/nginx.lock \
       --with-compat --with-file-aio --with-threads --with-http_auth_request_module --with-http_realip_module \
