@@ -1,15 +1,18 @@
 // The only file of the HTTP client that includes Boost.Beast's parser, which is slow to compile.
 #include "net/reply_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/letter_case.h"
 #include "net/http_failure.h"
+#include "net/reply_head.h"
 
 namespace agent_graph::net {
 
@@ -87,10 +90,15 @@ Status ReplyParser::Take(std::string_view bytes, std::string& body) {
   }
   reply_->set_body(&body);
   while (!bytes.empty() && !reply_->is_done()) {
-    error_code error;
-    bytes.remove_prefix(reply_->put(boost::asio::buffer(bytes.data(), bytes.size()), error));
-    if (error == http::error::need_more) break;
-    if (error) return ToStatus(error);
+    if (!reply_->is_header_done()) {
+      AG_RETURN_IF_ERROR(TakeHead(bytes));
+      if (!reply_->is_header_done()) break;
+    } else {
+      error_code error;
+      bytes.remove_prefix(reply_->put(boost::asio::buffer(bytes.data(), bytes.size()), error));
+      if (error == http::error::need_more) break;
+      if (error) return ToStatus(error);
+    }
     if (reply_->is_done() && head().status < 200) {
       reply_ = std::make_unique<Callbacks>(to_head_request_, head_bytes_max_);
       reply_->set_body(&body);
@@ -98,6 +106,22 @@ Status ReplyParser::Take(std::string_view bytes, std::string& body) {
   }
   rest_ = bytes;
   return Status::Ok();
+}
+
+Status ReplyParser::TakeHead(std::string_view& bytes) {
+  const size_t size = ReplyHeadSize(bytes, searched_);
+  searched_ = size == 0 ? bytes.size() : 0;
+  if (std::max(size, searched_) > head_bytes_max_) return ToStatus(http::error::header_limit);
+  if (size == 0) return Status::Ok();
+  std::string_view head = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  has_bare_line_feed_ = has_bare_line_feed_ || HasBareLineFeed(head);
+  const std::optional<std::string> corrected = CorrectedReplyHead(head);
+  if (corrected) head = *corrected;
+  error_code error;
+  reply_->put(boost::asio::buffer(head.data(), head.size()), error);
+  if (error == http::error::need_more) error = http::error::bad_field;
+  return error ? ToStatus(error) : Status::Ok();
 }
 
 Status ReplyParser::TakeEnd() {
@@ -118,7 +142,7 @@ bool ReplyParser::is_complete() const {
 }
 
 bool ReplyParser::keeps_connection() const {
-  return is_complete() && rest_.empty() && reply_->keep_alive();
+  return is_complete() && rest_.empty() && !has_bare_line_feed_ && reply_->keep_alive();
 }
 
 const HttpHead& ReplyParser::head() const {

@@ -1,4 +1,5 @@
-// ReplyParser: takes the bytes of one HTTP/1.x reply (RFC 9112) as they arrive.
+// ReplyParser: takes the bytes of one HTTP/1.x reply (RFC 9112) as they arrive. As libcurl does, it
+// also takes heads whose lines end with LF alone and status lines that end behind the code.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +32,8 @@ class ReplyParser {
   bool has_head() const;                         // the head is complete
   bool is_complete() const;
   // True if another request may be sent on the connection after this reply. Valid when complete.
+  // Never after LF alone: a value with a LF that the server copied into a header would be a header
+  // here, and with a length of its own it would put the end of the reply where a stranger wants it.
   bool keeps_connection() const;
   // Valid when it has_head.
   const HttpHead& head() const;
@@ -38,11 +41,17 @@ class ReplyParser {
  private:
   class Callbacks;
 
+  // Gives the parser the head at the beginning of `bytes` and removes it from there. Does nothing
+  // if the end of the head has not arrived.
+  Status TakeHead(std::string_view& bytes);
+
   const bool to_head_request_;
   const size_t head_bytes_max_;
   bool has_begun_ = false;
   std::unique_ptr<Callbacks> reply_;
-  std::string rest_;  // bytes that the parser can only take together with the next ones
+  std::string rest_;     // bytes that the parser can only take together with the next ones
+  size_t searched_ = 0;  // bytes of the head without its end
+  bool has_bare_line_feed_ = false;
 };
 
 }  // namespace agent_graph::net

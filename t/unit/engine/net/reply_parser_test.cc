@@ -14,6 +14,7 @@ constexpr size_t kHeadMax = 1000;
 struct Parsed {
   Status status;
   int code = 0;
+  std::string thing;  // the header X-Thing
   std::string body;
   bool is_complete = false;
   bool keeps_connection = false;
@@ -30,7 +31,10 @@ Parsed Parse(std::string_view bytes, size_t size, bool ends = false, bool to_hea
   if (parsed.status.ok() && ends) parsed.status = parser.TakeEnd();
   if (!parsed.status.ok()) return parsed;
   parsed.is_complete = parser.is_complete();
-  if (parser.has_head()) parsed.code = parser.head().status;
+  if (parser.has_head()) {
+    parsed.code = parser.head().status;
+    parsed.thing = parser.head().Header("x-thing");
+  }
   if (parsed.is_complete) parsed.keeps_connection = parser.keeps_connection();
   return parsed;
 }
@@ -122,10 +126,63 @@ TEST(ReplyParserTest, AConnectionWithUnexpectedBytesIsNotKept) {
   EXPECT_FALSE(parsed.keeps_connection);
 }
 
+// Servers that are written by hand and CGI programs send such heads, and libcurl takes them.
+TEST(ReplyParserTest, LinesMayEndWithLineFeedAlone) {
+  for (const std::string reply :
+       {"HTTP/1.1 200 OK\nContent-Length: 2\nX-Thing: a\n\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\nX-Thing: a\r\n\nok",
+        "HTTP/1.1 200 OK\nContent-Length: 2\r\nX-Thing: a\n\r\nok",
+        "HTTP/1.1 200 OK\nContent-Length: 2\nX-Thing:\n\ta\n\nok",
+        "HTTP/1.1 103 Early Hints\n\nHTTP/1.1 200\nContent-Length: 2\nX-Thing: a\n\nok"}) {
+    for (size_t size = 1; size <= reply.size(); ++size) {
+      const Parsed parsed = Parse(reply, size);
+      ASSERT_TRUE(parsed.status.ok()) << size << ": " << reply;
+      EXPECT_EQ(parsed.code, 200);
+      EXPECT_EQ(parsed.thing, "a") << reply;
+      EXPECT_EQ(parsed.body, "ok") << reply;
+    }
+  }
+}
+
+TEST(ReplyParserTest, AStatusLineMayEndBehindItsCode) {
+  for (const std::string status : {"HTTP/1.1 200\r\n", "HTTP/1.1 200 \r\n"}) {
+    const std::string reply = status + "Content-Length: 2\r\nX-Thing: a\r\n\r\nok";
+    for (size_t size = 1; size <= reply.size(); ++size) {
+      const Parsed parsed = Parse(reply, size);
+      ASSERT_TRUE(parsed.status.ok()) << size << ": " << reply;
+      EXPECT_EQ(parsed.code, 200);
+      EXPECT_EQ(parsed.thing, "a");
+      EXPECT_TRUE(parsed.keeps_connection);
+    }
+  }
+}
+
+// A server that copies a user's text with a LF into a header lets the user write headers. The reply
+// ends where they say, and what follows must not answer another request.
+TEST(ReplyParserTest, AConnectionWithBareLineFeedsIsNotKept) {
+  for (const char* reply :
+       {"HTTP/1.1 200 OK\r\nX-Echo: user\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\nok",
+        "HTTP/1.1 100 Continue\n\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"}) {
+    const Parsed parsed = Parse(reply, 100);
+    EXPECT_TRUE(parsed.is_complete) << reply;
+    EXPECT_FALSE(parsed.keeps_connection) << reply;
+  }
+}
+
+TEST(ReplyParserTest, OnlyLinesOfTheHeadMayEndWithLineFeedAlone) {
+  const std::string head = "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n";
+  EXPECT_EQ(Parse(head + "2\r\nok\r\n0\r\n\r\n", 100).body, "ok");
+  EXPECT_EQ(Parse(head + "2\nok\n0\n\n", 100, /*ends=*/true).status.code(),
+            StatusCode::kUnavailable);
+}
+
 TEST(ReplyParserTest, WhatIsNotHttpIsRefused) {
   for (const char* reply :
        {"SSH-2.0-OpenSSH_9.2p1\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n",
         "HTTP/1.1 020 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\nno colon\n\n", "HTTP/1.1 200 OK\nX-Thing: a\rb\n\n", "\n\n",
+        "\nHTTP/1.1 200 OK\n\n", "HTTP/1.1 2000\r\n\r\n", "HTTP/1.1 200\tOK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
