@@ -306,8 +306,9 @@ class GeminiProtocol final : public Protocol {
         resampler_.emplace(rate, kOutputRate);
       }
       if (!Answers()) return;
-      Push(
-          {.kind = Kind::kAudio, .text = resampler_ ? resampler_->Convert(*pcm) : *std::move(pcm)});
+      std::string samples = WholeSamples(*std::move(pcm));
+      if (resampler_) samples = resampler_->Convert(samples);
+      if (!samples.empty()) Push({.kind = Kind::kAudio, .text = std::move(samples)});
     } else if (!IsTrueAt(part, "thought")) {
       TakeTranscript(Kind::kOutputTranscript, part);
     }
@@ -344,6 +345,7 @@ class GeminiProtocol final : public Protocol {
     event.code = StringAt(fault, "status");
     if (event.code.empty()) event.code = "provider_error";
     turn_ = Turn::kOver;  // the end of the failed turn may not be reported
+    EndAnswerAudio();
     Push(std::move(event));
   }
 

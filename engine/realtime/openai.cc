@@ -255,9 +255,12 @@ class OpenAiProtocol final : public Protocol {
     if (std::exchange(turn_over_, false)) spoken_.clear();
     if (spoken_.empty() || spoken_.back().id != item_id) {
       spoken_.push_back({std::string(item_id), milliseconds(0)});
+      EndAnswerAudio();
     }
-    spoken_.back().audio += milliseconds(pcm->size() / 2 * 1000 / kOpenAiRate);
-    Push({.kind = Kind::kAudio, .text = *std::move(pcm)});
+    std::string samples = WholeSamples(*std::move(pcm));
+    if (samples.empty()) return;
+    spoken_.back().audio += milliseconds(samples.size() / 2 * 1000 / kOpenAiRate);
+    Push({.kind = Kind::kAudio, .text = std::move(samples)});
   }
 
   void TakeCreated(const JsonNode& response) {

@@ -141,7 +141,23 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
 
 }  // namespace
 
+void Protocol::Push(Event event) {
+  using Kind = Event::Kind;
+  if (event.kind == Kind::kTurnComplete || event.kind == Kind::kInterrupted) EndAnswerAudio();
+  events_.push_back(std::move(event));
+}
+
+std::string Protocol::WholeSamples(std::string pcm) {
+  if (!half_sample_.empty()) pcm.insert(0, std::exchange(half_sample_, {}));
+  if (pcm.size() % 2 != 0) {
+    half_sample_ = pcm.back();
+    pcm.pop_back();
+  }
+  return pcm;
+}
+
 void Protocol::CutAnswer() {
+  EndAnswerAudio();
   std::erase_if(events_, [](const Event& event) {
     return event.kind == Event::Kind::kAudio || event.kind == Event::Kind::kOutputTranscript;
   });

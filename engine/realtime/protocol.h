@@ -41,7 +41,12 @@ class Protocol {
   std::vector<std::string> TakeMessages() { return std::exchange(messages_, {}); }
 
  protected:
-  void Push(Event event) { events_.push_back(std::move(event)); }
+  void Push(Event event);
+  // The whole samples of the answer's audio in `pcm`, the next piece of it. Providers may divide
+  // audio anywhere: the first half of a sample is kept for the next piece.
+  std::string WholeSamples(std::string pcm);
+  // The next piece of audio belongs to another answer. Push does this for the events that end one.
+  void EndAnswerAudio() { half_sample_.clear(); }
   void Send(std::string message) { messages_.push_back(std::move(message)); }
   // After a text has cut off the answer: removes its queued events, which are no longer needed.
   void CutAnswer();
@@ -49,6 +54,7 @@ class Protocol {
  private:
   std::deque<Event> events_;
   std::vector<std::string> messages_;
+  std::string half_sample_;  // a byte, or nothing
 };
 
 // How to connect to a provider, and which protocol it uses.

@@ -48,16 +48,6 @@ Resampler::Resampler(int from_rate, int to_rate)
 }
 
 std::string Resampler::Convert(std::string_view pcm) {
-  std::string joined;
-  if (!odd_.empty()) {
-    joined = odd_ + std::string(pcm);
-    pcm = joined;
-    odd_.clear();
-  }
-  if (pcm.size() % 2 != 0) {
-    odd_ = pcm.substr(pcm.size() - 1);
-    pcm.remove_suffix(1);
-  }
   if (up_ == down_) return std::string(pcm);
   const size_t count = pcm.size() / 2;
   const size_t before = history_.size();

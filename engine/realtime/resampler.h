@@ -15,7 +15,7 @@ class Resampler {
  public:
   Resampler(int from_rate, int to_rate);
 
-  // Input and output are little-endian PCM16. An odd byte at the end is kept for the next call.
+  // Input and output are little-endian PCM16, whole samples.
   std::string Convert(std::string_view pcm);
 
  private:
@@ -26,7 +26,6 @@ class Resampler {
   std::vector<float> filter_;   // up_ phases of kTapsPerPhase taps
   std::vector<float> history_;  // the most recent input samples
   int64_t position_ = 0;        // where the next output sample is, in upsampled input samples
-  std::string odd_;
 };
 
 }  // namespace agent_graph::realtime

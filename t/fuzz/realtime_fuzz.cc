@@ -1,6 +1,6 @@
 // Arbitrary messages of realtime providers, one per line, with inputs of a client between them:
-// reading must be safe, each message to the provider must be valid JSON, and calls of tools must be
-// ones that can be executed.
+// reading must be safe, each message to the provider must be valid JSON, calls of tools must be
+// ones that can be executed, and audio must have whole samples.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -21,6 +21,7 @@ void Require(bool condition) {
 
 void CheckEvents(Protocol& protocol) {
   for (const Event& event : protocol.events()) {
+    Require(event.kind != Event::Kind::kAudio || event.text.size() % 2 == 0);
     for (const ToolCall& call : event.calls) {
       Require(json::parse(call.arguments_json, nullptr, false).is_object());
     }

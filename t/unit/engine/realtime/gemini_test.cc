@@ -164,6 +164,43 @@ TEST_F(GeminiTest, OtherRatesAreChanged) {
   EXPECT_EQ(Events(*protocol_)[0].text.size(), 4800u);
 }
 
+TEST_F(GeminiTest, SamplesAreWholeWhereverTheProviderDividesThem) {
+  BeginReady();
+  const auto speak = [&](std::string pcm, const char* type) {
+    const json data = {{"mimeType", type}, {"data", models::EncodeBase64(pcm)}};
+    Receive({{"serverContent", {{"modelTurn", {{"parts", {{{"inlineData", data}}}}}}}}});
+  };
+  const auto audio = [&] {
+    std::vector<std::string> pieces;
+    for (const Event& event : Events(*protocol_)) {
+      if (event.kind == Kind::kAudio) pieces.push_back(event.text);
+    }
+    return pieces;
+  };
+  for (const char* ending : {"interrupted", "turnComplete"}) {
+    speak("abc", "audio/pcm;rate=24000");
+    speak("d", "audio/pcm;rate=24000");
+    speak("e", "audio/pcm;rate=24000");
+    EXPECT_THAT(audio(), ElementsAre("ab", "cd"));
+    Sign(ending);
+  }
+  speak("abc", "audio/pcm;rate=24000");
+  EXPECT_THAT(audio(), ElementsAre("ab"));
+  protocol_->SendText("Wait");
+  Sign("interrupted");
+  speak("ab", "audio/pcm;rate=24000");
+  EXPECT_THAT(audio(), ElementsAre("ab"));
+  // Other rates: 4801 bytes at 16 kHz are 7200 at 24 kHz, and half a sample.
+  speak(std::string(4801, 'a'), "audio/pcm;rate=16000");
+  speak("a", "audio/pcm;rate=16000");
+  std::string joined;
+  for (const std::string& piece : audio()) {
+    EXPECT_EQ(piece.size() % 2, 0u);
+    joined += piece;
+  }
+  EXPECT_NEAR(static_cast<double>(joined.size()), 7203, 2);
+}
+
 TEST_F(GeminiTest, ToolsHandlesAndFarewells) {
   BeginReady();
   Receive(json::parse(

@@ -156,6 +156,42 @@ TEST_F(OpenAiTest, BargeInTruncatesTheItemThatWasPlayed) {
   EXPECT_EQ(sent["audio_end_ms"], 700);
 }
 
+// A player of PCM16 would exchange the halves of all later samples, which is loud noise.
+TEST_F(OpenAiTest, SamplesAreWholeWhereverTheProviderDividesThem) {
+  BeginReady();
+  const auto speak = [&](const std::string& response, const std::string& item, std::string pcm) {
+    Receive({{"type", "response.output_audio.delta"},
+             {"response_id", response},
+             {"item_id", item},
+             {"delta", models::EncodeBase64(pcm)}});
+  };
+  const auto audio = [&] {
+    std::vector<std::string> pieces;
+    for (const Event& event : Events(*protocol_)) {
+      if (event.kind == Kind::kAudio) pieces.push_back(event.text);
+    }
+    return pieces;
+  };
+  BeginResponse("r1");
+  speak("r1", "a1", "abc");
+  speak("r1", "a1", "d");
+  speak("r1", "a1", "e");
+  speak("r1", "a1", "fgh");
+  EXPECT_THAT(audio(), ElementsAre("ab", "cd", "efgh"));
+  // Half a sample never moves into another item, another answer or behind an interruption.
+  speak("r1", "a1", "i");
+  speak("r1", "a2", "jkl");
+  EXPECT_THAT(audio(), ElementsAre("jk"));
+  EndResponse("r1");
+  BeginResponse("r2");
+  speak("r2", "a2", "mno");
+  EXPECT_THAT(audio(), ElementsAre("mn"));
+  Receive({{"type", "input_audio_buffer.speech_started"}});
+  BeginResponse("r3");
+  speak("r3", "a2", "pq");
+  EXPECT_THAT(audio(), ElementsAre("pq"));
+}
+
 TEST_F(OpenAiTest, BargeInTruncatesEveryItemThatWasPlayed) {
   BeginReady();
   const auto speak = [&](const std::string& response, const std::string& item, int seconds) {
