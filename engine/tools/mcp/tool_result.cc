@@ -26,6 +26,14 @@ bool IsIdempotent(const json& described) {
   return IsTrue(*annotations, "readOnlyHint") || IsTrue(*annotations, "idempotentHint");
 }
 
+// True if the server executes calls of the tool only as tasks (revision 2025-11-25), which this
+// client does not offer. It refuses every other call.
+bool NeedsTask(const json& described) {
+  const auto execution = described.find("execution");
+  return execution != described.end() && execution->is_object() &&
+         TextOf(*execution, "taskSupport") == "required";
+}
+
 }  // namespace
 
 Result<Tool> ToTool(const json& described, const std::string& prefix) {
@@ -34,6 +42,10 @@ Result<Tool> ToTool(const json& described, const std::string& prefix) {
   const std::string name = TextOf(described, "name");
   tool.name = prefix + name;
   if (name.empty()) return InvalidArgument("a tool has no name");
+  if (NeedsTask(described)) {
+    return InvalidArgument("tool " + OneLine(name, kToolNameBytesMax) +
+                           " is left out: it can only be called as a task");
+  }
   if (tool.name.size() > kToolNameBytesMax) {
     return InvalidArgument("the name of tool " + OneLine(name, kToolNameBytesMax) + " is too long");
   }

@@ -159,6 +159,25 @@ TEST_F(McpStatelessTest, AToolThatTakesNoObjectIsLeftOut) {
   EXPECT_THAT(log(), HasSubstr("tool echo is left out: its inputSchema.type: must be or include"));
 }
 
+TEST_F(McpStatelessTest, AToolThatNeedsTasksIsLeftOut) {
+  const json schema = {{"type", "object"}};
+  const auto described = [&](const char* support) {
+    return json{
+        {"name", support}, {"inputSchema", schema}, {"execution", {{"taskSupport", support}}}};
+  };
+  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+    if (request.method == "tools/list") {
+      return RequestScript::Reply(connection, request,
+                                  Listed(json::array({described("required"), described("optional"),
+                                                      described("forbidden")})));
+    }
+    return Stateless(Done)(connection, request);
+  });
+  MakeWith(server);
+  EXPECT_THAT(Names(), ElementsAre("optional", "forbidden"));
+  EXPECT_THAT(log(), HasSubstr("tool required is left out: it can only be called as a task"));
+}
+
 // In a session such marks have no meaning.
 TEST_F(McpStatelessTest, MarksMeanNothingInASession) {
   const json bad = Echo({{"properties", {{"a", {{"type", "string"}, {"x-mcp-header", "a b"}}}}}});
