@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "tools/call/text_format.h"
 #include "tools/schema/json_schema.h"
 
 namespace agent_graph::tools {
@@ -23,6 +24,22 @@ void FillIn(const json& schema, json& content) {
       content[name] = *value;
     }
   }
+}
+
+// Formats, which the schema of a tool's arguments does not check: only forms are filled in by
+// people, who can correct a mistake.
+Status CheckFormats(const json& schema, const json& content) {
+  const auto properties = schema.find("properties");
+  if (properties == schema.end() || !properties->is_object()) return Status::Ok();
+  for (const auto& [name, property] : properties->items()) {
+    const auto value = content.find(name);
+    if (!property.is_object() || value == content.end() || !value->is_string()) continue;
+    const std::string format = TextAt(property, "format");
+    if (!HasFormat(value->get_ref<const std::string&>(), format)) {
+      return InvalidArgument("content: " + name + ": must have the format " + format);
+    }
+  }
+  return Status::Ok();
 }
 
 Status CheckContent(const json& schema, const json& content) {
@@ -70,6 +87,7 @@ Result<json> ReadAnswer(const Question& question, const json& value) {
   if (!content.is_object()) return InvalidArgument("content: must be an object");
   FillIn(question.schema, content);
   AG_RETURN_IF_ERROR(CheckContent(question.schema, content));
+  AG_RETURN_IF_ERROR(CheckFormats(question.schema, content));
   return json{{"action", action}, {"content", std::move(content)}};
 }
 
