@@ -75,7 +75,7 @@ Result<WrittenThread> ThreadWriter::WriteOne(const Conversation& thread) {
 
 Status ThreadWriter::Finish() {
   const std::unique_ptr<state::RowBatch> nothing = database_.NewBatch();
-  return database_.WriteRows(*nothing, /*sync=*/true);
+  return database_.WriteRows(*nothing, state::WriteSync::kNow);
 }
 
 Status ThreadWriter::Stage(const Conversation& thread) {

@@ -20,6 +20,10 @@ bool ClientHello::Holds(const std::string& thread_id, const std::string& run_id,
   });
 }
 
+Reply RefusedWrite(uint64_t sequence) {
+  return {sequence, Status(StatusCode::kUnavailable, "the state database refuses writes"), {}};
+}
+
 std::string NotAvailable(const std::string& directory, const char* use, const Status& status) {
   std::string text = "state of " + directory + " is not available" + use + ": " + status.ToString();
   if (status.code() == StatusCode::kDataLoss) {

@@ -159,6 +159,9 @@ class Executor {
   virtual Result<Condition> Tend() = 0;
 };
 
+// The reply to a mutating request that the stored data cannot take.
+Reply RefusedWrite(uint64_t sequence);
+
 // The log line about stored data that cannot be opened, or (`use` " for writing") written.
 std::string NotAvailable(const std::string& directory, const char* use, const Status& status);
 

@@ -119,6 +119,13 @@ auto Fields(T& s) {
   return std::tie(s.kind, s.instance, s.thread_id, s.run_id);
 }
 
+// How a write reaches the disk.
+enum class WriteSync : uint8_t {
+  kNone,   // at some time
+  kNow,    // before WriteRows returns
+  kLater,  // by SyncWritten, which the caller calls before it acknowledges the write
+};
+
 // The numbers that are given once each.
 enum class Counter : uint8_t { kThread, kMemory, kRunOrder };
 
@@ -128,9 +135,14 @@ class Database : public RowReads {
  public:
   virtual std::unique_ptr<DatabaseView> TakeView() const = 0;
   virtual std::unique_ptr<RowBatch> NewBatch() const = 0;
-  // Writes all changes of a batch of NewBatch, or none; `sync`: they must be on the disk. After a
-  // failure every later write fails too, until the database is reopened.
-  virtual Status WriteRows(RowBatch& batch, bool sync) = 0;
+  // Writes all changes of a batch of NewBatch, or none. After a failure every later write fails
+  // too, until the database is reopened.
+  virtual Status WriteRows(RowBatch& batch, WriteSync sync) = 0;
+  // True if WriteSync::kLater is permitted.
+  virtual bool syncs_later() const { return false; }
+  // Puts on the disk what WriteRows had written when this call began. Thread-safe; other threads
+  // can write meanwhile. After a failure every later write fails too.
+  virtual Status SyncWritten() { return Status::Ok(); }
 
   // --- databases that several hosts write ---
 

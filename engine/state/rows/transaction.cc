@@ -116,8 +116,18 @@ size_t Transaction::bytes() const {
 }
 
 Status Transaction::Commit() {
+  return Write(sync_ ? WriteSync::kNow : WriteSync::kNone);
+}
+
+Result<bool> Transaction::CommitBeforeSync() {
+  const bool later = sync_ && database_.syncs_later();
+  AG_RETURN_IF_ERROR(later ? Write(WriteSync::kLater) : Commit());
+  return later;
+}
+
+Status Transaction::Write(WriteSync sync) {
   Reject();
-  Status status = empty() ? database_.EndBatch() : database_.WriteRows(*batch_, sync_);
+  Status status = empty() ? database_.EndBatch() : database_.WriteRows(*batch_, sync);
   batch_->Clear();
   committed_changes_ = 0;
   sync_ = false;
@@ -149,6 +159,7 @@ void Transaction::ForgetOldRows() {
   }
   if (accepted_.size() < kRowsKept && accepted_bytes_ < kRowBytesKept) return;
   older_ = std::exchange(accepted_, {});
+  accepted_.reserve(older_.size());
   accepted_bytes_ = 0;
 }
 

@@ -85,6 +85,9 @@ class Transaction {
   std::vector<std::pair<std::string, std::string>> TakeDeletedRanges();
   // Writes the accepted changes. The batch is empty afterwards, also on failure.
   Status Commit();
+  // The same, but the operations that need an fsync have to wait for Database::SyncWritten if it
+  // returns true.
+  Result<bool> CommitBeforeSync();
 
  private:
   using Changes = std::unordered_map<std::string, std::optional<std::string>>;
@@ -95,6 +98,7 @@ class Transaction {
 
   Database& database_;
   const std::vector<std::string> indexed_metadata_;
+  Status Write(WriteSync sync);
   void ForgetOldRows();
   void NoteDeleted(const std::string& key);
 

@@ -40,7 +40,14 @@ StoreExecutor::StoreExecutor(std::unique_ptr<Database> database, StoreExecutorOp
       memories_(*memory_rows_, options_.index_directory, options_.state.memory_index_bytes_max),
       reader_(*database_, heads_, memories_, options_.backup_directory,
               store_.longest_wait_micros()),
-      watches_(options_.epoch << kWatchNumberBits) {}
+      watches_(options_.epoch << kWatchNumberBits),
+      held_([this] { return database_->SyncWritten(); },
+            [this](const Status& failure) {
+              SetFailure(failure);
+              WriteItem wake;
+              wake.kind = WriteItem::Kind::kSyncFailed;
+              writes_.Push(std::move(wake));
+            }) {}
 
 StoreExecutor::~StoreExecutor() {
   StoreExecutor::Stop();
@@ -48,6 +55,7 @@ StoreExecutor::~StoreExecutor() {
 
 Status StoreExecutor::Start() {
   AG_RETURN_IF_ERROR(store_.Load());
+  if (database_->syncs_later()) AG_RETURN_IF_ERROR(held_.Start());
   AG_RETURN_IF_ERROR(AddThread("state-write", [this] { Write(); }));
   AG_RETURN_IF_ERROR(AddThread("state-search", [this] { Read(searches_); }));
   for (int i = 0; i < kReadThreads; ++i) {
@@ -84,6 +92,7 @@ void StoreExecutor::Stop() {
     if (thread.joinable()) thread.join();
   }
   threads_.clear();
+  held_.Stop();
 }
 
 void StoreExecutor::Connect(std::shared_ptr<ClientConnection> connection, ClientHello hello) {
@@ -146,6 +155,7 @@ void StoreExecutor::Write() {
       const bool prepared = trial == Trial::kNone && PrepareBatch(std::move(use)).ok();
       if (!prepared) return AwaitNextExecutor(items);
     }
+    if (held_.failed()) return RefuseWrites(std::move(items), 0);
     size_t executed = 0;
     bool written = true;
     for (WriteItem& item : items) {
@@ -201,8 +211,7 @@ Deadline StoreExecutor::NextTick() const {
 void StoreExecutor::RefuseWrite(uint64_t connection, uint64_t sequence) {
   const auto found = connections_.find(connection);
   if (found == connections_.end()) return;
-  found->second->Send(
-      Reply{sequence, Status(StatusCode::kUnavailable, "the state database refuses writes"), {}});
+  found->second->Send(RefusedWrite(sequence));
 }
 
 void StoreExecutor::RefuseWrites(std::vector<WriteItem> items, size_t executed) {
@@ -212,8 +221,8 @@ void StoreExecutor::RefuseWrites(std::vector<WriteItem> items, size_t executed) 
   while (!writes_.stopped()) {
     for (size_t i = 0; i < items.size(); ++i) {
       const WriteItem& item = items[i];
-      if (item.kind == WriteItem::Kind::kWatched) continue;
       const Request& request = item.request;
+      if (request.connection == nullptr) continue;
       const uint64_t id = request.connection->id();
       if (item.kind == WriteItem::Kind::kRequest) {
         if (i >= executed) RefuseWrite(id, request.header.sequence);
@@ -251,7 +260,8 @@ bool StoreExecutor::Commit() {
 
 Status StoreExecutor::CommitBatch() {
   heads_.CommitBegins();
-  Result<std::vector<StoreReply>> replies = store_.Commit();
+  bool needs_sync = false;
+  Result<std::vector<StoreReply>> replies = store_.CommitBeforeSync(needs_sync);
   if (!replies.ok()) {
     heads_.CommitEnds({});
     return replies.status();
@@ -266,11 +276,7 @@ Status StoreExecutor::CommitBatch() {
     Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
         "state of " + options_.state.directory + ": " + report.text);
   }
-  SendReplies(std::move(*replies));
-  for (Store::Notice& notice : store_.TakeNotices()) {
-    auto connection = connections_.find(notice.connection);
-    if (connection != connections_.end()) connection->second->Send(std::move(notice.message));
-  }
+  Send(std::move(*replies), store_.TakeNotices(), needs_sync || held_.holds());
   return Status::Ok();
 }
 
@@ -304,6 +310,8 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
     case WriteItem::Kind::kHostNotice:
       store_.HearHost(item.notice);
       break;
+    case WriteItem::Kind::kSyncFailed:
+      break;  // Write looks at it before it executes items
     case WriteItem::Kind::kHostGone:
       if (store_.TakeOver(item.notice.instance)) TakeOver(item.notice.instance);
       break;
@@ -314,30 +322,6 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
       break;
     }
   }
-}
-
-void StoreExecutor::SendReplies(std::vector<StoreReply> replies) {
-  // All replies of a commit to one client together: one send, and one wake-up of the client.
-  std::unordered_map<uint64_t, std::vector<ClientMessage>> messages;
-  for (StoreReply& reply : replies) {
-    auto connection = connections_.find(reply.to.connection);
-    if (connection == connections_.end()) continue;
-    const uint64_t sequence = reply.to.sequence;
-    if (reply.queued) {
-      messages[connection->first].emplace_back(Queued{sequence});
-    } else if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
-      Request request;
-      request.connection = connection->second;
-      request.header.sequence = sequence;
-      ReadItem item{std::move(request), std::move(reply.reply)};
-      item.known = database_->TakeThreadView(item.load.thread_id);
-      reads_.Push(std::move(item));
-    } else {
-      messages[connection->first].emplace_back(
-          Reply{sequence, std::move(reply.status), std::move(reply.reply.body)});
-    }
-  }
-  for (auto& [connection, list] : messages) connections_.at(connection)->SendAll(std::move(list));
 }
 
 void StoreExecutor::Read(WorkQueue<ReadItem>& queue) {

@@ -2,10 +2,11 @@
 // between them.
 //
 // Mutating requests go to the write thread, which executes all that are queued and commits them as
-// one batch (group commit: one fsync if any of them needs it). Reads go to two read threads. Slow
-// work has threads of its own so that it does not delay other requests: one for searches and large
-// offsets, two for searches through memories, one for maintenance operations that read the whole
-// database.
+// one batch. If any of them needs an fsync, a thread of its own syncs what was written, and the
+// replies wait for it (HeldMessages), but the next batch does not (group commit). Reads go to two
+// read threads. Slow work has threads of its own so that it does not delay other requests: one for
+// searches and large offsets, two for searches through memories, one for maintenance operations
+// that read the whole database.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,7 @@
 #include "state/follow/run_watches.h"
 #include "state/options.h"
 #include "state/rows/database.h"
+#include "state/store/held_messages.h"
 #include "state/store/memory_rows.h"
 #include "state/store/reader.h"
 #include "state/store/store.h"
@@ -117,6 +119,7 @@ class StoreExecutor : public Executor {
       kWatched,
       kHostNotice,
       kHostGone,
+      kSyncFailed,  // without a connection
     };
     Kind kind = Kind::kRequest;
     Request request;    // only `connection` and `client`, except for kRequest
@@ -161,7 +164,9 @@ class StoreExecutor : public Executor {
   bool Commit();
   Status CommitBatch();
   void NoteExecuted(const std::vector<WriteItem>& items);
-  void SendReplies(std::vector<StoreReply> replies);
+  // Sends what a commit says to clients (executor_replies.cc). `unsynced`: what they acknowledge
+  // may not be on the disk yet.
+  void Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices, bool unsynced);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
 
@@ -202,6 +207,7 @@ class StoreExecutor : public Executor {
   WorkQueue<ReadItem> memory_searches_;
   WorkQueue<ReadItem> maintenance_;
   WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // key ranges to compact
+  HeldMessages held_;
   std::vector<std::thread> threads_;
 
   bool low_on_space_ = false;  // already logged; Tend only

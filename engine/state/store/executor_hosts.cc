@@ -68,10 +68,7 @@ void StoreExecutor::AwaitNextExecutor(const std::vector<WriteItem>& items) {
   }
   for (const WriteItem& item : items) {
     if (item.kind != WriteItem::Kind::kRequest) continue;
-    item.request.connection->Send(
-        Reply{item.request.header.sequence,
-              Status(StatusCode::kUnavailable, "the state database refuses writes"),
-              {}});
+    item.request.connection->Send(RefusedWrite(item.request.header.sequence));
   }
 }
 

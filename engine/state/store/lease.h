@@ -30,6 +30,7 @@ struct Waiter {
   Deadline deadline;
   int64_t run_deadline_micros = 0;  // see LeaseRow
   bool accepted = false;            // no client waits for a reply; `from` is empty
+  bool follows_own_run = false;     // the client has executed the run before it
 };
 
 // A thread that a run holds, with the runs that wait for it.
@@ -63,6 +64,7 @@ struct FreedThread {
   std::vector<QueuedRun> queue = {};  // runs queued at all hosts; see LeaseRow
   // The thread's lease row was handed over to a run of this host; empty: there is no row.
   std::string lease_key = {};
+  std::string last_client = {};  // executed the run that has ended
 };
 
 }  // namespace agent_graph::state

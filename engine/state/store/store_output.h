@@ -13,10 +13,12 @@ namespace agent_graph::state {
 
 struct StoreReply {
   ReplyAddress to;
-  Status status;
-  ReplyRow reply;
+  Status status = {};
+  ReplyRow reply = {};
   // True: only reports that the run is queued. The reply follows when the thread is free.
   bool queued = false;
+  // True: acknowledges no change that has to be on the disk first.
+  bool before_sync = false;
 };
 
 // An unsolicited message to send on a client's connection after the commit.

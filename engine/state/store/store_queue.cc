@@ -59,7 +59,8 @@ void Store::StartWaiter(FreedThread& freed, const std::string& run_id) {
   auto next = std::ranges::find_if(
       freed.waiters, [&](const Waiter& waiter) { return waiter.run.run_id == run_id; });
   if (next == freed.waiters.end()) next = freed.waiters.begin();
-  const Waiter waiter = std::move(*next);
+  Waiter waiter = std::move(*next);
+  waiter.follows_own_run = waiter.from.client == freed.last_client;
   freed.waiters.erase(next);
   std::erase_if(freed.queue, [&](const QueuedRun& run) { return run.run_id == waiter.run.run_id; });
   if (waiter.accepted) {

@@ -120,7 +120,7 @@ void Store::BeginRun(Waiter begin) {
   begin.deadline = DeadlineAfter(
       std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
   next_waiter_ = std::min(next_waiter_, begin.deadline);
-  replies_.push_back({begin.from, Status::Ok(), {}, /*queued=*/true});
+  replies_.push_back({.to = begin.from, .queued = true, .before_sync = true});
   const bool interrupts = begin.run.interrupt_if_busy;
   const std::string thread_id = begin.run.thread_id;
   Enqueue(lease, std::move(begin));
@@ -132,7 +132,9 @@ void Store::BeginRun(Waiter begin) {
 void Store::Start(const Waiter& begin) {
   Result<ReplyRow> reply = Grant(begin);
   if (reply.ok()) {
-    return Accept(begin.from, Operation::kBeginRun, std::move(*reply), /*sync=*/false);
+    // A client keeps the window of its last run when it knows that this has ended. Without that
+    // reply, the next run would have to load all of the window.
+    return Accept(begin.from, Operation::kBeginRun, std::move(*reply), begin.follows_own_run);
   }
   transaction_.Reject();
   Refuse(begin.from, reply.status());

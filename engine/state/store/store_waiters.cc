@@ -51,7 +51,10 @@ void Store::DropLease(const std::string& thread_id) {
   waiters_ -= found->second.waiters.size();
   Lease& lease = found->second;
   if (!lease.waiters.empty() || !lease.row.hosts.queue.empty()) {
-    admissions_.push_back({thread_id, std::move(lease.waiters), std::move(lease.row.hosts.queue)});
+    admissions_.push_back({.thread_id = thread_id,
+                           .waiters = std::move(lease.waiters),
+                           .queue = std::move(lease.row.hosts.queue),
+                           .last_client = lease.row.client});
   }
   leases_.erase(found);
 }

@@ -201,7 +201,9 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::s
   database->marks_->Begin();
   auto files = std::make_shared<FolderWatch>(directory);
   database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files, database->marks_);
-  database->env_ = std::make_unique<SyncedEnv>(database->disk_.get());
+  auto synced = std::make_unique<SyncedEnv>(database->disk_.get());
+  database->synced_ = synced.get();
+  database->env_ = std::move(synced);
   AG_ASSIGN_OR_RETURN(database, Open(directory, options, std::move(database)));
   files->Begin();
   database->files_ = std::move(files);
@@ -284,8 +286,19 @@ std::unique_ptr<RowBatch> LevelDatabase::NewBatch() const {
   return std::make_unique<Batch>();
 }
 
-Status LevelDatabase::WriteRows(RowBatch& batch, bool sync) {
-  return Write(static_cast<Batch&>(batch).writes, sync);
+Status LevelDatabase::WriteRows(RowBatch& batch, WriteSync sync) {
+  leveldb::WriteBatch& writes = static_cast<Batch&>(batch).writes;
+  if (sync == WriteSync::kLater) return WriteBatch(writes, /*sync=*/false);
+  return Write(writes, sync == WriteSync::kNow);
+}
+
+Status LevelDatabase::SyncWritten() {
+  leveldb::Status synced = disk_->SyncLogs();
+  if (!synced.ok()) synced_->NoteLost();
+  // A log that LevelDB has closed meanwhile was synced then.
+  if (synced.ok()) synced = synced_->CheckNotLost();
+  AG_RETURN_IF_ERROR(FromLevelDb(synced));
+  return FinishWrites();
 }
 
 Status LevelDatabase::CheckPresent() const {
@@ -293,10 +306,21 @@ Status LevelDatabase::CheckPresent() const {
 }
 
 Status LevelDatabase::Write(leveldb::WriteBatch& batch, bool sync) {
+  AG_RETURN_IF_ERROR(WriteBatch(batch, sync));
+  return FinishWrites();
+}
+
+Status LevelDatabase::WriteBatch(leveldb::WriteBatch& batch, bool sync) {
   if (read_only_) return {StatusCode::kUnavailable, "the state database was opened for reading"};
+  if (synced_ != nullptr) AG_RETURN_IF_ERROR(FromLevelDb(synced_->CheckNotLost()));
   leveldb::WriteOptions options;
   options.sync = sync;
   AG_RETURN_IF_ERROR(FromLevelDb(db_->Write(options, &batch)));
+  if (disk_ != nullptr) disk_->NoteWritten();
+  return Status::Ok();
+}
+
+Status LevelDatabase::FinishWrites() {
   if (marks_ != nullptr) marks_->Publish();
   return files_ != nullptr ? files_->Check() : Status::Ok();
 }

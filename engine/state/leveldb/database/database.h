@@ -24,6 +24,7 @@ namespace agent_graph::state {
 class DiskEnv;
 class FolderWatch;
 class ReserveFile;
+class SyncedEnv;
 class SyncedMarks;
 
 struct DatabaseOptions {
@@ -54,7 +55,9 @@ class LevelDatabase : public Database {
                        const RowUse& row) const override;
   std::unique_ptr<DatabaseView> TakeView() const override;
   std::unique_ptr<RowBatch> NewBatch() const override;
-  Status WriteRows(RowBatch& batch, bool sync) override;
+  Status WriteRows(RowBatch& batch, WriteSync sync) override;
+  bool syncs_later() const override { return disk_ != nullptr; }
+  Status SyncWritten() override;
   // After a failure every later write fails too, until the database is reopened; reads still work.
   // Also fails if the files have been moved or removed; see FolderWatch.
   Status Write(leveldb::WriteBatch& batch, bool sync);
@@ -85,11 +88,17 @@ class LevelDatabase : public Database {
                                                      DatabaseOptions choice,
                                                      std::unique_ptr<LevelDatabase> database);
 
+  Status WriteBatch(leveldb::WriteBatch& batch, bool sync);
+  // Call before writes are acknowledged: records them in the marks, and fails if the files are
+  // gone.
+  Status FinishWrites();
+
   bool read_only_ = false;
   std::shared_ptr<const FolderWatch> files_;
   std::shared_ptr<ReserveFile> reserve_;  // null: no reserve
   std::shared_ptr<SyncedMarks> marks_;    // null in memory
   std::unique_ptr<DiskEnv> disk_;         // null in memory, and if only read
+  SyncedEnv* synced_ = nullptr;           // `env_`, if `disk_` is not null
   std::unique_ptr<leveldb::Env> env_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;

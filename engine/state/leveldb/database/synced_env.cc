@@ -5,6 +5,10 @@
 namespace agent_graph::state {
 namespace {
 
+leveldb::Status Lost() {
+  return leveldb::Status::IOError("an earlier file could not be synced");
+}
+
 class SyncedFile final : public leveldb::WritableFile {
  public:
   SyncedFile(std::unique_ptr<leveldb::WritableFile> file, std::shared_ptr<std::atomic<bool>> lost)
@@ -23,7 +27,7 @@ class SyncedFile final : public leveldb::WritableFile {
   }
   leveldb::Status Flush() override { return file_->Flush(); }
   leveldb::Status Sync() override {
-    if (*lost_) return leveldb::Status::IOError("an earlier file could not be synced");
+    if (*lost_) return Lost();
     const leveldb::Status synced = file_->Sync();
     if (synced.ok()) unsynced_ = false;
     return synced;
@@ -46,6 +50,10 @@ class SyncedFile final : public leveldb::WritableFile {
 
 SyncedEnv::SyncedEnv(leveldb::Env* base)
     : EnvWrapper(base), lost_(std::make_shared<std::atomic<bool>>(false)) {}
+
+leveldb::Status SyncedEnv::CheckNotLost() const {
+  return *lost_ ? Lost() : leveldb::Status::OK();
+}
 
 leveldb::Status SyncedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile** file) {
   const leveldb::Status opened = target()->NewWritableFile(path, file);

@@ -23,6 +23,11 @@ class SyncedEnv final : public leveldb::EnvWrapper {
   leveldb::Status NewWritableFile(const std::string& path, leveldb::WritableFile** file) override;
   leveldb::Status NewAppendableFile(const std::string& path, leveldb::WritableFile** file) override;
 
+  // Thread-safe. A sync has failed that did not go through this object.
+  void NoteLost() { *lost_ = true; }
+  // Fails after a failed sync.
+  leveldb::Status CheckNotLost() const;
+
  private:
   // Shared with the files, which LevelDB may close after this object is destroyed.
   std::shared_ptr<std::atomic<bool>> lost_;

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/durable.h"
 #include "base/errno_text.h"
@@ -85,20 +87,84 @@ class DiskEnv::Space {
   Phase phase_ AG_GUARDED_BY(mutex_) = Phase::kOpening;
 };
 
+// The open file of a File, which several threads may sync.
+class DiskEnv::SyncedPart {
+ public:
+  SyncedPart(const std::string& path, FileDescriptor file, std::shared_ptr<SyncedMarks> marks)
+      : path_(path), name_(ParseFileName(path)), file_(std::move(file)), marks_(std::move(marks)) {}
+
+  int descriptor() const { return file_.get(); }
+  const FileName& name() const { return name_; }
+  void AddWritten(uint64_t bytes) { written_ += bytes; }
+  // What was written so far are whole records. Only such places may be marked.
+  void NoteRecordsEnd() {
+    whole_ = written_;
+    marks_->Written(name_, whole_);
+  }
+  // What was written so far are whole records: syncs them.
+  leveldb::Status SyncAll() { return Sync(written_); }
+  // The same, while another thread may be writing a record. Thread-safe.
+  leveldb::Status SyncWhole() { return Sync(whole_); }
+
+ private:
+  // The kernel reports an error of a file only once, so after a failure every later call fails,
+  // too.
+  leveldb::Status Sync(uint64_t bytes) {
+    MutexLock lock(mutex_);
+    if (!failure_.ok()) return failure_;
+    if (fdatasync(file_.get()) != 0) return failure_ = FailedCall(path_);
+    marks_->Synced(name_, bytes);
+    return failure_;
+  }
+
+  const std::string path_;
+  const FileName name_;
+  const FileDescriptor file_;
+  const std::shared_ptr<SyncedMarks> marks_;
+  uint64_t written_ = 0;  // only the thread that writes
+  std::atomic<uint64_t> whole_{0};
+  Mutex mutex_;
+  leveldb::Status failure_ AG_GUARDED_BY(mutex_);
+};
+
+// The logs that LevelDB has open: one, or two while it changes to another.
+class DiskEnv::OpenLogs {
+ public:
+  void Add(std::shared_ptr<SyncedPart> log) {
+    MutexLock lock(mutex_);
+    logs_.push_back(std::move(log));
+  }
+  void Remove(const std::shared_ptr<SyncedPart>& log) {
+    MutexLock lock(mutex_);
+    std::erase(logs_, log);
+  }
+  std::vector<std::shared_ptr<SyncedPart>> All() {
+    MutexLock lock(mutex_);
+    return logs_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::shared_ptr<SyncedPart>> logs_ AG_GUARDED_BY(mutex_);
+};
+
 class DiskEnv::File final : public leveldb::WritableFile {
  public:
   File(std::string path, FileDescriptor file, std::shared_ptr<Space> space,
-       std::shared_ptr<SyncedMarks> marks)
+       std::shared_ptr<SyncedMarks> marks, std::shared_ptr<OpenLogs> logs)
       : path_(std::move(path)),
-        name_(ParseFileName(path_)),
-        file_(std::move(file)),
+        file_(std::make_shared<SyncedPart>(path_, std::move(file), std::move(marks))),
         space_(std::move(space)),
-        marks_(std::move(marks)) {
-    const off_t end = lseek(file_.get(), 0, SEEK_END);
-    if (end > 0) bytes_ = static_cast<uint64_t>(end);
-    marks_->Written(name_, bytes_);  // LevelDB may reuse a file number after its process was killed
+        logs_(std::move(logs)) {
+    const off_t end = lseek(file_->descriptor(), 0, SEEK_END);
+    if (end > 0) file_->AddWritten(static_cast<uint64_t>(end));
+    file_->NoteRecordsEnd();  // LevelDB may reuse a file number after its process was killed
+    if (file_->name().kind == FileKind::kLog) logs_->Add(file_);
   }
-  ~File() override { WriteBuffer(); }
+  ~File() override {
+    WriteBuffer();
+    CloseFile();
+  }
 
   leveldb::Status Append(const leveldb::Slice& data) override {
     const std::string_view bytes(data.data(), data.size());
@@ -112,30 +178,31 @@ class DiskEnv::File final : public leveldb::WritableFile {
     buffer_.append(bytes);
     return written;
   }
-  leveldb::Status Flush() override {
-    leveldb::Status written = WriteBuffer();
-    if (written.ok()) marks_->Written(name_, bytes_);
-    return written;
-  }
+  leveldb::Status Flush() override { return WriteBuffer(); }
   leveldb::Status Sync() override {
     leveldb::Status written = WriteBuffer();
     if (!written.ok()) return written;
-    if (name_.kind == FileKind::kManifest) {
+    if (file_->name().kind == FileKind::kManifest) {
       // Sync the directory first, so that the files that the MANIFEST lists have durable names.
       const Status synced = SyncPath(path_.substr(0, path_.rfind('/')));
       if (!synced.ok()) return Fail(leveldb::Status::IOError(path_, synced.message()));
     }
-    if (fdatasync(file_.get()) != 0) return Fail(FailedCall(path_));
-    marks_->Synced(name_, bytes_);
-    return written;
+    const leveldb::Status synced = file_->SyncAll();
+    return synced.ok() ? written : Fail(synced);
   }
   leveldb::Status Close() override {
     leveldb::Status written = WriteBuffer();
-    file_.Reset();
+    CloseFile();
     return written;
   }
 
  private:
+  void CloseFile() {
+    if (file_ == nullptr) return;
+    logs_->Remove(file_);
+    file_.reset();
+  }
+
   leveldb::Status WriteBuffer() {
     const leveldb::Status written = WriteAll(buffer_);
     buffer_.clear();
@@ -146,12 +213,12 @@ class DiskEnv::File final : public leveldb::WritableFile {
     while (!bytes.empty() && failure_.ok()) {
       ssize_t count = 0;
       const bool wrote = space_->Try(path_, [&] {
-        count = write(file_.get(), bytes.data(), bytes.size());
+        count = write(file_->descriptor(), bytes.data(), bytes.size());
         return count >= 0;
       });
       if (!wrote) return Fail(FailedCall(path_));
       bytes.remove_prefix(static_cast<size_t>(count));
-      bytes_ += static_cast<size_t>(count);
+      file_->AddWritten(static_cast<size_t>(count));
     }
     return failure_;
   }
@@ -162,11 +229,9 @@ class DiskEnv::File final : public leveldb::WritableFile {
   }
 
   const std::string path_;
-  const FileName name_;
-  FileDescriptor file_;
+  std::shared_ptr<SyncedPart> file_;  // null once it is closed
   const std::shared_ptr<Space> space_;
-  const std::shared_ptr<SyncedMarks> marks_;
-  uint64_t bytes_ = 0;  // bytes written so far
+  const std::shared_ptr<OpenLogs> logs_;
   std::string buffer_;
   leveldb::Status failure_;
 };
@@ -176,7 +241,8 @@ DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWat
     : EnvWrapper(leveldb::Env::Default()),
       files_(std::move(files)),
       marks_(std::move(marks)),
-      space_(std::make_shared<Space>(std::move(reserve))) {}
+      space_(std::make_shared<Space>(std::move(reserve))),
+      logs_(std::make_shared<OpenLogs>()) {}
 
 DiskEnv::~DiskEnv() {
   {
@@ -193,6 +259,18 @@ void DiskEnv::LetTablesWait() {
 
 void DiskEnv::StopWaiting() {
   space_->StopWaiting();
+}
+
+void DiskEnv::NoteWritten() {
+  for (const std::shared_ptr<SyncedPart>& log : logs_->All()) log->NoteRecordsEnd();
+}
+
+leveldb::Status DiskEnv::SyncLogs() {
+  for (const std::shared_ptr<SyncedPart>& log : logs_->All()) {
+    leveldb::Status synced = log->SyncWhole();
+    if (!synced.ok()) return synced;
+  }
+  return leveldb::Status::OK();
 }
 
 void DiskEnv::Schedule(void (*function)(void*), void* argument) {
@@ -267,7 +345,7 @@ leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
   });
   if (!found) return FailedCall(path);
   if (path.ends_with(".log")) files_->UseLog(path, opened.get());
-  *file = new File(path, std::move(opened), space_, marks_);
+  *file = new File(path, std::move(opened), space_, marks_, logs_);
   return leveldb::Status::OK();
 }
 

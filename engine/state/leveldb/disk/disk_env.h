@@ -36,6 +36,12 @@ class DiskEnv final : public leveldb::EnvWrapper {
   void LetTablesWait();
   void StopWaiting();
 
+  // Call after a write, on the same thread: records in the marks what the open logs contain.
+  void NoteWritten();
+  // Syncs what the logs contained at the last NoteWritten, while another thread may write more.
+  // Thread-safe.
+  leveldb::Status SyncLogs();
+
   leveldb::Status NewSequentialFile(const std::string& path,
                                     leveldb::SequentialFile** file) override;
   leveldb::Status NewRandomAccessFile(const std::string& path,
@@ -48,6 +54,8 @@ class DiskEnv final : public leveldb::EnvWrapper {
 
  private:
   class Space;
+  class SyncedPart;
+  class OpenLogs;
   class File;
 
   leveldb::Status OpenFile(const std::string& path, int flags, leveldb::WritableFile** file);
@@ -58,6 +66,7 @@ class DiskEnv final : public leveldb::EnvWrapper {
   const std::shared_ptr<FolderWatch> files_;
   const std::shared_ptr<SyncedMarks> marks_;  // shared with files
   const std::shared_ptr<Space> space_;        // shared with files
+  const std::shared_ptr<OpenLogs> logs_;      // shared with files
   Mutex mutex_;
   CondVar changed_;
   // LevelDB schedules one at most.

@@ -155,8 +155,13 @@ void SyncedMarks::SetLocked(const FileName& file, uint64_t bytes, bool synced) {
   const bool is_log = file.kind == FileKind::kLog;
   MarkMap& marks = is_log ? logs_ : manifests_;
   Mark& mark = marks[file.number];
-  mark.written = bytes;
-  mark.synced = synced ? bytes : std::min(mark.synced, bytes);
+  if (synced) {  // others may have written more since
+    mark.synced = std::max(mark.synced, bytes);
+    mark.written = std::max(mark.written, bytes);
+  } else {
+    mark.written = bytes;
+    mark.synced = std::min(mark.synced, bytes);
+  }
   if (marks.size() > (is_log ? kLogsKept : kManifestsKept)) marks.erase(marks.begin());
   published_ = false;
 }

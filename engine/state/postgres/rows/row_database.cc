@@ -119,7 +119,7 @@ std::vector<std::string> RowDatabase::UnusedLeases(const SqlRowBatch& batch) con
   return unused;
 }
 
-Status RowDatabase::WriteRows(RowBatch& batch, bool) {
+Status RowDatabase::WriteRows(RowBatch& batch, WriteSync) {
   if (!failure_.ok()) return EndFailedBatch();
   const auto& rows = static_cast<const SqlRowBatch&>(batch);
   const std::set<std::string> changed = ChangedThreads(rows);
@@ -250,7 +250,7 @@ Result<std::vector<RowDatabase::LeaseState>> RowDatabase::LeaseStates(
 Status RowDatabase::EndBatch() {
   if (!failure_.ok()) return EndFailedBatch();
   const bool has_to_check = assumes_ && !writer_.in_transaction();
-  if (!notices_.empty() || has_to_check) return WriteRows(*NewBatch(), true);
+  if (!notices_.empty() || has_to_check) return WriteRows(*NewBatch(), WriteSync::kNow);
   if (writer_.in_transaction()) writer_.Rollback();
   Remember(SqlRowBatch(), {});
   Forget();

@@ -57,7 +57,7 @@ class RowDatabase : public Database {
   std::unique_ptr<DatabaseView> TakeView() const override;
   std::unique_ptr<RowBatch> NewBatch() const override;
   // kFenced: the instance was declared dead, or another process has taken it over.
-  Status WriteRows(RowBatch& batch, bool sync) override;
+  Status WriteRows(RowBatch& batch, WriteSync sync) override;
 
   uint64_t history() const override { return identity_.history; }
   int64_t Now() const override { return now_(); }

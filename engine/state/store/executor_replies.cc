@@ -1,0 +1,60 @@
+// StoreExecutor: replies and other messages to clients.
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "state/store/executor.h"
+
+namespace agent_graph::state {
+
+void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices,
+                         bool unsynced) {
+  // All messages of a commit to one client together: one send, and one wake-up of the client.
+  std::unordered_map<uint64_t, std::vector<ClientMessage>> messages;
+  std::vector<HeldMessages::Item> held;
+  for (StoreReply& reply : replies) {
+    auto connection = connections_.find(reply.to.connection);
+    if (connection == connections_.end()) continue;
+    const uint64_t sequence = reply.to.sequence;
+    const bool holds = unsynced && (!reply.before_sync || held_.MustHold(connection->first));
+    if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
+      auto load = std::make_shared<ReadItem>();
+      load->request.connection = connection->second;
+      load->request.header.sequence = sequence;
+      load->known = database_->TakeThreadView(reply.reply.thread_id);
+      load->load = std::move(reply.reply);
+      const auto read = [this, load] { reads_.Push(std::move(*load)); };
+      if (!holds) {
+        read();
+      } else {
+        held.push_back({.connection = connection->second, .message = {}, .deliver = read});
+      }
+      continue;
+    }
+    ClientMessage message =
+        reply.queued
+            ? ClientMessage(Queued{sequence})
+            : ClientMessage(Reply{sequence, std::move(reply.status), std::move(reply.reply.body)});
+    if (holds) {
+      held.push_back({.connection = connection->second, .message = std::move(message)});
+    } else {
+      messages[connection->first].push_back(std::move(message));
+    }
+  }
+  for (StoreNotice& notice : notices) {
+    auto connection = connections_.find(notice.connection);
+    if (connection == connections_.end()) continue;
+    if (unsynced) {
+      held.push_back({.connection = connection->second,
+                      .message = std::move(notice.message),
+                      .is_ordered = true});
+    } else {
+      messages[connection->first].push_back(std::move(notice.message));
+    }
+  }
+  for (auto& [connection, list] : messages) connections_.at(connection)->SendAll(std::move(list));
+  held_.Hold(std::move(held));
+}
+
+}  // namespace agent_graph::state
