@@ -63,8 +63,10 @@ auto Fields(T& row) {
 // entries are cut off at a mark, unless StateOptions::log_kept keeps them.
 inline constexpr uint64_t kRunsKept = 32;
 inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
-// The most runs whose logs and records are kept.
+// The most runs whose logs and records are kept. When there are more, this share of them is cut
+// off.
 inline constexpr uint64_t kRunsKeptMax = 1000;
+inline constexpr uint64_t kTrimShare = 8;
 
 // The log entries in [from, to) are to be deleted.
 struct LogCutRow {

@@ -79,9 +79,12 @@ Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64
     }
     return is_young && bytes <= log_bytes_max_;
   };
+  constexpr uint64_t kMarksMax = 1 + kRunsKeptMax / kRunsPerMark;
+  const size_t marks_kept =
+      marks.size() > kMarksMax ? kMarksMax - kMarksMax / kTrimShare : kMarksMax;
   bool has_cut = false;
   while (marks.size() > 1 + kRunsKept / kRunsPerMark) {
-    const bool too_many = marks.size() > 1 + kRunsKeptMax / kRunsPerMark;
+    const bool too_many = marks.size() > marks_kept;
     if (!too_many && must_stay(marks[0], marks[1])) break;
     AG_RETURN_IF_ERROR(editor.CutLog());
     marks.erase(marks.begin());

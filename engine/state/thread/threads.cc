@@ -203,7 +203,12 @@ void ThreadEditor::MarkRun(uint64_t index) {
 }
 
 std::vector<uint64_t> ThreadEditor::CuttableMarks() const {
-  if (!has_new_mark_ || counters_->log_marks.size() <= 1 + kRunsKept / kRunsPerMark) return {};
+  if (!has_new_mark_) return {};
+  const size_t marks = counters_->log_marks.size();
+  // To find out what can be cut costs a look at each kept run. So it is done when their number has
+  // grown by about an eighth.
+  const bool is_due = marks % std::max<size_t>(1, marks / kTrimShare) == 0;
+  if (!is_due || marks <= 1 + kRunsKept / kRunsPerMark) return {};
   return counters_->log_marks;
 }
 
