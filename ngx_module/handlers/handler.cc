@@ -15,7 +15,6 @@
 #include "ngx_module/request/nginx_user.h"
 #include "ngx_module/request/rate_limit.h"
 #include "ngx_module/request/request_context.h"
-#include "ngx_module/request/request_target.h"
 #include "ngx_module/worker/worker_service.h"
 #include "websocket/handshake.h"
 
@@ -211,25 +210,24 @@ ngx_int_t AnswerStudio(RequestContext& context, const api::RouteMatch& match) {
 }
 
 // Answers the routes of the event loop.
-ngx_int_t AnswerNative(RequestContext& context, const api::RouteMatch& match,
-                       std::string_view path) {
+ngx_int_t AnswerNative(RequestContext& context, const api::RouteMatch& match) {
   const api::Route& route = api::Routes()[match.route];
   if (route.access != api::Access::kDocumentation) return AnswerHealthCheck(context, route);
   if (route.pattern.starts_with("/ui")) return AnswerStudio(context, match);
   if (match.trailing_slash && context.location.documentation != nullptr) {
-    return RedirectToPage(context, path);
+    return RedirectToPage(context, context.head.path);
   }
   return SendDocumentation(context, match.path_parameters.empty()
                                         ? std::string(route.pattern)
                                         : "/docs/" + match.path_parameters[0]);
 }
 
-ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
+ngx_int_t Dispatch(RequestContext& context) {
   ngx_http_request_t* request = context.request;
+  bridge::RequestHead& head = context.head;
   std::string_view method = View(request->method_name);
   const settings::FacadesSettings& facades = context.location.service->settings->facades;
-  api::RouteMatch match = api::MatchRoute(facades, method, target.path);
-  context.render_error = api::RendererOf(facades, target.path);
+  api::RouteMatch match = api::MatchRoute(facades, method, head.path);
   if (match.kind == api::RouteMatch::Kind::kNotFound) {
     return Refuse(context, {api::ApiError::kNotFound, "", {}});
   }
@@ -241,15 +239,12 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;
   context.render_error = route.render_error;
-  if (route.native) return AnswerNative(context, match, target.path);
+  if (route.native) return AnswerNative(context, match);
 
-  bridge::RequestHead& head = context.head;
   head.route = match.route;
   head.path_parameters = std::move(match.path_parameters);
   head.method = method;
   head.base_path = View(context.location.url_prefix);
-  head.path = std::move(target.path);
-  head.query = std::move(target.query);
   head.headers = CopyHeaders(request);
   head.peer_address = View(request->connection->addr_text);
   head.request_id = context.request_id;
@@ -282,9 +277,8 @@ ngx_int_t Handle(ngx_http_request_t* request) {
   if (request != request->main) return RefuseSubrequest(request);
   RequestContext* context = OpenContext(request, location);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
-  if (!target) return Refuse(*context, {api::ApiError::kNotFound, "", {}});
-  return Dispatch(*context, std::move(*target));
+  if (!context->is_below_base_path) return Refuse(*context, {api::ApiError::kNotFound, "", {}});
+  return Dispatch(*context);
 }
 
 }  // namespace

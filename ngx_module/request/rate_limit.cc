@@ -13,7 +13,6 @@
 #include "limits/key.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/request/request_context.h"
-#include "ngx_module/request/request_target.h"
 #include "ngx_module/status/service_zone.h"
 
 namespace agent_graph::nginx {
@@ -158,12 +157,12 @@ ngx_int_t Limit(ngx_http_request_t* request) {
       ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
   if (location.enabled != 1 || request != request->main) return NGX_DECLINED;
   const settings::Settings& settings = *location.service->settings;
-  std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
-  std::string_view path = target ? std::string_view(target->path) : std::string_view();
-  if (!IsCountedHere(request, settings, path)) return NGX_DECLINED;
-  if (IsCountedLater(settings, View(request->method_name), path)) return NGX_DECLINED;
+  if (!settings.rate_limit) return NGX_DECLINED;
   RequestContext* context = OpenContext(request, location);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  const std::string& path = context->head.path;
+  if (!IsCountedHere(request, settings, path)) return NGX_DECLINED;
+  if (IsCountedLater(settings, View(request->method_name), path)) return NGX_DECLINED;
   std::optional<api::Reply> refusal = CountForAddress(*context);
   if (!refusal) return NGX_DECLINED;
   ngx_http_finalize_request(request, SendNativeReply(*context, *std::move(refusal), "rejected"));
@@ -195,9 +194,8 @@ ngx_int_t AddRateLimit(ngx_conf_t* cf) noexcept {
 
 std::optional<api::Reply> CountRefusal(RequestContext& context) {
   ngx_http_request_t* request = context.request;
-  std::optional<RequestTarget> target = LocateTarget(request, context.location.base_path);
-  std::string_view path = target ? std::string_view(target->path) : std::string_view();
-  if (!IsCountedHere(request, *context.location.service->settings, path)) return std::nullopt;
+  const settings::Settings& settings = *context.location.service->settings;
+  if (!IsCountedHere(request, settings, context.head.path)) return std::nullopt;
   return CountForAddress(context);
 }
 

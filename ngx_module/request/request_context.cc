@@ -2,7 +2,6 @@
 
 #include <new>
 
-#include "api/http/headers.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "ngx_module/request/request_target.h"
@@ -91,6 +90,9 @@ RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& l
   // Until the route is known, an error has the form of the routes below its path.
   if (std::optional<RequestTarget> target = LocateTarget(request, location.base_path)) {
     context->render_error = api::RendererOf(location.service->settings->facades, target->path);
+    context->is_below_base_path = true;
+    context->head.path = std::move(target->path);
+    context->head.query = std::move(target->query);
   }
   std::string_view request_id = FindRequestHeader(request, "x-request-id");
   context->request_id = IsRequestId(request_id) ? std::string(request_id) : NewUuid();
@@ -137,8 +139,6 @@ ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string
   head.status = reply.status;
   head.headers = std::move(reply.headers);
   head.content_length = static_cast<int64_t>(reply.body.size() + lasting.size());
-  api::AppendStandardHeaders(head.headers, *context.location.service->settings, context.origin,
-                             context.request_id, context.https);
   context.writer.SetHead(std::move(head));
   context.writer.Append(std::move(reply.body));
   context.writer.AppendLasting(lasting);

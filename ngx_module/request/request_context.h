@@ -28,7 +28,10 @@ struct RequestContext {
   const LocationConfig& location;
   WorkerService* worker = nullptr;
   ReplyWriter writer;
-  bridge::RequestHead head;  // moved into the exchange by Submit
+  // Moved into the exchange by Submit. Until then it has the path and the query, if the path is one
+  // of this location.
+  bridge::RequestHead head;
+  bool is_below_base_path = false;
 
   api::Transport transport = api::Transport::kHttp;
   api::ErrorRenderer render_error = api::ErrorReply;  // the route's, once it is known

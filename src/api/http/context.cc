@@ -2,7 +2,6 @@
 
 #include "agent_graph/json.h"
 #include "api/http/body_config.h"
-#include "api/http/headers.h"
 #include "api/http/rate_limit.h"
 #include "base/clock.h"
 #include "limits/key.h"
@@ -210,8 +209,6 @@ bridge::ReplyHead HandlerContext::MakeHead(int status, bridge::HeaderList header
   reply.headers = std::move(headers);
   reply.headers.insert(reply.headers.end(), guard_headers_.begin(), guard_headers_.end());
   if (const auto complete = route().complete_headers) complete(*this, status, reply.headers);
-  AppendStandardHeaders(reply.headers, *api_.settings, head().Header("origin"), head().request_id,
-                        head().https);
   return reply;
 }
 

@@ -132,7 +132,8 @@ class HandlerContext {
   // If a cached owner let the request pass and the thread does not exist, it asks the guard again.
   ErrorInfo Explain(const Status& status);
 
-  // Returns the head of a response: `headers` and the headers of every response.
+  // Returns the head of a response: `headers`, and those of the guard and the route. The loop adds
+  // the headers of every response (headers.h).
   bridge::ReplyHead MakeHead(int status, bridge::HeaderList headers) const;
   // Writes a line with the request id to the worker's error log. Never blocks.
   void Log(bridge::LogLevel level, const std::string& text);

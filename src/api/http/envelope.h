@@ -26,7 +26,7 @@ std::vector<std::string> SuccessEnvelopeAround(std::string data_json, std::strin
 std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id);
 
 // A complete response. `headers` are those of this response only (Content-Type, Allow,
-// Retry-After); AppendStandardHeaders adds the headers of every response.
+// Retry-After); the loop adds StandardHeaders.
 struct Reply {
   int status = 200;
   bridge::HeaderList headers;

@@ -1,6 +1,6 @@
 #include "api/http/headers.h"
 
-#include "base/clock.h"
+#include "base/check.h"
 
 namespace agent_graph::api {
 namespace {
@@ -16,7 +16,6 @@ constexpr std::string_view kAllowedHeaders =
     "X-Thread-Id, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
 constexpr std::string_view kPreflightSeconds = "600";
 constexpr size_t kRequestedHeadersBytesMax = 2048;
-constexpr size_t kStandardHeadersMax = 13;
 
 constexpr std::string_view kPermissionsPolicy =
     "geolocation=(), microphone=(), camera=(), payment=(), usb=(), magnetometer=(), "
@@ -33,23 +32,6 @@ bool AnyOrigin(const settings::CorsSettings& cors) {
   return false;
 }
 
-// Appends the CORS headers that responses and preflights share. Returns false if the origin is not
-// allowed.
-bool AppendAllowedOrigin(bridge::HeaderList& headers, const settings::CorsSettings& cors,
-                         std::string_view origin) {
-  // Credentials are allowed for listed origins only; the settings refuse them together with "*".
-  if (AnyOrigin(cors)) {
-    headers.emplace_back("Access-Control-Allow-Origin", "*");
-    return true;
-  }
-  if (cors.origins.empty()) return false;
-  headers.emplace_back("Vary", "Origin");
-  if (origin.empty() || !OriginAllowed(cors, origin)) return false;
-  headers.emplace_back("Access-Control-Allow-Origin", origin);
-  if (cors.credentials) headers.emplace_back("Access-Control-Allow-Credentials", "true");
-  return true;
-}
-
 // True for a list of header names without characters that could end a header line.
 bool IsHeaderNameList(std::string_view text) {
   if (text.empty() || text.size() > kRequestedHeadersBytesMax) return false;
@@ -58,14 +40,6 @@ bool IsHeaderNameList(std::string_view text) {
     if (!name && c != '-' && c != '_' && c != ',' && c != ' ') return false;
   }
   return true;
-}
-
-// Appends the header unless the response already has it.
-void AppendDefault(bridge::HeaderList& headers, std::string_view name, std::string_view value) {
-  for (const auto& [key, own] : headers) {
-    if (key == name) return;
-  }
-  headers.emplace_back(name, value);
 }
 
 }  // namespace
@@ -77,24 +51,44 @@ bool OriginAllowed(const settings::CorsSettings& cors, std::string_view origin) 
   return false;
 }
 
-void AppendStandardHeaders(bridge::HeaderList& headers, const settings::Settings& settings,
-                           std::string_view origin, std::string_view request_id, bool https) {
-  headers.reserve(headers.size() + kStandardHeadersMax);
-  headers.emplace_back("X-Request-ID", request_id);
-  headers.emplace_back("X-Timestamp", IsoTimestampNow());
-  if (AppendAllowedOrigin(headers, settings.cors, origin)) {
-    headers.emplace_back("Access-Control-Expose-Headers", kExposedHeaders);
+StandardHeaders::StandardHeaders(const settings::Settings& settings, const ResponseFacts& facts) {
+  Add("X-Request-ID", facts.request_id);
+  Add("X-Timestamp", facts.timestamp);
+  if (AddAllowedOrigin(settings.cors, facts.origin)) {
+    Add("Access-Control-Expose-Headers", kExposedHeaders);
   }
   if (!settings.security_headers) return;
-  AppendDefault(headers, "X-Content-Type-Options", "nosniff");
-  headers.emplace_back("X-Frame-Options", "DENY");
-  headers.emplace_back("X-XSS-Protection", "1; mode=block");
-  headers.emplace_back("Referrer-Policy", "strict-origin-when-cross-origin");
-  AppendDefault(headers, "Permissions-Policy", kPermissionsPolicy);
-  AppendDefault(headers, "Content-Security-Policy", kContentSecurityPolicy);
-  if (https) {
-    headers.emplace_back("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
+  Add("X-Content-Type-Options", "nosniff", /*is_default=*/true);
+  Add("X-Frame-Options", "DENY");
+  Add("X-XSS-Protection", "1; mode=block");
+  Add("Referrer-Policy", "strict-origin-when-cross-origin");
+  Add("Permissions-Policy", kPermissionsPolicy, /*is_default=*/true);
+  Add("Content-Security-Policy", kContentSecurityPolicy, /*is_default=*/true);
+  if (facts.https) {
+    Add("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
   }
+}
+
+void StandardHeaders::Add(std::string_view name, std::string_view value, bool is_default) {
+  AG_CHECK(count_ < kMax, "a response has more standard headers than there is room for");
+  headers_[count_++] = {name, value, is_default};
+}
+
+// Adds the CORS headers that responses and preflights share. Returns false if the origin is not
+// allowed.
+bool StandardHeaders::AddAllowedOrigin(const settings::CorsSettings& cors,
+                                       std::string_view origin) {
+  // Credentials are allowed for listed origins only; the settings refuse them together with "*".
+  if (AnyOrigin(cors)) {
+    Add("Access-Control-Allow-Origin", "*");
+    return true;
+  }
+  if (cors.origins.empty()) return false;
+  Add("Vary", "Origin");
+  if (origin.empty() || !OriginAllowed(cors, origin)) return false;
+  Add("Access-Control-Allow-Origin", origin);
+  if (cors.credentials) Add("Access-Control-Allow-Credentials", "true");
+  return true;
 }
 
 void AppendPreflightHeaders(bridge::HeaderList& headers, const settings::Settings& settings,

@@ -151,12 +151,22 @@ TEST(Errors, NameTheReasonOfARefusal) {
   }
 }
 
+bridge::HeaderList StandardHeadersFor(const settings::Settings& settings, std::string_view origin,
+                                      bool https = false) {
+  const StandardHeaders standard(
+      settings, {.origin = origin, .request_id = "r-1", .timestamp = "now", .https = https});
+  bridge::HeaderList headers;
+  for (const StandardHeader& header : standard.list()) {
+    headers.emplace_back(header.name, header.value);
+  }
+  return headers;
+}
+
 TEST(StandardHeaders, AreOnEveryAnswer) {
   settings::Settings settings;
-  bridge::HeaderList headers;
-  AppendStandardHeaders(headers, settings, "https://a.example", "r-1", false);
+  bridge::HeaderList headers = StandardHeadersFor(settings, "https://a.example");
   EXPECT_EQ(Only(headers, "X-Request-ID"), "r-1");
-  EXPECT_NE(Only(headers, "X-Timestamp"), "");
+  EXPECT_EQ(Only(headers, "X-Timestamp"), "now");
   EXPECT_EQ(Only(headers, "Access-Control-Allow-Origin"), "*");
   EXPECT_NE(Only(headers, "Access-Control-Expose-Headers").find("X-Request-ID"), std::string::npos);
   EXPECT_EQ(Only(headers, "X-Content-Type-Options"), "nosniff");
@@ -165,13 +175,11 @@ TEST(StandardHeaders, AreOnEveryAnswer) {
   EXPECT_EQ(AsMap(headers).count("Access-Control-Allow-Credentials"), 0u);
 
   settings.security_headers = false;
-  headers.clear();
-  AppendStandardHeaders(headers, settings, "", "r-1", true);
+  headers = StandardHeadersFor(settings, "", /*https=*/true);
   EXPECT_EQ(AsMap(headers).count("X-Frame-Options"), 0u);
   EXPECT_EQ(AsMap(headers).count("Strict-Transport-Security"), 0u);
   settings.security_headers = true;
-  headers.clear();
-  AppendStandardHeaders(headers, settings, "", "r-1", true);
+  headers = StandardHeadersFor(settings, "", /*https=*/true);
   EXPECT_NE(Only(headers, "Strict-Transport-Security"), "");
 }
 
@@ -179,15 +187,24 @@ TEST(StandardHeaders, ReflectListedOriginsOnly) {
   settings::Settings settings;
   settings.cors.origins = {"https://a.example"};
   settings.cors.credentials = true;
-  bridge::HeaderList headers;
-  AppendStandardHeaders(headers, settings, "https://a.example", "r", false);
+  bridge::HeaderList headers = StandardHeadersFor(settings, "https://a.example");
   EXPECT_EQ(Only(headers, "Access-Control-Allow-Origin"), "https://a.example");
   EXPECT_EQ(Only(headers, "Access-Control-Allow-Credentials"), "true");
   EXPECT_EQ(Only(headers, "Vary"), "Origin");
-  headers.clear();
-  AppendStandardHeaders(headers, settings, "https://evil.example", "r", false);
+  headers = StandardHeadersFor(settings, "https://evil.example");
   EXPECT_EQ(AsMap(headers).count("Access-Control-Allow-Origin"), 0u);
   EXPECT_EQ(Only(headers, "Vary"), "Origin");
+}
+
+TEST(StandardHeaders, ThoseThatAResponseMayReplaceAreMarked) {
+  const settings::Settings settings;
+  const StandardHeaders standard(settings, {.origin = "", .request_id = "r-1", .timestamp = "now"});
+  std::vector<std::string_view> defaults;
+  for (const StandardHeader& header : standard.list()) {
+    if (header.is_default) defaults.push_back(header.name);
+  }
+  EXPECT_EQ(defaults, (std::vector<std::string_view>{"X-Content-Type-Options", "Permissions-Policy",
+                                                     "Content-Security-Policy"}));
 }
 
 TEST(PreflightHeaders, EchoWhatIsAskedFor) {
@@ -233,8 +250,7 @@ TEST(PreflightHeaders, EchoesNamesThatAHeaderLineCanHold) {
 TEST(StandardHeaders, ProtectBrowsers) {
   settings::Settings settings;
   settings.security_headers = true;
-  bridge::HeaderList headers;
-  AppendStandardHeaders(headers, settings, "", "r-1", false);
+  const bridge::HeaderList headers = StandardHeadersFor(settings, "");
   std::map<std::string, std::string> values(headers.begin(), headers.end());
   EXPECT_EQ(values["X-XSS-Protection"], "1; mode=block");
   EXPECT_EQ(values["Referrer-Policy"], "strict-origin-when-cross-origin");

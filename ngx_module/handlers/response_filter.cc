@@ -1,9 +1,12 @@
-// Gives errors that nginx itself generates in our locations, such as 413 for client_max_body_size
-// or 503 of its own limits, the headers and the body of the service's errors.
+// Completes the responses in our locations. All get the headers of every response. Errors that
+// nginx itself generates, such as 413 for client_max_body_size or 503 of its own limits, get the
+// headers and the body of the service's errors.
 //
 // This is a separate module: in an nginx that contains the module statically, content handlers are
 // initialized before the filters that they would have to precede.
 #include "api/http/headers.h"
+#include "base/clock.h"
+#include "base/letter_case.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/config.h"
 #include "ngx_module/request/rate_limit.h"
@@ -14,8 +17,8 @@
 namespace agent_graph::nginx {
 namespace {
 
-ngx_http_output_header_filter_pt next_error_header_filter;
-ngx_http_output_body_filter_pt next_error_body_filter;
+ngx_http_output_header_filter_pt next_response_head_filter;
+ngx_http_output_body_filter_pt next_response_body_filter;
 
 // Values that the modules limit_req and limit_conn store in a rejected request, independent of the
 // status they return.
@@ -87,8 +90,6 @@ ngx_int_t ReplaceHead(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   if (context.worker != nullptr) context.worker->RequestGone(context);
   api::Reply reply = ReplyOf(context);
-  api::AppendStandardHeaders(reply.headers, *context.location.service->settings, context.origin,
-                             context.request_id, context.https);
   context.error_headers = std::move(reply.headers);
   context.error_body = std::move(reply.body);
   context.outcome = "rejected";
@@ -109,6 +110,33 @@ ngx_int_t ReplaceHead(RequestContext& context) {
   return NGX_OK;
 }
 
+bool HasHeader(const ngx_http_request_t* request, std::string_view name) {
+  const ngx_list_part_t* part = &request->headers_out.headers.part;
+  for (; part != nullptr; part = part->next) {
+    const auto* headers = static_cast<const ngx_table_elt_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+      if (EqualsIgnoringCase(View(headers[i].key), name)) return true;
+    }
+  }
+  return false;
+}
+
+ngx_int_t AddStandardHeaders(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  const ngx_str_t timestamp = CopyToPool(request->pool, IsoTimestampNow());
+  if (timestamp.data == nullptr) return NGX_ERROR;
+  const api::StandardHeaders headers(*context.location.service->settings,
+                                     {.origin = context.origin,
+                                      .request_id = context.request_id,
+                                      .timestamp = View(timestamp),
+                                      .https = context.https});
+  for (const api::StandardHeader& header : headers.list()) {
+    if (header.is_default && HasHeader(request, header.name)) continue;
+    if (AddResponseHeader(request, header.name, header.value) == nullptr) return NGX_ERROR;
+  }
+  return NGX_OK;
+}
+
 size_t CountHeaders(const ngx_http_request_t* request) {
   size_t count = 0;
   const ngx_list_part_t* part = &request->headers_out.headers.part;
@@ -116,23 +144,30 @@ size_t CountHeaders(const ngx_http_request_t* request) {
   return count;
 }
 
-ngx_int_t FilterErrorHead(ngx_http_request_t* request) noexcept {
-  ngx_int_t replaced = Guarded<ngx_int_t>(request->connection->log, NGX_ERROR, [&]() -> ngx_int_t {
-    RequestContext* context = ContextOfErrorPage(request);
-    if (context != nullptr && ReplaceHead(*context) != NGX_OK) return NGX_ERROR;
-    context = FindContext(request);
-    if (context != nullptr) context->own_headers = CountHeaders(request);
-    return NGX_OK;
-  });
-  if (replaced != NGX_OK) return NGX_ERROR;
-  if (LocationOf(request).enabled == 1) SetStatusLine(request);
-  return next_error_header_filter(request);
+// Completes the head of a response, whether it is the service's or an error page of nginx.
+ngx_int_t CompleteHead(ngx_http_request_t* request) {
+  RequestContext* const failed = ContextOfErrorPage(request);
+  if (failed != nullptr && ReplaceHead(*failed) != NGX_OK) return NGX_ERROR;
+  RequestContext* const context = FindContext(request);
+  if (context == nullptr) return NGX_OK;
+  const bool is_ours = failed != nullptr || context->writer.has_head();
+  if (is_ours && AddStandardHeaders(*context) != NGX_OK) return NGX_ERROR;
+  context->own_headers = CountHeaders(request);
+  return NGX_OK;
 }
 
-ngx_int_t FilterErrorBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {
+ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
+  const ngx_int_t completed = Guarded<ngx_int_t>(request->connection->log, NGX_ERROR,
+                                                 [&] { return CompleteHead(request); });
+  if (completed != NGX_OK) return NGX_ERROR;
+  if (LocationOf(request).enabled == 1) SetStatusLine(request);
+  return next_response_head_filter(request);
+}
+
+ngx_int_t FilterBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {
   RequestContext* context = FindContext(request);
   if (in == nullptr || context == nullptr || context->error_body.empty()) {
-    return next_error_body_filter(request, in);
+    return next_response_body_filter(request, in);
   }
   if (context->error_sent) return NGX_OK;
   context->error_sent = true;
@@ -144,18 +179,18 @@ ngx_int_t FilterErrorBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept
   buffer->last_buf = 1;
   buffer->last_in_chain = 1;
   ngx_chain_t out{buffer, nullptr};
-  return next_error_body_filter(request, &out);
+  return next_response_body_filter(request, &out);
 }
 
 ngx_int_t InstallFilters(ngx_conf_t*) noexcept {
-  next_error_header_filter = ngx_http_top_header_filter;
-  ngx_http_top_header_filter = FilterErrorHead;
-  next_error_body_filter = ngx_http_top_body_filter;
-  ngx_http_top_body_filter = FilterErrorBody;
+  next_response_head_filter = ngx_http_top_header_filter;
+  ngx_http_top_header_filter = FilterHead;
+  next_response_body_filter = ngx_http_top_body_filter;
+  ngx_http_top_body_filter = FilterBody;
   return NGX_OK;
 }
 
-ngx_http_module_t error_filter_context = {
+ngx_http_module_t response_filter_context = {
     nullptr, InstallFilters, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
 };
 
@@ -165,7 +200,7 @@ ngx_http_module_t error_filter_context = {
 extern "C" {
 
 ngx_module_t ngx_http_agent_graph_filter_module = {
-    NGX_MODULE_V1, &agent_graph::nginx::error_filter_context,
+    NGX_MODULE_V1, &agent_graph::nginx::response_filter_context,
     nullptr,       NGX_HTTP_MODULE,
     nullptr,       nullptr,
     nullptr,       nullptr,
