@@ -150,6 +150,19 @@ TEST(AppendJsonString, EscapesLikeTheLibrary) {
   EXPECT_EQ(ParseJson(out)->get<std::string>(), text);
 }
 
+// Plain bytes are copied in words, so each byte is tried at each place in and around a word.
+TEST(AppendJsonString, FindsEachByteAtEachPlace) {
+  for (int byte = 0; byte < 0x80; ++byte) {
+    for (size_t place = 0; place < 20; ++place) {
+      std::string text(20, 'x');
+      text[place] = static_cast<char>(byte);
+      std::string out;
+      AppendJsonString(out, text);
+      EXPECT_EQ(out, json(text).dump()) << byte << " at " << place;
+    }
+  }
+}
+
 TEST(AppendJsonString, ReplacesInvalidUtf8) {
   for (std::string bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82"}) {
     std::string out;
