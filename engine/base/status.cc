@@ -1,6 +1,14 @@
 #include "base/status.h"
 
 namespace agent_graph {
+namespace {
+
+const std::string& NoText() {
+  static const std::string text;
+  return text;
+}
+
+}  // namespace
 
 std::string_view StatusCodeName(StatusCode code) {
   switch (code) {
@@ -46,10 +54,33 @@ std::string_view StatusCodeName(StatusCode code) {
   return "UNKNOWN";
 }
 
+Status::Status(StatusCode code, std::string message) : code_(code) {
+  if (!message.empty()) texts_ = std::make_unique<Texts>(Texts{std::move(message), {}});
+}
+
+Status& Status::operator=(const Status& other) {
+  if (this != &other) *this = Status(other);
+  return *this;
+}
+
+const std::string& Status::message() const {
+  return texts_ == nullptr ? NoText() : texts_->message;
+}
+
+const std::string& Status::detail() const {
+  return texts_ == nullptr ? NoText() : texts_->detail;
+}
+
+Status& Status::WithDetail(std::string detail) & {
+  if (texts_ == nullptr) texts_ = std::make_unique<Texts>();
+  texts_->detail = std::move(detail);
+  return *this;
+}
+
 std::string Status::ToString() const {
   std::string text(StatusCodeName(code_));
-  if (!message_.empty()) text += ": " + message_;
-  if (!detail_.empty()) text += " (" + detail_ + ")";
+  if (!message().empty()) text += ": " + message();
+  if (!detail().empty()) text += " (" + detail() + ")";
   return text;
 }
 

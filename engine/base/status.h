@@ -5,6 +5,7 @@
 // client, `detail` is for the log.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,36 +39,49 @@ enum class StatusCode {
 // The stable upper-case name of a code, e.g. "NOT_FOUND".
 std::string_view StatusCodeName(StatusCode code);
 
-// A value type: success is cheap, failure carries a code and a text.
+// A value type. The texts of a failure are on the heap, so that success, which is what nearly all
+// calls return, takes two words in each stack frame and no memory elsewhere.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message);
+  Status(const Status& other) : code_(other.code_), texts_(CopyOf(other.texts_)) {}
+  Status(Status&&) noexcept = default;
+  Status& operator=(const Status& other);
+  Status& operator=(Status&&) noexcept = default;
+  ~Status() = default;
 
   static Status Ok() { return Status(); }
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   // Text for the client: names the field or component; contains no secret and no internal address.
-  const std::string& message() const { return message_; }
+  const std::string& message() const;
   // More information for the operator's log; may be empty.
-  const std::string& detail() const { return detail_; }
-  Status& WithDetail(std::string detail) {
-    detail_ = std::move(detail);
-    return *this;
-  }
+  const std::string& detail() const;
+  Status& WithDetail(std::string detail) &;
+  Status&& WithDetail(std::string detail) && { return std::move(WithDetail(std::move(detail))); }
 
   // "NOT_FOUND: no such thread (detail)" for logs and tests.
   std::string ToString() const;
 
   friend bool operator==(const Status& a, const Status& b) {
-    return a.code_ == b.code_ && a.message_ == b.message_;
+    return a.code_ == b.code_ && a.message() == b.message();
   }
 
  private:
+  struct Texts {
+    std::string message;
+    std::string detail;
+  };
+  using TextsPtr = std::unique_ptr<Texts>;
+
+  static TextsPtr CopyOf(const TextsPtr& texts) {
+    return texts == nullptr ? nullptr : std::make_unique<Texts>(*texts);
+  }
+
   StatusCode code_ = StatusCode::kOk;
-  std::string message_;
-  std::string detail_;
+  TextsPtr texts_;  // null: both are empty
 };
 
 // Shortcuts for the most frequent failures.
@@ -93,7 +107,8 @@ class [[nodiscard]] Result {
   Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
-  Status status() const { return ok() ? Status() : std::get<1>(state_); }
+  Status status() const& { return ok() ? Status() : std::get<1>(state_); }
+  Status status() && { return ok() ? Status() : std::get<1>(std::move(state_)); }
 
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
@@ -123,5 +138,5 @@ class [[nodiscard]] Result {
   AG_ASSIGN_OR_RETURN_INNER(AG_CONCAT(ag_result_, __LINE__), declaration, expression)
 #define AG_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
   auto result = (expression);                                      \
-  if (!result.ok()) return result.status();                        \
+  if (!result.ok()) return std::move(result).status();             \
   declaration = std::move(result).value()
