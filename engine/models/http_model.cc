@@ -1,6 +1,8 @@
 #include "models/http_model.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/ids.h"
@@ -84,38 +86,79 @@ net::HttpRequest HttpModel::MakeRequest(const WireRequest& wire, Deadline deadli
   return http;
 }
 
+// A call and its attempts.
+struct HttpModel::Attempts {
+  const ModelRequest& request;
+  const WireRequest& wire;
+  const runtime::Cancellation& cancellation;
+  const std::function<Status(const ModelDelta&)>& on_delta;
+  int left;
+  int failed = 0;
+  std::optional<std::chrono::milliseconds> delay = {};  // before the next one; none: no next one
+};
+
+// The functions below are not inlined into each other, so that the stack of a call that waits for
+// its reply has no room for what happens before and after it.
+
+[[gnu::noinline]] Status HttpModel::Start(ModelCall& call, const Attempts& attempts) const {
+  net::HttpRequest http = MakeRequest(attempts.wire, attempts.request.deadline);
+  http.once = attempts.left == 1;  // the client may send twice on a kept connection
+  return call.Start(std::move(http));
+}
+
+[[gnu::noinline]] void HttpModel::Settle(const ModelCall& call, Result<ModelReply>& reply,
+                                         Attempts& attempts) {
+  attempts.delay.reset();
+  if (reply.ok()) {
+    circuit_.Answered();
+    const std::string& asked = attempts.request.model;
+    if (reply->model.empty()) reply->model = asked.empty() ? options_.model : asked;
+    return;
+  }
+  attempts.left -= std::max(call.sends(), 1);
+  if (call.may_repeat()) {
+    circuit_.Failed(MonotonicClock::now());
+  } else if (reply.status().code() == StatusCode::kModel) {
+    circuit_.Answered();
+  }
+  if (!call.may_repeat() || attempts.left <= 0) return;
+  const std::chrono::milliseconds delay =
+      call.retry_after().value_or(RetryDelay(attempts.failed++, RandomUint64()));
+  const Deadline deadline = attempts.request.deadline;
+  const bool in_time = deadline == kNoDeadline || MonotonicClock::now() + delay < deadline;
+  if (delay <= kRetryAfterMax && in_time) attempts.delay = delay;
+}
+
+[[gnu::noinline]] Result<ModelReply> HttpModel::Attempt(Attempts& attempts) {
+  const std::unique_ptr<ReplyBuilder> builder = NewReply();
+  ModelCall call(*client_, attempts.cancellation, attempts.on_delta, options_, *builder);
+  const Status started = Start(call, attempts);
+  Result<ModelReply> reply = started.ok() ? call.Read() : Result<ModelReply>(started);
+  Settle(call, reply, attempts);
+  return reply;
+}
+
+[[gnu::noinline]] void HttpModel::AttemptAgain(Attempts& attempts, Result<ModelReply>& reply) {
+  if (Status slept = runtime::SleepFor(*attempts.delay, &attempts.cancellation); slept.ok()) {
+    reply = Attempt(attempts);
+  } else {
+    attempts.delay.reset();
+    reply = std::move(slept);
+  }
+}
+
+[[gnu::noinline]] Result<ModelReply> HttpModel::Call(Attempts attempts) {
+  Result<ModelReply> reply = Attempt(attempts);
+  while (attempts.delay) AttemptAgain(attempts, reply);
+  return reply;
+}
+
 Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
                                        const runtime::Cancellation& cancellation,
                                        const std::function<Status(const ModelDelta&)>& on_delta) {
-  AG_ASSIGN_OR_RETURN(const WireRequest wire, Write(request));
-  int tries_left = options_.retries_max + 1;
-  for (int attempt = 0;; ++attempt) {
-    const std::unique_ptr<ReplyBuilder> builder = NewReply();
-    ModelCall call(*client_, cancellation, on_delta, options_, *builder);
-    net::HttpRequest http = MakeRequest(wire, request.deadline);
-    http.once = tries_left == 1;  // the client may send twice on a kept connection
-    Result<ModelReply> reply = call.Run(std::move(http));
-    if (reply.ok()) {
-      circuit_.Answered();
-      if (reply->model.empty())
-        reply->model = request.model.empty() ? options_.model : request.model;
-      return reply;
-    }
-    tries_left -= std::max(call.sends(), 1);
-    if (call.may_repeat()) {
-      circuit_.Failed(MonotonicClock::now());
-    } else if (reply.status().code() == StatusCode::kModel) {
-      circuit_.Answered();
-    }
-    if (!call.may_repeat() || tries_left <= 0) return reply;
-
-    const std::chrono::milliseconds delay =
-        call.retry_after().value_or(RetryDelay(attempt, RandomUint64()));
-    const bool in_time =
-        request.deadline == kNoDeadline || MonotonicClock::now() + delay < request.deadline;
-    if (delay > kRetryAfterMax || !in_time) return reply;
-    AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &cancellation));
-  }
+  const Result<WireRequest> wire = Write(request);
+  if (!wire.ok()) return wire.status();
+  return Call({request, *wire, cancellation, on_delta, options_.retries_max + 1});
 }
 
 }  // namespace agent_graph::models

@@ -20,6 +20,8 @@
 
 namespace agent_graph::models {
 
+class ModelCall;
+
 class HttpModel : public ModelProvider {
  public:
   Result<ModelReply> Generate(const ModelRequest& request,
@@ -51,6 +53,14 @@ class HttpModel : public ModelProvider {
   const ProviderOptions& options() const { return options_; }
 
  private:
+  struct Attempts;
+
+  Result<ModelReply> Call(Attempts attempts);
+  Result<ModelReply> Attempt(Attempts& attempts);
+  Status Start(ModelCall& call, const Attempts& attempts) const;
+  // Takes note of the result of an attempt, and decides whether another one follows.
+  void Settle(const ModelCall& call, Result<ModelReply>& reply, Attempts& attempts);
+  void AttemptAgain(Attempts& attempts, Result<ModelReply>& reply);
   net::HttpRequest MakeRequest(const WireRequest& wire, Deadline deadline) const;
 
   const ProviderOptions options_;

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "models/retry.h"
 #include "net/retry_after.h"
-#include "net/sse.h"
 #include "net/url.h"
+#include "runtime/unused_stack.h"
 
 namespace agent_graph::models {
 namespace {
@@ -66,75 +66,96 @@ ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation&
       provider_(provider),
       builder_(builder) {}
 
-Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
+Status ModelCall::Start(net::HttpRequest&& request) {
   event_bytes_max_ = request.reply_bytes_max;
   address_ = LoggedAddress(request.url);
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
-  Result<ModelReply> reply = ReadReply(**call);
-  sends_ = (*call)->sends();
+  call_ = *std::move(call);
+  return Status::Ok();
+}
+
+Result<ModelReply> ModelCall::Read() {
+  return Conclude(Fill());
+}
+
+[[gnu::noinline]] Result<ModelReply> ModelCall::Conclude(const Status& filled) {
+  sends_ = call_->sends();
+  if (!filled.ok()) return WithoutSecret(filled);
+  Result<ModelReply> reply = builder_.Finish(marked_end_);
   if (!reply.ok()) return WithoutSecret(reply.status());
   return reply;
 }
 
-Result<ModelReply> ModelCall::ReadReply(net::HttpCall& call) {
-  const Result<const net::HttpHead*> head = call.ReadHead();
+[[gnu::noinline]] Status ModelCall::Fill() {
+  // Most of a run's time is spent here, and what came before it went deeper.
+  runtime::ReleaseUnusedStack();
+  const Result<Form> form = ReadForm();
+  if (!form.ok()) return form.status();
+  return *form == Form::kWhole ? ReadWhole() : ReadStream();
+}
+
+[[gnu::noinline]] Result<ModelCall::Form> ModelCall::ReadForm() {
+  const Result<const net::HttpHead*> head = call_->ReadHead();
   if (!head.ok()) return LostReply(head.status());
-  if ((*head)->status != 200) return RefusalOf(call, **head);
+  if ((*head)->status != 200) return RefusalOf(**head);
   const std::string_view type = (*head)->Header("content-type");
-  if (type.find("json") != std::string_view::npos) return ReadWhole(call);
+  if (type.find("json") != std::string_view::npos) return Form::kWhole;
   if (type.find("html") != std::string_view::npos) {
     return WithAdvice(Status(StatusCode::kModel, "the model provider answered with HTML"),
                       "base_url");
   }
-  return ReadStream(call);
+  return Form::kStream;
 }
 
-Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
+[[gnu::noinline]] Status ModelCall::ReadStream() {
   net::SseParser parser(event_bytes_max_);
-  for (bool end = false; !end;) {
-    Result<std::string> piece = call.Read();
-    if (!piece.ok() && builder_.complete()) break;
-    if (!piece.ok()) return LostReply(piece.status());
-    end = piece->empty();
-    end ? parser.Finish() : parser.Feed(std::move(*piece));
-    net::SseEvent event;
-    for (;;) {
-      const Result<bool> next = parser.Next(event);
-      if (!next.ok()) {
-        return Status(StatusCode::kModel,
-                      "the model provider's stream is broken: " + next.status().message());
-      }
-      if (!*next) break;
-      if (event.data == kEndOfStream) {
-        call.Drain(kDrainTimeMax);
-        return builder_.Finish(true);
-      }
-      if (IsBlank(event.data)) continue;
+  for (;;) {
+    Result<std::string> piece = call_->Read();
+    if (!piece.ok()) return builder_.complete() ? Status::Ok() : LostReply(piece.status());
+    const bool last = piece->empty();
+    last ? parser.Finish() : parser.Feed(std::move(*piece));
+    Status taken = TakeEvents(parser, last);
+    if (last || marked_end_ || !taken.ok()) return taken;
+  }
+}
+
+[[gnu::noinline]] Status ModelCall::TakeEvents(net::SseParser& parser, bool last) {
+  net::SseEvent event;
+  for (;;) {
+    const Result<bool> next = parser.Next(event);
+    if (!next.ok()) {
+      return Status(StatusCode::kModel,
+                    "the model provider's stream is broken: " + next.status().message());
+    }
+    if (!*next) return Status::Ok();
+    const bool is_end = event.data == kEndOfStream;
+    if (!is_end && IsBlank(event.data)) continue;
+    if (!is_end) {
       const Status status = Deliver(event.data);
-      if (status.ok() && builder_.ended()) {
-        call.Drain(kDrainTimeMax);
-        return builder_.Finish(true);
-      }
-      if (status.ok()) continue;
       // An incomplete last line is treated as a cut stream, not as malformed JSON.
-      if (end && status.code() == StatusCode::kModel) break;
-      return status;
+      if (last && status.code() == StatusCode::kModel) return Status::Ok();
+      if (!status.ok()) return status;
+    }
+    if (is_end || builder_.ended()) {
+      marked_end_ = true;
+      call_->Drain(kDrainTimeMax);
+      return Status::Ok();
     }
   }
-  return builder_.Finish(false);
 }
 
-Result<ModelReply> ModelCall::ReadWhole(net::HttpCall& call) {
+[[gnu::noinline]] Status ModelCall::ReadWhole() {
   std::string body;
   for (;;) {
-    const Result<std::string> piece = call.Read();
+    const Result<std::string> piece = call_->Read();
     if (!piece.ok()) return LostReply(piece.status());
     if (piece->empty()) break;
     body += *piece;
   }
   AG_RETURN_IF_ERROR(Deliver(body));
-  return builder_.Finish(true);
+  marked_end_ = true;
+  return Status::Ok();
 }
 
 Status ModelCall::Deliver(std::string_view json) {
@@ -149,12 +170,12 @@ Status ModelCall::Deliver(std::string_view json) {
   return on_delta_(*delta);
 }
 
-Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
+Status ModelCall::RefusalOf(const net::HttpHead& head) {
   may_repeat_ = IsRetryable(head.status);
   retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / 1'000'000);
   std::string text = "the model provider answered HTTP " + std::to_string(head.status);
-  call.LimitDeadline(DeadlineAfter(kRefusalTimeMax));
-  const Result<std::string> body = call.ReadRest(kRefusalBytesMax);
+  call_->LimitDeadline(DeadlineAfter(kRefusalTimeMax));
+  const Result<std::string> body = call_->ReadRest(kRefusalBytesMax);
   if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
   const std::string reason =
       body.ok() ? OneLine(ErrorText(*body), kRefusalTextBytesMax) : std::string();
@@ -169,7 +190,7 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
                                  : "model and base_url, which may lack a path like /v1");
 }
 
-Status ModelCall::LostReply(const Status& status) {
+[[gnu::noinline]] Status ModelCall::LostReply(const Status& status) {
   may_repeat_ = !delivered_ && status.code() == StatusCode::kUnavailable;
   return TransportStatus(status);
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "models/provider_options.h"
 #include "models/reply_builder.h"
 #include "net/http_client.h"
+#include "net/sse.h"
 
 namespace agent_graph::models {
 
@@ -23,7 +26,9 @@ class ModelCall {
             const std::function<Status(const ModelDelta&)>& on_delta,
             const ProviderOptions& provider, ReplyBuilder& builder);
 
-  Result<ModelReply> Run(net::HttpRequest request);
+  // Sends the request; after success, Read returns the reply.
+  Status Start(net::HttpRequest&& request);
+  Result<ModelReply> Read();
 
   // After a failure: true if no part of a reply was delivered and the cause may be temporary.
   bool may_repeat() const { return may_repeat_; }
@@ -33,11 +38,20 @@ class ModelCall {
   std::optional<std::chrono::milliseconds> retry_after() const { return retry_after_; }
 
  private:
-  Result<ModelReply> ReadReply(net::HttpCall& call);
-  Result<ModelReply> ReadStream(net::HttpCall& call);
-  Result<ModelReply> ReadWhole(net::HttpCall& call);
+  enum class Form : uint8_t { kWhole, kStream };
+
+  // Fills the builder. The functions in which the fiber waits return no reply and are not inlined
+  // into each other, because room for one would enlarge the stack of each open stream.
+  Status Fill();
+  Result<Form> ReadForm();
+  Status ReadStream();
+  Status ReadWhole();
+  // Delivers the events that are complete. `last`: no more bytes come.
+  Status TakeEvents(net::SseParser& parser, bool last);
+  // `filled`: the result of Fill.
+  Result<ModelReply> Conclude(const Status& filled);
   Status Deliver(std::string_view json);
-  Status RefusalOf(net::HttpCall& call, const net::HttpHead& head);
+  Status RefusalOf(const net::HttpHead& head);
   // The connection failed before the end of the reply.
   Status LostReply(const Status& status);
   Status TransportStatus(const Status& status) const;
@@ -50,9 +64,11 @@ class ModelCall {
   const std::function<Status(const ModelDelta&)>& on_delta_;
   const ProviderOptions& provider_;
   ReplyBuilder& builder_;
+  std::unique_ptr<net::HttpCall> call_;
   std::string address_;
   size_t event_bytes_max_ = 0;  // one event may contain the whole reply
   bool delivered_ = false;      // a piece was passed to on_delta
+  bool marked_end_ = false;     // the provider has marked the end of the reply
   bool may_repeat_ = false;
   int sends_ = 0;
   std::optional<std::chrono::milliseconds> retry_after_;

@@ -146,7 +146,8 @@ void EngineThread::RunReady() {
 void EngineThread::Resume(Fiber* fiber) {
   if (!fiber->started) {
     try {
-      fiber->context = boost::context::fiber(std::allocator_arg, StackPool::Allocator(stacks_),
+      fiber->context = boost::context::fiber(std::allocator_arg,
+                                             StackPool::Allocator(stacks_, fiber->stack_begin),
                                              [this, fiber](boost::context::fiber&& scheduler) {
                                                fiber->scheduler = std::move(scheduler);
                                                RunBody(fiber);

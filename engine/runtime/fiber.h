@@ -22,6 +22,7 @@ struct Fiber {
   // Suspended state of the fiber; empty before it starts and while it runs.
   boost::context::fiber context;
   boost::context::fiber scheduler;  // suspended state of its thread while the fiber runs
+  char* stack_begin = nullptr;      // its stack's lowest address; set when it starts
   Fiber* next = nullptr;            // for FiberQueue
   bool started = false;
 };

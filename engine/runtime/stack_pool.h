@@ -34,12 +34,18 @@ class StackPool {
   // The allocator interface of Boost.Context; copies refer to the same pool.
   class Allocator {
    public:
-    explicit Allocator(StackPool& pool) : pool_(&pool) {}
-    boost::context::stack_context allocate() { return pool_->Acquire(); }
+    // `begin` is set to the lowest address of the stack.
+    Allocator(StackPool& pool, char*& begin) : pool_(&pool), begin_(&begin) {}
+    boost::context::stack_context allocate() {
+      boost::context::stack_context stack = pool_->Acquire();
+      *begin_ = static_cast<char*>(stack.sp) - kFiberStackBytes;
+      return stack;
+    }
     void deallocate(boost::context::stack_context& stack) noexcept { pool_->Release(stack); }
 
    private:
     StackPool* pool_;
+    char** begin_;
   };
 
  private:

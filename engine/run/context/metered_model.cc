@@ -66,41 +66,42 @@ Usage EstimateUsage(const models::ModelRequest& request, size_t reply_bytes) {
 
 }  // namespace
 
+[[gnu::noinline]] Status NoSuchModel(const std::string& model) {
+  return Status(StatusCode::kModel, "model \"" + model + "\" is not configured");
+}
+
 int64_t CostOf(const RunEnvironment& environment, const std::string& model, const Usage& usage) {
   const CostFunction& cost_of = environment.services->cost_of;
   if (!cost_of) return 0;
   return cost_of(model, usage.prompt_tokens, usage.completion_tokens).value_or(0);
 }
 
-MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
-                       models::ModelRequest&& request,
-                       const std::function<Status(const models::ModelDelta&)>& on_delta) {
-  models::ModelProvider* provider = environment.FindModel(model);
-  if (provider == nullptr) {
-    return {Status(StatusCode::kModel, "model \"" + model + "\" is not configured")};
-  }
-  const bool counts_user = static_cast<bool>(environment.services->check_tokens);
-  if (counts_user) {
-    Status may = environment.services->check_tokens(environment.user_id);
-    if (!may.ok()) return {std::move(may)};
+namespace {
+
+// The functions below are not inlined, so that the stack of a run that waits for its model has no
+// room for what happens before and after the call.
+
+// Checks budgets and shortens the deadline to that of the run's budget, which it returns.
+[[gnu::noinline]] Result<Deadline> BeginCall(const RunEnvironment& environment,
+                                             const std::string& model,
+                                             models::ModelRequest& request) {
+  if (environment.services->check_tokens) {
+    AG_RETURN_IF_ERROR(environment.services->check_tokens(environment.user_id));
   }
   RunMeter* const meter = environment.meter.get();
-  Deadline budget_end = kNoDeadline;
-  if (meter != nullptr) {
-    Status may = meter->BeginModelCall(model, HasPrice(environment, model));
-    if (!may.ok()) return {std::move(may)};
-    budget_end = meter->deadline();
-    request.deadline = std::min(request.deadline, budget_end);
-  }
-  CallInProgress call(environment, model);
-  size_t bytes = 0;
-  const auto deliver = [&](const models::ModelDelta& delta) {
-    bytes += delta.text.size() + delta.reasoning.size();
-    if (delta.usage) AG_RETURN_IF_ERROR(call.Report(*delta.usage));
-    if (delta.text.empty() && delta.reasoning.empty()) return Status::Ok();
-    return on_delta(delta);
-  };
-  Result<models::ModelReply> reply = provider->Generate(request, environment.cancellation, deliver);
+  if (meter == nullptr) return kNoDeadline;
+  AG_RETURN_IF_ERROR(meter->BeginModelCall(model, HasPrice(environment, model)));
+  request.deadline = std::min(request.deadline, meter->deadline());
+  return meter->deadline();
+}
+
+// Counts the call, and gives a call that the run's budget has cut its status.
+[[gnu::noinline]] void CountCall(const RunEnvironment& environment,
+                                 const models::ModelRequest& request, Deadline budget_end,
+                                 CallInProgress& call, size_t bytes, MeteredReply& metered) {
+  Result<models::ModelReply>& reply = metered.reply;
+  RunMeter* const meter = environment.meter.get();
+  const bool counts_user = static_cast<bool>(environment.services->check_tokens);
   // The meter keeps a failure: a reply that is complete is not lost for it.
   if (reply.ok() && reply->message.usage) {
     (void)call.Report(*reply->message.usage);
@@ -112,7 +113,37 @@ MeteredReply CallModel(const RunEnvironment& environment, const std::string& mod
   }
   const bool late = !reply.ok() && reply.status().code() == StatusCode::kDeadlineExceeded;
   if (late && meter != nullptr && MonotonicClock::now() >= budget_end) reply = meter->EndOfTime();
-  return {std::move(reply), call.usage(), call.cost()};
+  metered.usage = call.usage();
+  metered.cost_nano_usd = call.cost();
+}
+
+[[gnu::noinline]] MeteredReply CallAndCount(
+    const RunEnvironment& environment, const std::string& model,
+    const models::ModelRequest& request, Deadline budget_end,
+    const std::function<Status(const models::ModelDelta&)>& on_delta) {
+  CallInProgress call(environment, model);
+  size_t bytes = 0;
+  const auto deliver = [&](const models::ModelDelta& delta) {
+    bytes += delta.text.size() + delta.reasoning.size();
+    if (delta.usage) AG_RETURN_IF_ERROR(call.Report(*delta.usage));
+    if (delta.text.empty() && delta.reasoning.empty()) return Status::Ok();
+    return on_delta(delta);
+  };
+  MeteredReply metered{
+      environment.FindModel(model)->Generate(request, environment.cancellation, deliver)};
+  CountCall(environment, request, budget_end, call, bytes, metered);
+  return metered;
+}
+
+}  // namespace
+
+MeteredReply CallModel(const RunEnvironment& environment, const std::string& model,
+                       models::ModelRequest&& request,
+                       const std::function<Status(const models::ModelDelta&)>& on_delta) {
+  if (environment.FindModel(model) == nullptr) return {NoSuchModel(model)};
+  const Result<Deadline> budget_end = BeginCall(environment, model, request);
+  if (!budget_end.ok()) return {budget_end.status()};
+  return CallAndCount(environment, model, request, *budget_end, on_delta);
 }
 
 }  // namespace agent_graph::run

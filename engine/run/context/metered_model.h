@@ -28,6 +28,9 @@ MeteredReply CallModel(const RunEnvironment& environment, const std::string& mod
                        models::ModelRequest&& request,
                        const std::function<Status(const models::ModelDelta&)>& on_delta);
 
+// The failure of a call of a model that the configuration does not have.
+Status NoSuchModel(const std::string& model);
+
 // The cost of these tokens; 0 if the model has no price.
 int64_t CostOf(const RunEnvironment& environment, const std::string& model, const Usage& usage);
 

@@ -38,7 +38,7 @@ std::string ReasonOfFailure(const Status& failure) {
 
 // The end of a run does not wait on its cancellation, because a cancelled run must also be stored
 // and release its lease.
-RunOutcome RunLoop::Conclude(Ending ending) {
+[[gnu::noinline]] Result<RunOutcome> RunLoop::Conclude(Ending ending) {
   if (ending.leaves) return Leave(ending);
   // No later run has the window of a transient run.
   if (ending.status == RunStatus::kDone && !IsAnswered() && !request_.transient) ShortenWindow();

@@ -64,9 +64,7 @@ bool MayRepeat(const NodeRun& run, const Status& failure, int attempt) {
   return runtime::SleepFor(DelayBefore(retry, attempt), &run.environment->cancellation);
 }
 
-}  // namespace
-
-Result<NodeResult> ExecuteNode(const NodeRun& run) {
+[[gnu::noinline]] Result<NodeResult> AttemptRepeatedly(const NodeRun& run) {
   for (int attempt = 1;; ++attempt) {
     Result<NodeResult> result = run.node.timeout.count() == 0
                                     ? RunnerOf(run.node).Run(run)
@@ -74,6 +72,13 @@ Result<NodeResult> ExecuteNode(const NodeRun& run) {
     if (result.ok() || !MayRepeat(run, result.status(), attempt)) return result;
     AG_RETURN_IF_ERROR(AwaitNextAttempt(run, result.status(), attempt));
   }
+}
+
+}  // namespace
+
+Result<NodeResult> ExecuteNode(const NodeRun& run) {
+  const bool is_plain = run.node.timeout.count() == 0 && run.node.retry.attempts_max <= 1;
+  return is_plain ? RunnerOf(run.node).Run(run) : AttemptRepeatedly(run);
 }
 
 }  // namespace agent_graph::run

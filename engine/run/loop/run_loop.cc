@@ -86,8 +86,8 @@ RunStart RunLoop::StartOf(const RunEnvironment& environment, const RunRequest& r
   return start;
 }
 
-RunOutcome RunLoop::Execute(state::ThreadState&& loaded, std::vector<Message>&& window,
-                            InitialState&& initial) {
+Result<RunOutcome> RunLoop::Execute(state::ThreadState&& loaded, std::vector<Message>&& window,
+                                    InitialState&& initial) {
   Ending ending;
   try {
     ending = Drive(std::move(loaded), std::move(window), std::move(initial));

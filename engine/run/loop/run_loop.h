@@ -52,8 +52,8 @@ class RunLoop {
 
   // Never fails. No exception escapes before the lease is released. Consumes its arguments.
   // `window` has the messages of the thread's window if they are decoded already.
-  RunOutcome Execute(state::ThreadState&& loaded, std::vector<Message>&& window,
-                     InitialState&& initial);
+  Result<RunOutcome> Execute(state::ThreadState&& loaded, std::vector<Message>&& window,
+                             InitialState&& initial);
 
  private:
   // How a run ends.
@@ -117,7 +117,7 @@ class RunLoop {
   Ending Fail(Status status);
   Ending EndWithError(Status status);
 
-  RunOutcome Conclude(Ending ending);
+  Result<RunOutcome> Conclude(Ending ending);
   // The outcome without its start and error.
   RunOutcome OutcomeOf(const Ending& ending) const;
   // Leaves the window in this worker for the next run of the thread.

@@ -193,15 +193,22 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
 template <typename Work>
 auto Runner::WhileLeased(const RunRequest& request, const BegunRun& begun, Work work)
     -> decltype(work()) {
-  Status failure(StatusCode::kInternal, "the run failed");
+  std::string fault;
   try {
     return work();
   } catch (const std::exception& exception) {
-    failure.WithDetail(exception.what());
+    fault = exception.what();
   } catch (...) {
-    failure.WithDetail("an exception of another kind");
+    fault = "an exception of another kind";
   }
   // Outside of the exception handler: a fiber that is suspended there would keep the exception.
+  return FailLeased(request, begun, std::move(fault));
+}
+
+[[gnu::noinline]] Status Runner::FailLeased(const RunRequest& request, const BegunRun& begun,
+                                            std::string fault) const {
+  const Status failure =
+      Status(StatusCode::kInternal, "the run failed").WithDetail(std::move(fault));
   begun.environment->Log(LogLevel::kError, "", failure.ToString());
   Abandon(request, begun, failure);
   return failure;
@@ -352,17 +359,22 @@ void Runner::RemoveStored(RunRequest& request, const state::ThreadState& thread)
 
 Result<RunOutcome> Runner::Execute(RunRequest&& request, const runtime::Cancellation& cancellation,
                                    RunSink& sink) {
-  // On the heap: a fiber keeps every page of its stack that it has touched, and most of a run's
-  // time is spent waiting for a model.
-  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation, sink));
-  BegunRun& begun = opening->begun;
+  Result<std::unique_ptr<Opening>> opened = Open(request, cancellation, sink);
+  if (!opened.ok()) return opened.status();
+  Opening& opening = **opened;
   // From here on this run holds the thread's lease, and the loop releases it.
-  return WhileLeased(request, begun, [&]() -> Result<RunOutcome> {
-    const auto loop = std::make_unique<RunLoop>(begun.environment, request, StateFor(request),
-                                                begun.reply, std::move(opening->inputs), sink);
-    return loop->Execute(std::move(begun.reply.state), std::move(opening->window),
-                         std::move(opening->initial));
+  return WhileLeased(request, opening.begun, [&]() -> Result<RunOutcome> {
+    const std::unique_ptr<RunLoop> loop = MakeLoop(request, opening, sink);
+    return loop->Execute(std::move(opening.begun.reply.state), std::move(opening.window),
+                         std::move(opening.initial));
   });
+}
+
+[[gnu::noinline]] std::unique_ptr<RunLoop> Runner::MakeLoop(RunRequest& request, Opening& opening,
+                                                            RunSink& sink) const {
+  const BegunRun& begun = opening.begun;
+  return std::make_unique<RunLoop>(begun.environment, request, StateFor(request), begun.reply,
+                                   std::move(opening.inputs), sink);
 }
 
 // Called before a thread is created: in a new thread no call waits for a result. The text is the

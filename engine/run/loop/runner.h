@@ -32,6 +32,7 @@ class Service;
 namespace agent_graph::run {
 
 class RemoteTools;
+class RunLoop;
 
 // The end of a call of one tool.
 struct CalledTool {
@@ -116,6 +117,11 @@ class Runner {
   void RemoveStored(RunRequest& request, const state::ThreadState& thread) const;
   template <typename Work>
   auto WhileLeased(const RunRequest& request, const BegunRun& begun, Work work) -> decltype(work());
+  // `fault`: what an exception in that work said.
+  Status FailLeased(const RunRequest& request, const BegunRun& begun, std::string fault) const;
+  // An opening and a loop are on the heap: a fiber keeps every page of its stack that it has
+  // touched, and most of a run's time is spent waiting for a model.
+  std::unique_ptr<RunLoop> MakeLoop(RunRequest& request, Opening& opening, RunSink& sink) const;
   void Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
                std::string reason = {}) const;
   // Null if nothing of the run is stored.

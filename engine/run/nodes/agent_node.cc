@@ -171,9 +171,7 @@ models::ModelReply PartialReply(std::string text, const Usage& usage) {
 
 Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   const RunEnvironment& environment = *run.environment;
-  if (environment.FindModel(agent.model) == nullptr) {
-    return Status(StatusCode::kModel, "model \"" + agent.model + "\" is not configured");
-  }
+  if (environment.FindModel(agent.model) == nullptr) return NoSuchModel(agent.model);
   std::shared_ptr<void> files;
   Result<models::ModelRequest> request = MakeRequest(environment, agent, run.thread.state(), files);
   if (!request.ok()) return request.status();
@@ -200,6 +198,16 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   return ResultOf(run, agent, message_id, metered, std::move(partial), duration_micros);
 }
 
+// Tells the end of the node's own time from that of the run.
+[[gnu::noinline]] void NameTimeout(const NodeRun& run, Result<NodeResult>& result) {
+  const int64_t timeout_ms = run.node.timeout.count();
+  if (result.status().code() != StatusCode::kDeadlineExceeded) return;
+  if (timeout_ms == 0 || MonotonicClock::now() < run.environment->deadline) return;
+  result = Status(
+      StatusCode::kDeadlineExceeded,
+      "node \"" + run.node.name + "\" did not finish within " + std::to_string(timeout_ms) + " ms");
+}
+
 class AgentNodeRunner final : public NodeRunner {
  public:
   bool StreamsOneMessage(const graph::Node& node) const override {
@@ -207,12 +215,8 @@ class AgentNodeRunner final : public NodeRunner {
   }
   Result<NodeResult> Run(const NodeRun& run) const override {
     Result<NodeResult> result = RunAgent(run, std::get<Agent>(run.node.kind));
-    const int64_t timeout_ms = run.node.timeout.count();
-    if (result.ok() || result.status().code() != StatusCode::kDeadlineExceeded) return result;
-    if (timeout_ms == 0 || MonotonicClock::now() < run.environment->deadline) return result;
-    return Status(StatusCode::kDeadlineExceeded, "node \"" + run.node.name +
-                                                     "\" did not finish within " +
-                                                     std::to_string(timeout_ms) + " ms");
+    if (!result.ok()) NameTimeout(run, result);
+    return result;
   }
 };
 

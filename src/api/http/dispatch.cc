@@ -40,44 +40,38 @@ std::optional<ErrorInfo> EnterPageReads(HandlerContext& context, PageReads::Plac
   return ErrorInfo{ApiError::kOverloaded, "this worker buffers as much as it may", {}};
 }
 
-void Handle(HandlerContext& context, const Route& route) {
-  if (!context.Admit(route)) return;
+// Does what precedes the handler. Answers a request that it refuses, and returns false. This
+// function and AnswerFault are not inlined, so that the stack of a handler that waits has no room
+// for them.
+[[gnu::noinline]] bool MayHandle(HandlerContext& context, const Route& route,
+                                 PageReads::Place& place) {
+  const auto refuse = [&](const ErrorInfo& error) {
+    context.Fail(error);
+    return false;
+  };
+  if (route.handler == nullptr) return refuse({ApiError::kNotFound, "", {}});
+  if (!context.Admit(route)) return false;
   if (route.closed != nullptr) {
-    if (std::optional<ErrorInfo> error = route.closed(*context.api().settings)) {
-      context.Fail(*error);
-      return;
-    }
+    if (auto error = route.closed(*context.api().settings)) return refuse(*error);
   }
   if (route.permission.resource == auth::Resource::kCheckpointer &&
       context.api().state == nullptr) {
-    context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
-    return;
+    return refuse({ApiError::kNotConfigured, "checkpointer not configured", {}});
   }
   if (route.permission.resource == auth::Resource::kStore && context.api().memory == nullptr) {
-    context.Fail(ErrorInfo{ApiError::kNotConfigured, "store not configured", {}});
-    return;
+    return refuse({ApiError::kNotConfigured, "store not configured", {}});
   }
-  if (std::optional<ErrorInfo> error = ReadBody(context, route.body)) {
-    context.Fail(*error);
-    return;
-  }
-  if (!context.AdmitBodyThread(route)) return;
-  if (std::optional<ErrorInfo> error = CheckShape(context, route)) {
-    context.Fail(*error);
-    return;
-  }
-  PageReads::Place place;
+  if (auto error = ReadBody(context, route.body)) return refuse(*error);
+  if (!context.AdmitBodyThread(route)) return false;
+  if (auto error = CheckShape(context, route)) return refuse(*error);
   if (route.reads_page) {
-    if (std::optional<ErrorInfo> error = EnterPageReads(context, place)) {
-      context.Fail(*error);
-      return;
-    }
+    if (auto error = EnterPageReads(context, place)) return refuse(*error);
   }
-  route.handler(context);
+  return true;
 }
 
 // If the head of a stream was sent, the response can only be ended.
-void AnswerFault(HandlerContext& context, const char* what) {
+[[gnu::noinline]] void AnswerFault(HandlerContext& context, const char* what) {
   context.Log(bridge::LogLevel::kError,
               context.head().method + " " + context.head().path + ": " + what);
   if (context.exchange().head_sent()) {
@@ -90,12 +84,8 @@ void AnswerFault(HandlerContext& context, const char* what) {
 void Answer(bridge::Exchange& exchange, const ApiContext& api) {
   HandlerContext context(exchange, api);
   try {
-    const Route& route = context.route();
-    if (route.handler == nullptr) {
-      context.Fail(ErrorInfo{ApiError::kNotFound, "", {}});
-      return;
-    }
-    Handle(context, route);
+    PageReads::Place place;
+    if (MayHandle(context, context.route(), place)) context.route().handler(context);
   } catch (const std::exception& exception) {
     AnswerFault(context, exception.what());
   }

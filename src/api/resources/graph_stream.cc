@@ -25,7 +25,7 @@ struct StreamForm {
   bool delta_cursors = false;
 };
 
-StreamForm ReadForm(const HandlerContext& context, Problems& problems) {
+[[gnu::noinline]] StreamForm ReadForm(const HandlerContext& context, Problems& problems) {
   const Query query(context.head().query);
   StreamForm form;
   form.framing = static_cast<Framing>(ReadChoice(query, kFraming, problems));
