@@ -11,13 +11,6 @@
 namespace agent_graph::run {
 namespace {
 
-StatusCode CodeOf(std::string_view name) {
-  for (int code = 0; code <= static_cast<int>(StatusCode::kBudgetExceeded); ++code) {
-    if (name == StatusCodeName(static_cast<StatusCode>(code))) return static_cast<StatusCode>(code);
-  }
-  return StatusCode::kInternal;
-}
-
 // True if the client sees the message: those of nodes, and results that it sent for its own tools.
 bool IsShown(const entry::MessageAdded& message) {
   if (!message.node.empty()) return true;
@@ -44,6 +37,13 @@ std::optional<Status> ErrorOfLostRun(const entry::RunFinished& finished) {
 
 }  // namespace
 
+StatusCode CodeNamed(std::string_view name) {
+  for (int code = 0; code <= static_cast<int>(StatusCode::kBudgetExceeded); ++code) {
+    if (name == StatusCodeName(static_cast<StatusCode>(code))) return static_cast<StatusCode>(code);
+  }
+  return StatusCode::kInternal;
+}
+
 Result<std::optional<RunEvent>> EventOf(const EntryBody& body, int step,
                                         const MessageLookup& message) {
   if (const auto* added = std::get_if<entry::MessageAdded>(&body)) {
@@ -58,7 +58,7 @@ Result<std::optional<RunEvent>> EventOf(const EntryBody& body, int step,
   }
   if (const auto* failed = std::get_if<entry::RunFailed>(&body)) {
     return std::optional(
-        ErrorEvent(Status(CodeOf(failed->code), failed->reason), failed->node, step));
+        ErrorEvent(Status(CodeNamed(failed->code), failed->reason), failed->node, step));
   }
   if (const auto* finished = std::get_if<entry::RunFinished>(&body)) {
     if (std::optional<Status> lost = ErrorOfLostRun(*finished)) {

@@ -4,12 +4,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "run/log/log_entry.h"
 #include "run/run_sink.h"
 
 namespace agent_graph::run {
+
+// The code with this name in a log or a record; kInternal for an unknown name.
+StatusCode CodeNamed(std::string_view name);
 
 // Returns the JSON of a stored message; kNotFound if it was deleted.
 using MessageLookup = std::function<Result<std::string>(const std::string& message_id)>;

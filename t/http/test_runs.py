@@ -189,6 +189,20 @@ def test_a_failed_run_is_waited_for_as_invoke_fails(start_service):
     assert service.get(_path("r1")).json()["data"]["status"] == "error"
 
 
+def test_a_refused_run_is_waited_for_as_invoke_refused_it(start_service):
+    """Its record stays, because the request is only known to be wrong once the thread is."""
+    service = start_service(DEMO)
+    assert service.invoke("x", config={"thread_id": "t"}).status == 200
+    block = {"type": "tool_result", "call_id": "of-nobody", "output": "x"}
+    body = {"messages": [{"role": "tool", "content": [block]}], "config": {"thread_id": "t", "run_id": "r1"}}
+    direct = service.post("/v1/graph/invoke", body)
+    waited = service.get(_path("r1") + "/wait")
+    assert direct.status == waited.status == 422, waited.text
+    assert direct.json()["error"]["code"] == waited.json()["error"]["code"]
+    lines = service.get(_path("r1") + "/stream", headers=[("Accept", "application/x-ndjson")]).lines()
+    assert [line["data"]["code"] for line in lines if line["event"] == "error"] == ["VALIDATION_ERROR"]
+
+
 def test_a_result_stays_the_same_when_the_thread_goes_on(start_service):
     service = start_service(DEMO)
     _start(service, "first", run_id="r1")

@@ -168,8 +168,8 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
           ErrorInfo{ApiError::kGone, "the result of the run is no longer kept", {}});
     }
     if (failed) {
-      const Status failure(StatusCode::kInternal, "the run failed: " + run.reason);
-      return context.Fail(end->error.value_or(failure));
+      const Status unknown(StatusCode::kInternal, "the run failed: " + run.reason);
+      return context.Fail(end->error.value_or(FailureOfStart(run).value_or(unknown)));
     }
     if (auto error = KeepMessagesOf(context, run, *end, state->window)) return context.Fail(*error);
   }

@@ -11,7 +11,6 @@
 #include "run/context/execution_meta.h"
 #include "run/entry_events.h"
 #include "run/run_events.h"
-#include "state/rules/lost_run.h"
 
 namespace agent_graph::api {
 namespace {
@@ -189,9 +188,8 @@ Status RunFollower::ResetVoid(uint64_t lease_epoch) {
 // A run that the state ended before it did anything has no entries.
 Status RunFollower::ShowErrorOfEmptyRun() {
   if (record_.state != state::RunState::kError || next_ > record_.log_begin) return Status::Ok();
-  const bool is_late = record_.reason == state::kDeadlineReason;
-  const Status error = is_late ? Status(StatusCode::kDeadlineExceeded, state::kDeadlineText)
-                               : Status(StatusCode::kUnavailable, "the run did not start");
+  const Status unknown(StatusCode::kUnavailable, "the run did not start");
+  const Status error = FailureOfStart(record_).value_or(unknown);
   return Sent(reader_->OnError({error, "", -1}, {"", UnixMicros()}));
 }
 

@@ -1,6 +1,9 @@
 // How a run ended, from its record.
 #pragma once
 
+#include <optional>
+
+#include "base/status.h"
 #include "run/log/run_status.h"
 #include "state/runs.h"
 
@@ -22,5 +25,8 @@ inline run::RunStatus OutcomeOfRun(state::RunState state) {
   }
   return run::RunStatus::kError;
 }
+
+// The failure of a run that ended before it logged anything, as far as its record names it.
+std::optional<Status> FailureOfStart(const state::RunRecord& run);
 
 }  // namespace agent_graph::api
