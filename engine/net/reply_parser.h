@@ -32,8 +32,9 @@ class ReplyParser {
   bool has_head() const;                         // the head is complete
   bool is_complete() const;
   // True if another request may be sent on the connection after this reply. Valid when complete.
-  // Never after LF alone: a value with a LF that the server copied into a header would be a header
-  // here, and with a length of its own it would put the end of the reply where a stranger wants it.
+  // False if a line of the head ended with LF alone: the server may have copied a user's text with
+  // a LF into a header. The text behind it is a header here, and as a length it would make the rest
+  // of the reply the beginning of the next one.
   bool keeps_connection() const;
   // Valid when it has_head.
   const HttpHead& head() const;
