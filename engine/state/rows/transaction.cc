@@ -119,10 +119,8 @@ Status Transaction::Commit() {
   return Write(sync_ ? WriteSync::kNow : WriteSync::kNone);
 }
 
-Result<bool> Transaction::CommitBeforeSync() {
-  const bool later = sync_ && database_.syncs_later();
-  AG_RETURN_IF_ERROR(later ? Write(WriteSync::kLater) : Commit());
-  return later;
+Status Transaction::CommitBeforeSync() {
+  return Write(WriteSync::kLater);
 }
 
 Status Transaction::Write(WriteSync sync) {

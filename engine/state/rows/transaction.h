@@ -85,9 +85,10 @@ class Transaction {
   std::vector<std::pair<std::string, std::string>> TakeDeletedRanges();
   // Writes the accepted changes. The batch is empty afterwards, also on failure.
   Status Commit();
-  // The same, but the operations that need an fsync have to wait for Database::SyncWritten if it
-  // returns true.
-  Result<bool> CommitBeforeSync();
+  // True if an operation needs an fsync before its reply.
+  bool needs_sync() const { return sync_; }
+  // The same, but the operations that need an fsync have to wait for Database::SyncWritten.
+  Status CommitBeforeSync();
 
  private:
   using Changes = std::unordered_map<std::string, std::optional<std::string>>;

@@ -260,9 +260,12 @@ bool StoreExecutor::Commit() {
 
 Status StoreExecutor::CommitBatch() {
   heads_.CommitBegins();
-  bool needs_sync = false;
-  Result<std::vector<StoreReply>> replies = store_.CommitBeforeSync(needs_sync);
+  const bool syncs_later = store_.syncs_later();
+  if (syncs_later) held_.ExpectWrite();
+  Result<std::vector<StoreReply>> replies =
+      syncs_later ? store_.CommitBeforeSync() : store_.Commit();
   if (!replies.ok()) {
+    if (syncs_later) held_.NoteWritten({});
     heads_.CommitEnds({});
     return replies.status();
   }
@@ -276,7 +279,7 @@ Status StoreExecutor::CommitBatch() {
     Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
         "state of " + options_.state.directory + ": " + report.text);
   }
-  Send(std::move(*replies), store_.TakeNotices(), needs_sync || held_.holds());
+  Send(std::move(*replies), store_.TakeNotices(), syncs_later);
   return Status::Ok();
 }
 
@@ -330,6 +333,14 @@ void StoreExecutor::Read(WorkQueue<ReadItem>& queue) {
   }
 }
 
+// Pieces of messages and the progress of a run promise nothing. A run needs the newest state: its
+// end is on the disk only together with that.
+bool StoreExecutor::ShowsRows(const ReadItem& item) {
+  const Operation operation = item.request.header.operation;
+  return item.load.load != ReplyRow::Load::kBeginRun && operation != Operation::kPublishPiece &&
+         operation != Operation::kWatchRun;
+}
+
 void StoreExecutor::ExecuteRead(ReadItem& item) {
   const Request& request = item.request;
   const bool is_load = item.load.load != ReplyRow::Load::kNothing;
@@ -353,8 +364,14 @@ void StoreExecutor::ExecuteRead(ReadItem& item) {
   // Interrupted reads get no reply: the client repeats them at the next executor.
   if (!body.ok() && stopping_) return;
   const uint64_t sequence = request.header.sequence;
-  request.connection->Send(body.ok() ? Reply{sequence, Status::Ok(), std::move(*body)}
-                                     : Reply{sequence, body.status(), {}});
+  Reply reply = body.ok() ? Reply{sequence, Status::Ok(), std::move(*body)}
+                          : Reply{sequence, body.status(), {}};
+  // What is shown must not be gone after a power cut.
+  if (ShowsRows(item) && held_.is_behind()) {
+    held_.Hold({{.connection = request.connection, .message = std::move(reply)}});
+  } else {
+    request.connection->Send(std::move(reply));
+  }
   if (!is_load && !item.parked_until) request.connection->Executed(request.bytes.size());
 }
 

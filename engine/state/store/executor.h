@@ -164,11 +164,12 @@ class StoreExecutor : public Executor {
   bool Commit();
   Status CommitBatch();
   void NoteExecuted(const std::vector<WriteItem>& items);
-  // Sends what a commit says to clients (executor_replies.cc). `unsynced`: what they acknowledge
-  // may not be on the disk yet.
-  void Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices, bool unsynced);
+  // Sends what a commit says to clients (executor_replies.cc). `syncs_later`: the commit is not on
+  // the disk yet.
+  void Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices, bool syncs_later);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
+  static bool ShowsRows(const ReadItem& item);
 
   // Requests that wait for runs (executor_follow.cc).
   static bool WaitsForRuns(Operation operation);

@@ -9,15 +9,16 @@
 namespace agent_graph::state {
 
 void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices,
-                         bool unsynced) {
+                         bool syncs_later) {
   // All messages of a commit to one client together: one send, and one wake-up of the client.
   std::unordered_map<uint64_t, std::vector<ClientMessage>> messages;
   std::vector<HeldMessages::Item> held;
+  const bool unsynced = syncs_later || held_.is_behind();
   for (StoreReply& reply : replies) {
     auto connection = connections_.find(reply.to.connection);
     if (connection == connections_.end()) continue;
     const uint64_t sequence = reply.to.sequence;
-    const bool holds = unsynced && (!reply.before_sync || held_.MustHold(connection->first));
+    const bool holds = (unsynced && !reply.before_sync) || held_.MustHold(connection->first);
     if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
       auto load = std::make_shared<ReadItem>();
       load->request.connection = connection->second;
@@ -45,7 +46,7 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
   for (StoreNotice& notice : notices) {
     auto connection = connections_.find(notice.connection);
     if (connection == connections_.end()) continue;
-    if (unsynced) {
+    if (unsynced || held_.MustHold(connection->first)) {
       held.push_back({.connection = connection->second,
                       .message = std::move(notice.message),
                       .is_ordered = true});
@@ -54,7 +55,11 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
     }
   }
   for (auto& [connection, list] : messages) connections_.at(connection)->SendAll(std::move(list));
-  held_.Hold(std::move(held));
+  if (syncs_later) {
+    held_.NoteWritten(std::move(held));
+  } else {
+    held_.Hold(std::move(held));
+  }
 }
 
 }  // namespace agent_graph::state

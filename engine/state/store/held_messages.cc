@@ -1,5 +1,7 @@
 #include "state/store/held_messages.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -28,14 +30,30 @@ void HeldMessages::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void HeldMessages::ExpectWrite() {
+  MutexLock lock(mutex_);
+  ++expected_;
+}
+
+void HeldMessages::NoteWritten(std::vector<Item> items) {
+  MutexLock lock(mutex_);
+  written_ = expected_;
+  Add(std::move(items));
+}
+
 void HeldMessages::Hold(std::vector<Item> items) {
   if (items.empty()) return;
   MutexLock lock(mutex_);
+  Add(std::move(items));
+}
+
+void HeldMessages::Add(std::vector<Item> items) {
   for (Item& item : items) {
+    item.write = expected_;
     if (item.is_ordered) ++ordered_[item.connection->id()];
     held_.push_back(std::move(item));
   }
-  if (!delivering_) changed_.NotifyOne();
+  changed_.NotifyOne();
 }
 
 bool HeldMessages::MustHold(uint64_t connection) const {
@@ -43,9 +61,9 @@ bool HeldMessages::MustHold(uint64_t connection) const {
   return ordered_.contains(connection);
 }
 
-bool HeldMessages::holds() const {
+bool HeldMessages::is_behind() const {
   MutexLock lock(mutex_);
-  return delivering_ || !held_.empty();
+  return expected_ != synced_;
 }
 
 bool HeldMessages::failed() const {
@@ -53,34 +71,51 @@ bool HeldMessages::failed() const {
   return failed_;
 }
 
+bool HeldMessages::HasWork() const {
+  const bool wants_sync = written_ != synced_ && !failed_;
+  return wants_sync || (!held_.empty() && held_.front().write <= written_);
+}
+
+std::vector<HeldMessages::Item> HeldMessages::TakeItems() {
+  const uint64_t written = written_;
+  const auto later =
+      std::ranges::find_if(held_, [&](const Item& item) { return item.write > written; });
+  std::vector<Item> items(std::make_move_iterator(held_.begin()), std::make_move_iterator(later));
+  held_.erase(held_.begin(), later);
+  return items;
+}
+
+void HeldMessages::Forget(const std::vector<uint64_t>& ordered) {
+  for (const uint64_t connection : ordered) {
+    const auto found = ordered_.find(connection);
+    if (--found->second == 0) ordered_.erase(found);
+  }
+}
+
 void HeldMessages::Run() {
   MutexLock lock(mutex_);
   for (;;) {
-    while (!stopped_ && held_.empty()) changed_.Wait(mutex_);
-    if (held_.empty()) return;
-    std::vector<Item> items = std::exchange(held_, {});
-    delivering_ = true;
+    while (!stopped_ && !HasWork()) changed_.Wait(mutex_);
+    if (!HasWork()) return;
+    std::vector<Item> items = TakeItems();
     std::vector<uint64_t> ordered;
     for (const Item& item : items) {
       if (item.is_ordered) ordered.push_back(item.connection->id());
     }
-    const bool had_failed = failed_;
+    const uint64_t written = written_;
+    const bool needs_sync = written != synced_ && !failed_;
+    Status synced = failed_ ? Status(StatusCode::kUnavailable, "") : Status::Ok();
     lock.Unlock();
-    const Status synced = had_failed ? Status(StatusCode::kUnavailable, "") : sync_();
-    if (!synced.ok()) {
-      {
-        MutexLock failing(mutex_);
-        failed_ = true;
-      }
-      if (!had_failed) on_failed_(synced);
-    }
+    if (needs_sync) synced = sync_();
+    lock.Lock();
+    const bool fails = needs_sync && !synced.ok();
+    failed_ = failed_ || fails;
+    if (!failed_) synced_ = written;
+    lock.Unlock();
+    if (fails) on_failed_(synced);
     Deliver(std::move(items), synced);
     lock.Lock();
-    delivering_ = false;
-    for (const uint64_t connection : ordered) {
-      const auto found = ordered_.find(connection);
-      if (--found->second == 0) ordered_.erase(found);
-    }
+    Forget(ordered);
   }
 }
 

@@ -1,8 +1,8 @@
 // Messages to clients that wait for the disk.
 //
 // A commit writes its changes without an fsync, so that the next batch can be executed during the
-// fsync of this one. Messages that acknowledge changes are held here until a thread has synced
-// them; one fsync serves all messages that are held when it begins.
+// fsync of this one. Messages that acknowledge changes, or show them, are held here until a thread
+// has synced them; one fsync serves all messages that are held when it begins.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace agent_graph::state {
 
-// Hold and MustHold are for one thread, that which commits. Everything else is thread-safe.
+// ExpectWrite, NoteWritten and MustHold are for one thread, that which commits. Everything else is
+// thread-safe.
 class HeldMessages {
  public:
   struct Item {
@@ -28,6 +29,7 @@ class HeldMessages {
     std::function<void()> deliver = {};
     // A later message to the same connection must not be sent before this one.
     bool is_ordered = false;
+    uint64_t write = 0;  // waits for this write; set by the functions that take items
   };
 
   // `sync` makes durable what was written before the call, and may block. `on_failed` is called
@@ -41,16 +43,26 @@ class HeldMessages {
   // Delivers what is held and joins the thread.
   void Stop();
 
+  // Call before a write that needs a sync; from then on readers may see it.
+  void ExpectWrite();
+  // Call after that write, also if it has failed: syncs it soon, and then sends what is about it.
+  void NoteWritten(std::vector<Item> items);
+  // Holds messages until everything that readers may have seen is on the disk.
   void Hold(std::vector<Item> items);
   // True if a message for this connection has to be held even if it acknowledges nothing:
   // an ordered message is held.
   bool MustHold(uint64_t connection) const;
-  // True if something is held: what was committed before may not be on the disk yet.
-  bool holds() const;
-  // True after a failed sync. Replies are then refused.
+  // True if readers may have seen writes that are not on the disk.
+  bool is_behind() const;
+  // True after a failed sync: from then on is_behind, and every reply is refused.
   bool failed() const;
 
  private:
+  void Add(std::vector<Item> items) AG_REQUIRES(mutex_);
+  bool HasWork() const AG_REQUIRES(mutex_);
+  // The items that wait for writes which are complete.
+  std::vector<Item> TakeItems() AG_REQUIRES(mutex_);
+  void Forget(const std::vector<uint64_t>& ordered) AG_REQUIRES(mutex_);
   void Run();
   void Deliver(std::vector<Item> items, const Status& synced);
 
@@ -61,7 +73,10 @@ class HeldMessages {
   CondVar changed_;
   std::vector<Item> held_ AG_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, size_t> ordered_ AG_GUARDED_BY(mutex_);  // held, by connection
-  bool delivering_ AG_GUARDED_BY(mutex_) = false;
+  // Numbers of the writes that are expected, complete, and on the disk.
+  uint64_t expected_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t written_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t synced_ AG_GUARDED_BY(mutex_) = 0;
   bool failed_ AG_GUARDED_BY(mutex_) = false;
   bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };

@@ -334,8 +334,8 @@ Result<std::vector<StoreReply>> Store::Commit() {
   return TakeReplies();
 }
 
-Result<std::vector<StoreReply>> Store::CommitBeforeSync(bool& needs_sync) {
-  AG_ASSIGN_OR_RETURN(needs_sync, transaction_.CommitBeforeSync());
+Result<std::vector<StoreReply>> Store::CommitBeforeSync() {
+  AG_RETURN_IF_ERROR(transaction_.CommitBeforeSync());
   return TakeReplies();
 }
 

@@ -141,9 +141,10 @@ class Store {
   // Writes everything applied since the last Commit. After a failure nothing was written and the
   // store must be abandoned, because its memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();
-  // The same, without an fsync. If `needs_sync` is set, call Database::SyncWritten before the
-  // replies are sent, except those with `before_sync`.
-  Result<std::vector<StoreReply>> CommitBeforeSync(bool& needs_sync);
+  // True if the next commit needs an fsync and CommitBeforeSync may do without it: then call
+  // Database::SyncWritten before the replies are sent, except those with `before_sync`.
+  bool syncs_later() const { return transaction_.needs_sync() && database_.syncs_later(); }
+  Result<std::vector<StoreReply>> CommitBeforeSync();
   // Call after a failed Commit: returns the requests that this store will not answer. No other
   // function may be called afterwards.
   std::vector<ReplyAddress> Abandon();
@@ -352,7 +353,6 @@ class Store {
   // Returns an existing or new thread; kPermissionDenied if it belongs to another owner.
   Result<ThreadRow> WritableThread(const Scope& scope, const NewThread& thread, bool& created);
 
-  // Replies (store_replies.cc).
   void Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, bool sync);
   void Refuse(const ReplyAddress& to, Status status);
   bool AnswerAgain(const ReplyAddress& from);

@@ -48,6 +48,10 @@ class HeldMessagesTest : public testing::Test {
   void AwaitSync() { began_.get_future().wait(); }
   void FinishSync(Status status) { finish_.set_value(std::move(status)); }
 
+  void Write(std::vector<HeldMessages::Item> items) {
+    held_.ExpectWrite();
+    held_.NoteWritten(std::move(items));
+  }
   HeldMessages::Item ReplyTo(uint64_t sequence) {
     return {.connection = connection_, .message = Reply{sequence, Status::Ok(), "stored"}};
   }
@@ -65,11 +69,11 @@ class HeldMessagesTest : public testing::Test {
 };
 
 TEST_F(HeldMessagesTest, AMessageIsSentWhenItsChangesAreOnTheDisk) {
-  EXPECT_FALSE(held_.holds());
+  EXPECT_FALSE(held_.is_behind());
   ASSERT_TRUE(held_.Start().ok());
-  held_.Hold({ReplyTo(1)});
+  Write({ReplyTo(1)});
   AwaitSync();
-  EXPECT_TRUE(held_.holds());
+  EXPECT_TRUE(held_.is_behind());
   EXPECT_TRUE(connection_->sent().empty());
   FinishSync(Status::Ok());
   held_.Stop();
@@ -79,20 +83,36 @@ TEST_F(HeldMessagesTest, AMessageIsSentWhenItsChangesAreOnTheDisk) {
 
 TEST_F(HeldMessagesTest, WhatIsHeldDuringASyncSharesTheNextOne) {
   ASSERT_TRUE(held_.Start().ok());
-  held_.Hold({ReplyTo(1)});
+  Write({ReplyTo(1)});
   AwaitSync();
-  for (uint64_t sequence = 2; sequence < 10; ++sequence) held_.Hold({ReplyTo(sequence)});
+  for (uint64_t sequence = 2; sequence < 10; ++sequence) Write({ReplyTo(sequence)});
   FinishSync(Status::Ok());
   held_.Stop();
   EXPECT_EQ(syncs_, 2);
   EXPECT_EQ(connection_->sent().size(), 9U);
 }
 
+TEST_F(HeldMessagesTest, AReadThatMayHaveSeenAWriteWaitsForItsSync) {
+  ASSERT_TRUE(held_.Start().ok());
+  held_.ExpectWrite();
+  EXPECT_TRUE(held_.is_behind());
+  held_.Hold({ReplyTo(1)});  // the write is not complete
+  held_.NoteWritten({});
+  AwaitSync();
+  EXPECT_TRUE(connection_->sent().empty());
+  held_.Hold({ReplyTo(2)});  // of another read, which sees the same
+  FinishSync(Status::Ok());
+  held_.Stop();
+  EXPECT_FALSE(held_.is_behind());
+  EXPECT_EQ(connection_->sent().size(), 2U);
+  EXPECT_EQ(syncs_, 1);
+}
+
 TEST_F(HeldMessagesTest, NothingOvertakesAnOrderedMessage) {
   ASSERT_TRUE(held_.Start().ok());
-  held_.Hold({ReplyTo(1)});
+  Write({ReplyTo(1)});
   EXPECT_FALSE(held_.MustHold(connection_->id()));
-  held_.Hold({Notice()});
+  Write({Notice()});
   AwaitSync();
   EXPECT_TRUE(held_.MustHold(connection_->id()));
   EXPECT_FALSE(held_.MustHold(8));
@@ -106,12 +126,13 @@ TEST_F(HeldMessagesTest, NothingOvertakesAnOrderedMessage) {
 
 TEST_F(HeldMessagesTest, AfterAFailedSyncRepliesAreRefused) {
   ASSERT_TRUE(held_.Start().ok());
-  held_.Hold({ReplyTo(1), Notice()});
+  Write({ReplyTo(1), Notice()});
   AwaitSync();
-  held_.Hold({ReplyTo(2)});
+  Write({ReplyTo(2)});
   FinishSync(Status(StatusCode::kUnavailable, "the disk is broken"));
   held_.Stop();
   EXPECT_TRUE(held_.failed());
+  EXPECT_TRUE(held_.is_behind()) << "what readers see is not on the disk";
   EXPECT_EQ(failures_.size(), 1U);
   EXPECT_EQ(syncs_, 1);
   const std::vector<ClientMessage> sent = connection_->sent();
