@@ -162,7 +162,9 @@ inside agent-graph check /etc/agent-graph | grep -q 'are fine'
 inside agent-graph-admin --version >/dev/null
 inside curl -fs http://127.0.0.1:9100/metrics | grep -q '^agent_graph_requests_total'
 expect 'the user of the state' "$(stat -c %u "$root/var/lib/agent-graph/state")" 10001
-# The stop signal comes while a stream runs, which goes on to its end.
+# The stop signal comes while a stream runs, which goes on to its end. The file may be that of an earlier
+# test.
+rm -f "$work/stream"
 inside curl -fsN http://127.0.0.1:8000/v1/graph/stream -H 'Content-Type: application/json' \
   -d '{"messages":[{"role":"user","content":"Tell me a story."}]}' >"$work/stream" &
 stream=$!
