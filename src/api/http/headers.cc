@@ -1,7 +1,5 @@
 #include "api/http/headers.h"
 
-#include "base/check.h"
-
 namespace agent_graph::api {
 namespace {
 
@@ -70,8 +68,7 @@ StandardHeaders::StandardHeaders(const settings::Settings& settings, const Respo
 }
 
 void StandardHeaders::Add(std::string_view name, std::string_view value, bool is_default) {
-  AG_CHECK(count_ < kMax, "a response has more standard headers than there is room for");
-  headers_[count_++] = {name, value, is_default};
+  headers_.at(count_++) = {name, value, is_default};
 }
 
 // Adds the CORS headers that responses and preflights share. Returns false if the origin is not
