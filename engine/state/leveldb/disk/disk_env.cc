@@ -96,14 +96,15 @@ class DiskEnv::SyncedPart {
   int descriptor() const { return file_.get(); }
   const FileName& name() const { return name_; }
   void AddWritten(uint64_t bytes) { written_ += bytes; }
-  // What was written so far are whole records. Only such places may be marked.
+  // Call when the bytes written so far end with a whole record: marks may lie only at such places.
   void NoteRecordsEnd() {
     whole_ = written_;
     marks_->Written(name_, whole_);
   }
-  // What was written so far are whole records: syncs them.
+  // Syncs all bytes that were written. They must end with a whole record.
   leveldb::Status SyncAll() { return Sync(written_); }
-  // The same, while another thread may be writing a record. Thread-safe.
+  // Syncs the bytes before the last noted end, while another thread may be writing a record.
+  // Thread-safe.
   leveldb::Status SyncWhole() { return Sync(whole_); }
 
  private:
@@ -121,7 +122,7 @@ class DiskEnv::SyncedPart {
   const FileName name_;
   const FileDescriptor file_;
   const std::shared_ptr<SyncedMarks> marks_;
-  uint64_t written_ = 0;  // only the thread that writes
+  uint64_t written_ = 0;  // used only by the thread that writes
   std::atomic<uint64_t> whole_{0};
   Mutex mutex_;
   leveldb::Status failure_ AG_GUARDED_BY(mutex_);
