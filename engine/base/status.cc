@@ -58,6 +58,10 @@ Status::Status(StatusCode code, std::string message) : code_(code) {
   if (!message.empty()) texts_ = std::make_unique<Texts>(Texts{std::move(message), {}});
 }
 
+Status::Status(const Status& other) : code_(other.code_) {
+  if (other.texts_ != nullptr) texts_ = std::make_unique<Texts>(*other.texts_);
+}
+
 Status& Status::operator=(const Status& other) {
   if (this != &other) *this = Status(other);
   return *this;

@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(StatusCode code, std::string message);
-  Status(const Status& other) : code_(other.code_), texts_(CopyOf(other.texts_)) {}
+  Status(const Status& other);
   Status(Status&&) noexcept = default;
   Status& operator=(const Status& other);
   Status& operator=(Status&&) noexcept = default;
@@ -74,14 +74,9 @@ class [[nodiscard]] Status {
     std::string message;
     std::string detail;
   };
-  using TextsPtr = std::unique_ptr<Texts>;
-
-  static TextsPtr CopyOf(const TextsPtr& texts) {
-    return texts == nullptr ? nullptr : std::make_unique<Texts>(*texts);
-  }
 
   StatusCode code_ = StatusCode::kOk;
-  TextsPtr texts_;  // null: both are empty
+  std::unique_ptr<Texts> texts_;  // null: both are empty
 };
 
 // Shortcuts for the most frequent failures.

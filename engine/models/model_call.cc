@@ -132,7 +132,7 @@ Result<ModelReply> ModelCall::Read() {
     const bool is_end = event.data == kEndOfStream;
     if (!is_end && IsBlank(event.data)) continue;
     if (!is_end) {
-      const Status status = Deliver(event.data);
+      Status status = Deliver(event.data);
       // An incomplete last line is treated as a cut stream, not as malformed JSON.
       if (last && status.code() == StatusCode::kModel) return Status::Ok();
       if (!status.ok()) return status;
@@ -183,7 +183,7 @@ Status ModelCall::RefusalOf(const net::HttpHead& head) {
   if (head.status == 401 || head.status == 403) {
     return WithAdvice(Status(StatusCode::kModel, text).WithDetail(reason), "api_key");
   }
-  const Status refusal(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
+  Status refusal(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
   if (head.status != 404) return refusal;
   return WithAdvice(refusal, HasPath(provider_.base_url)
                                  ? "model and base_url"
