@@ -1,4 +1,4 @@
-// Advice about keys of configuration files that nobody knows.
+// Advice about a key of a configuration file that is not one of the known keys.
 #pragma once
 
 #include <span>

@@ -114,7 +114,7 @@ def test_sockets(serve, kind):
     assert _state(service, "t") == before
 
 
-# Threads that wait for somebody
+# Threads that wait for an answer
 
 
 def _result(call_id, output="bob was here"):
@@ -180,7 +180,7 @@ def test_nobody_answers_the_question_to_another_user(serve):
     for path, body in attempts:
         reply = service.post(path, body, headers=_BOB)
         assert reply.status in (403, 404), (path, reply.text)
-    # The interrupt's id on a thread of Bob's own is one that nobody knows.
+    # The service does not know the interrupt's id on a thread of Bob's own.
     own = agui.events(service.post(agui.PATH, agui.run_input(resume=yes, thread="of-bob"), headers=_BOB))
     assert own[-1]["code"] == "UNKNOWN_INTERRUPT", own
     assert _state(service, "t") == before

@@ -45,7 +45,7 @@ def _line(service):
     (DEMO | {"checkpointer": "postgresql"}, "is not one of leveldb, memory, postgres, none; did you mean postgres?"),
     (_model(max_retries=3), "models.default.max_retries: unknown key; did you mean retries_max?"),
     (DEMO | {"agent": "graphs/support.json:app:main"}, "agent: must be <module>:<attribute>, such as graphs/support.so:app"),
-    # What belongs in the graph.
+    # Keys that belong in the graph.
     (DEMO | {"system_prompt": "Be brief."},
      'system_prompt: belongs in the graph, which is the file that "agent" names'),
     (DEMO | {"tools": ["calculator"]}, 'tools: belongs in the graph, which is the file that "agent" names'),

@@ -366,7 +366,7 @@ void StoreExecutor::ExecuteRead(ReadItem& item) {
   const uint64_t sequence = request.header.sequence;
   Reply reply = body.ok() ? Reply{sequence, Status::Ok(), std::move(*body)}
                           : Reply{sequence, body.status(), {}};
-  // What is shown must not be gone after a power cut.
+  // A power cut must not undo a change that a client has seen.
   if (ShowsRows(item) && held_.is_behind()) {
     held_.Hold({{.connection = request.connection, .message = std::move(reply)}});
   } else {

@@ -11,7 +11,7 @@
 
 namespace agent_graph::api {
 
-// What the headers of a response depend on. The texts must live as long as the headers are used.
+// Facts about a request that decide the headers of its response. The texts must outlive the headers.
 struct ResponseFacts {
   std::string_view origin;  // the request's Origin header, or empty
   std::string_view request_id;

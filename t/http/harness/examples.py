@@ -27,7 +27,7 @@ import re
 
 from . import environment
 
-# Languages of blocks that nobody runs, or that test_document_examples.py checks without a mark. All
+# Languages of blocks that no test runs, or that test_document_examples.py checks without a mark. All
 # other languages are those of programs.
 _SHOWN = {"", "text", "ini", "json", "nginx"}
 

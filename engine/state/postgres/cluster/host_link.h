@@ -26,7 +26,7 @@
 
 namespace agent_graph::state::postgres {
 
-// Returns a random name for MembershipOptions::channel, which nobody can guess.
+// Returns a random name for MembershipOptions::channel, which cannot be guessed.
 std::string NewChannelName();
 
 struct HostLinkOptions {
