@@ -11,7 +11,8 @@
 
 namespace agent_graph::api {
 
-// Facts about a request that decide the headers of its response. The texts must outlive the headers.
+// Facts about a request that decide the headers of its response. The texts must live as long as the
+// headers are used.
 struct ResponseFacts {
   std::string_view origin;  // the request's Origin header, or empty
   std::string_view request_id;
