@@ -54,6 +54,16 @@ void ForEachRequestHeader(const ngx_http_request_t* request, Visit visit) {
   }
 }
 
+// Calls visit(header) for each response header in nginx's order, also for those that are hidden.
+template <typename Visit>
+void ForEachResponseHeader(ngx_http_request_t* request, Visit visit) {
+  ngx_list_part_t* part = &request->headers_out.headers.part;
+  for (; part != nullptr; part = part->next) {
+    auto* headers = static_cast<ngx_table_elt_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i) visit(headers[i]);
+  }
+}
+
 // The value of the first request header with that lower-case name; empty if there is none.
 std::string_view FindRequestHeader(const ngx_http_request_t* request, std::string_view name);
 

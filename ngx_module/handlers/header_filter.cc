@@ -38,21 +38,14 @@ bool IsReplaceable(std::string_view name) {
   return false;
 }
 
-template <typename Visit>
-void ForEachHeader(ngx_http_request_t* request, Visit&& visit) {
-  size_t index = 0;
-  for (ngx_list_part_t* part = &request->headers_out.headers.part; part != nullptr;
-       part = part->next) {
-    auto* headers = static_cast<ngx_table_elt_t*>(part->elts);
-    for (ngx_uint_t i = 0; i < part->nelts; ++i) visit(index++, headers[i]);
-  }
-}
-
 void HideReplaced(ngx_http_request_t* request, size_t own_headers) {
-  ForEachHeader(request, [&](size_t added_index, const ngx_table_elt_t& added) {
-    if (added_index < own_headers || added.hash == 0 || !IsReplaceable(View(added.key))) return;
-    ForEachHeader(request, [&](size_t index, ngx_table_elt_t& own) {
-      if (index < own_headers && EqualsIgnoringCase(View(own.key), View(added.key))) own.hash = 0;
+  size_t added_index = 0;
+  ForEachResponseHeader(request, [&](const ngx_table_elt_t& added) {
+    if (added_index++ < own_headers || added.hash == 0 || !IsReplaceable(View(added.key))) return;
+    size_t index = 0;
+    ForEachResponseHeader(request, [&](ngx_table_elt_t& own) {
+      const bool is_own = index++ < own_headers;
+      if (is_own && EqualsIgnoringCase(View(own.key), View(added.key))) own.hash = 0;
     });
   });
 }

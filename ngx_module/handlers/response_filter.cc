@@ -110,15 +110,12 @@ ngx_int_t ReplaceHead(RequestContext& context) {
   return NGX_OK;
 }
 
-bool HasHeader(const ngx_http_request_t* request, std::string_view name) {
-  const ngx_list_part_t* part = &request->headers_out.headers.part;
-  for (; part != nullptr; part = part->next) {
-    const auto* headers = static_cast<const ngx_table_elt_t*>(part->elts);
-    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-      if (EqualsIgnoringCase(View(headers[i].key), name)) return true;
-    }
-  }
-  return false;
+bool HasHeader(ngx_http_request_t* request, std::string_view name) {
+  bool found = false;
+  ForEachResponseHeader(request, [&](const ngx_table_elt_t& header) {
+    found = found || EqualsIgnoringCase(View(header.key), name);
+  });
+  return found;
 }
 
 ngx_int_t AddStandardHeaders(RequestContext& context) {
@@ -137,10 +134,9 @@ ngx_int_t AddStandardHeaders(RequestContext& context) {
   return NGX_OK;
 }
 
-size_t CountHeaders(const ngx_http_request_t* request) {
+size_t CountHeaders(ngx_http_request_t* request) {
   size_t count = 0;
-  const ngx_list_part_t* part = &request->headers_out.headers.part;
-  for (; part != nullptr; part = part->next) count += part->nelts;
+  ForEachResponseHeader(request, [&](const ngx_table_elt_t&) { ++count; });
   return count;
 }
 
