@@ -210,7 +210,8 @@ class Database : public RowReads {
   virtual void StopWaiting() {}
   // Ok if writes of a reopened database would succeed.
   virtual Status CheckWritable() const { return Status::Ok(); }
-  // Frees the space of deleted rows between two keys, both inclusive. Blocks.
+  // Frees the space of deleted rows between two keys, both inclusive. Blocks. Files that readers
+  // use at its end are removed by the next call.
   virtual void Compact(const std::string& first, const std::string& last) = 0;
   // Writes one view as a database of files into `directory`, which must not exist yet. Ends with
   // kUnavailable once `stopping` (may be null) is set.

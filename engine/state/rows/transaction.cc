@@ -1,6 +1,7 @@
 #include "state/rows/transaction.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -15,6 +16,9 @@ constexpr size_t kRowsKept = 8192;
 constexpr size_t kRowBytesKept = 4 * 1024 * 1024;
 // So that most new threads need not write their counter. A restart leaves out those that are left.
 constexpr uint64_t kNumbersReserved = 64;
+// A disk that was full is likely to be full again: the first deletions free a little space, which
+// compactions for the next ones use up.
+constexpr std::chrono::minutes kNotedAfterFull{1};
 
 }  // namespace
 
@@ -84,12 +88,13 @@ Result<uint64_t> Transaction::TakeNumber(Counter counter, const char* name) {
 void Transaction::Accept(bool sync) {
   committed_changes_ += staged_.size() + staged_unread_.size();
   sync_ = sync_ || (sync && has_staged());
-  const bool low_on_space = database_.low_on_space();
+  if (database_.low_on_space()) notes_deleted_until_ = DeadlineAfter(kNotedAfterFull);
+  const bool notes_deleted = NotesDeleted();
   const auto write = [&](const auto& change) {
     const auto& [key, value] = change;
     if (value) return batch_->Put(key, *value);
     batch_->Delete(key);
-    if (low_on_space) NoteDeleted(key);
+    if (notes_deleted) NoteDeleted(key);
   };
   std::ranges::for_each(staged_unread_, write);
   std::ranges::for_each(staged_, write);
@@ -131,6 +136,12 @@ Status Transaction::Write(WriteSync sync) {
   sync_ = false;
   ForgetOldRows();
   return status;
+}
+
+bool Transaction::NotesDeleted() {
+  if (!notes_deleted_until_) return false;
+  if (MonotonicClock::now() >= *notes_deleted_until_) notes_deleted_until_.reset();
+  return notes_deleted_until_.has_value();
 }
 
 void Transaction::NoteDeleted(const std::string& key) {

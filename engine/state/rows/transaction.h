@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "state/pack/fields.h"
 #include "state/rows/database.h"
@@ -80,8 +81,8 @@ class Transaction {
   bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
   bool empty() const { return committed_changes_ == 0; }
   size_t bytes() const;
-  // Returns the key ranges in which rows were deleted while the disk was full: first and last key,
-  // one range per table.
+  // Returns the key ranges in which rows were deleted while the disk was full, or soon after that:
+  // first and last key, one range per table.
   std::vector<std::pair<std::string, std::string>> TakeDeletedRanges();
   // Writes the accepted changes. The batch is empty afterwards, also on failure.
   Status Commit();
@@ -101,6 +102,7 @@ class Transaction {
   const std::vector<std::string> indexed_metadata_;
   Status Write(WriteSync sync);
   void ForgetOldRows();
+  bool NotesDeleted();
   void NoteDeleted(const std::string& key);
 
   Changes staged_;
@@ -113,6 +115,7 @@ class Transaction {
   std::map<std::string, Numbers, std::less<>> numbers_;  // by name of the counter
   std::unique_ptr<RowBatch> batch_;
   std::map<char, std::pair<std::string, std::string>> deleted_ranges_;  // by first byte
+  std::optional<Deadline> notes_deleted_until_;
   size_t committed_changes_ = 0;
   bool sync_ = false;
 };

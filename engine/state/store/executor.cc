@@ -19,6 +19,9 @@ constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 // Maximum time between two background sweeps, even if writes never pause.
 constexpr std::chrono::milliseconds kSweepInterval{50};
+// Pauses between two tries to free space on a full disk.
+constexpr std::chrono::milliseconds kReclaimPauseMin{500};
+constexpr std::chrono::milliseconds kReclaimPauseMax{60'000};
 constexpr int kReadThreads = 2;
 // Accuracy of the waits of FollowRun.
 constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
@@ -245,10 +248,18 @@ void StoreExecutor::Accept(const WriteItem& item) {
 }
 
 void StoreExecutor::Reclaim() {
+  std::pair<std::string, std::string> range;
+  std::chrono::milliseconds pause{};
+  Deadline next = kNoDeadline;
   while (!deleted_ranges_.stopped()) {
-    for (const auto& [first, last] : deleted_ranges_.Take(1, kNoDeadline)) {
-      database_->Compact(first, last);
-    }
+    std::vector<std::pair<std::string, std::string>> ranges = deleted_ranges_.Take(1, next);
+    const bool again = ranges.empty();
+    if (!again) range = std::move(ranges.front());
+    if (deleted_ranges_.stopped()) return;
+    database_->Compact(range.first, range.second);
+    // Readers may have held some space.
+    pause = again ? std::min(pause * 2, kReclaimPauseMax) : kReclaimPauseMin;
+    next = database_->low_on_space() ? DeadlineAfter(pause) : kNoDeadline;
   }
 }
 

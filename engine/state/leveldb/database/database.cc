@@ -11,9 +11,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <utility>
 
+#include "base/clock.h"
+#include "state/leveldb/database/open_views.h"
 #include "state/leveldb/database/synced_env.h"
 #include "state/leveldb/disk/disk_env.h"
 #include "state/leveldb/disk/folder_watch.h"
@@ -36,6 +39,8 @@ constexpr size_t kLevel1Bytes = 10 * 1024 * 1024;
 constexpr size_t kWriteBuffersInReserve = 5;
 constexpr size_t kTablesInReserve = 64;
 constexpr int kBloomBitsPerKey = 10;
+// Most reads take milliseconds. A longer one may cost some of the space that a compaction frees.
+constexpr std::chrono::seconds kOldViewsWait{10};
 // nginx's helper process does not raise its soft descriptor limit
 constexpr int kOpenFilesMax = 256;
 
@@ -126,8 +131,12 @@ class Cursor : public RowCursor {
 
 class View : public DatabaseView {
  public:
-  explicit View(leveldb::DB& db) : db_(db), snapshot_(db.GetSnapshot()) {}
-  ~View() override { db_.ReleaseSnapshot(snapshot_); }
+  View(leveldb::DB& db, OpenViews& views)
+      : db_(db), views_(views), number_(views.Add()), snapshot_(db.GetSnapshot()) {}
+  ~View() override {
+    db_.ReleaseSnapshot(snapshot_);
+    views_.Remove(number_);
+  }
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
@@ -148,6 +157,8 @@ class View : public DatabaseView {
 
  private:
   leveldb::DB& db_;
+  OpenViews& views_;
+  const uint64_t number_;
   const leveldb::Snapshot* const snapshot_;
 };
 
@@ -182,7 +193,7 @@ struct Batch : public RowBatch {
 
 }  // namespace
 
-LevelDatabase::LevelDatabase() = default;
+LevelDatabase::LevelDatabase() : views_(std::make_unique<OpenViews>()) {}
 LevelDatabase::~LevelDatabase() {
   StopWaiting();
 }
@@ -279,7 +290,7 @@ Status LevelDatabase::ScanBackwards(const std::string& begin, const std::string&
 }
 
 std::unique_ptr<DatabaseView> LevelDatabase::TakeView() const {
-  return std::make_unique<View>(*db_);
+  return std::make_unique<View>(*db_, *views_);
 }
 
 std::unique_ptr<RowBatch> LevelDatabase::NewBatch() const {
@@ -335,6 +346,7 @@ void LevelDatabase::Tend() {
 }
 
 void LevelDatabase::StopWaiting() {
+  views_->StopWaiting();
   if (disk_ != nullptr) disk_->StopWaiting();
 }
 
@@ -343,6 +355,7 @@ Status LevelDatabase::CheckWritable() const {
 }
 
 void LevelDatabase::Compact(const std::string& first, const std::string& last) {
+  (void)views_->AwaitEarlier(DeadlineAfter(kOldViewsWait));
   const leveldb::Slice begin(first);
   const leveldb::Slice end(last);
   db_->CompactRange(&begin, &end);

@@ -23,6 +23,7 @@ namespace agent_graph::state {
 
 class DiskEnv;
 class FolderWatch;
+class OpenViews;
 class ReserveFile;
 class SyncedEnv;
 class SyncedMarks;
@@ -68,10 +69,11 @@ class LevelDatabase : public Database {
   bool low_on_space() const override;
   // Also syncs the marks of synced bytes.
   void Tend() override;
-  // Makes a compaction that waits for space fail.
+  // Makes a compaction that waits for space fail, and one that waits for readers begin.
   void StopWaiting() override;
   // Checks, without LevelDB, that the disk accepts writes.
   Status CheckWritable() const override;
+  // Waits up to 10 s for the views of earlier states.
   void Compact(const std::string& first, const std::string& last) override;
   // Also returns kResourceExhausted if the disk is nearly full.
   Result<BackupReport> BackUp(const std::string& directory,
@@ -102,6 +104,7 @@ class LevelDatabase : public Database {
   std::unique_ptr<leveldb::Env> env_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  const std::unique_ptr<OpenViews> views_;
   std::unique_ptr<leveldb::DB> db_;
 };
 

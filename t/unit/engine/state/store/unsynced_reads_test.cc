@@ -5,7 +5,6 @@
 #include <atomic>
 #include <future>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,32 +12,15 @@
 
 #include "../requests.h"
 #include "base/mutex.h"
-#include "state/leveldb/database/database.h"
 #include "state/store/executor.h"
+#include "wrapped_database.h"
 
 namespace agent_graph::state {
 namespace {
 
 // A database in memory whose sync takes as long as the test wants.
-class SlowDatabase : public Database {
+class SlowDatabase : public WrappedDatabase {
  public:
-  explicit SlowDatabase(std::unique_ptr<LevelDatabase> rows) : rows_(std::move(rows)) {}
-
-  Result<std::optional<std::string>> Get(const std::string& key) const override {
-    return rows_->Get(key);
-  }
-  Status Scan(const std::string& begin, const std::string& end, const RowUse& row) const override {
-    return rows_->Scan(begin, end, row);
-  }
-  Status ScanBackwards(const std::string& begin, const std::string& end,
-                       const RowUse& row) const override {
-    return rows_->ScanBackwards(begin, end, row);
-  }
-  std::unique_ptr<DatabaseView> TakeView() const override { return rows_->TakeView(); }
-  std::unique_ptr<RowBatch> NewBatch() const override { return rows_->NewBatch(); }
-  Status WriteRows(RowBatch& batch, WriteSync sync) override {
-    return rows_->WriteRows(batch, sync);
-  }
   bool syncs_later() const override { return true; }
   Status SyncWritten() override {
     if (is_synced) return Status::Ok();
@@ -47,20 +29,10 @@ class SlowDatabase : public Database {
     is_synced = true;
     return Status::Ok();
   }
-  void Compact(const std::string& first, const std::string& last) override {
-    rows_->Compact(first, last);
-  }
-  Result<BackupReport> BackUp(const std::string& directory,
-                              const std::atomic<bool>* stopping) const override {
-    return rows_->BackUp(directory, stopping);
-  }
 
   std::promise<void> began;  // the first sync
   std::promise<void> finish;
   std::atomic<bool> is_synced{false};
-
- private:
-  const std::unique_ptr<LevelDatabase> rows_;
 };
 
 class Client : public ClientConnection {
@@ -104,9 +76,7 @@ class Client : public ClientConnection {
 };
 
 TEST(UnsyncedReadsTest, AReadWaitsForTheSyncOfWhatItMayShow) {
-  auto rows = LevelDatabase::OpenMemory();
-  ASSERT_TRUE(rows.ok());
-  auto owned = std::make_unique<SlowDatabase>(*std::move(rows));
+  auto owned = std::make_unique<SlowDatabase>();
   SlowDatabase& database = *owned;
   StoreExecutorOptions options;
   options.epoch = 1;
