@@ -184,12 +184,13 @@ struct FinishRunRequest {
   std::vector<OpenCall> open_calls = {};  // calls that a paused thread waits for
   std::string reason = {};                // why the run ended so, for its record; empty: none
   std::string usage_json = "{}";          // usage of the run, for its record
+  bool window_is_kept = false;            // the worker's next run of the thread can use its window
 };
 template <pack::SameAs<FinishRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.retired, s.changed_fields,
                   s.summary_changed, s.state_unread, s.forgotten, s.changed_at,
-                  s.summary_changed_at, s.open_calls, s.reason, s.usage_json);
+                  s.summary_changed_at, s.open_calls, s.reason, s.usage_json, s.window_is_kept);
 }
 
 // Finds the thread that is paused until its client sends the results of these calls.

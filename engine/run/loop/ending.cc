@@ -43,16 +43,25 @@ std::string ReasonOfFailure(const Status& failure) {
   // No later run has the window of a transient run.
   if (ending.status == RunStatus::kDone && !IsAnswered() && !request_.transient) ShortenWindow();
   NameThread();
-  Status recorded = Record(ending);
+  // The state grants the thread to the next run before it replies about the end of this one. The
+  // window is kept before that, unless the outcome of an error would need it.
+  const bool keeps_window = ending.status == RunStatus::kDone && !emitter_.wants_final_state();
+  RunOutcome outcome;
+  if (keeps_window) outcome = OutcomeOf(ending);
+  Status recorded = Record(ending, keeps_window);
   if (!recorded.ok() && ending.status != RunStatus::kError) ending = EndWithError(recorded);
   if (ending.status == RunStatus::kError && !StaysPaused(ending)) {
     meta_.phase = ExecutionMeta::Phase::kError;
     meta_.error = ending.error.message();
   }
-  RunOutcome outcome = OutcomeOf(ending);
+  if (keeps_window) {
+    outcome.status = ending.status;
+  } else {
+    outcome = OutcomeOf(ending);
+  }
   if (recorded.ok()) {
     // The next run may begin already, and a client may read the events slowly.
-    KeepWindow();
+    if (!keeps_window) KeepWindow();
     EmitQueued();
   }
   if (ending.status == RunStatus::kError) {
@@ -163,7 +172,7 @@ void RunLoop::NameThread() {
   start_.thread_name = run::NameThread(*environment_, thread_.state().messages());
 }
 
-Status RunLoop::Record(const Ending& ending) {
+Status RunLoop::Record(const Ending& ending, bool keeps_window) {
   switch (ending.status) {
     case RunStatus::kDone:
       // A repetition changes nothing: the latest turn may have been cut off in a node.
@@ -201,6 +210,8 @@ Status RunLoop::Record(const Ending& ending) {
   finish.status = RunStatusName(ending.status);
   finish.thread_name = start_.thread_name;
   finish.reason = ReasonOf(ending);
+  finish.window_is_kept = keeps_window;
+  if (keeps_window) KeepWindow();
   return log_.Finish(std::move(finish), meta_.current_node, meta_.step);
 }
 

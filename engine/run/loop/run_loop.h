@@ -128,7 +128,8 @@ class RunLoop {
   void ShortenWindow();
   // Gives a new thread a name at the end of its first run.
   void NameThread();
-  Status Record(const Ending& ending);
+  // Stores the end. `keeps_window`: keeps the window before the next run of the thread can begin.
+  Status Record(const Ending& ending, bool keeps_window);
   static std::string ReasonOf(const Ending& ending);
   // The index in the thread's log behind the run's entry at `position`; 0: not known.
   uint64_t LogEnd(uint64_t position) const;

@@ -40,6 +40,7 @@ struct Lease {
   std::deque<Waiter> waiters;
   // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
   uint64_t window_max = kWindowItemsMax;
+  bool window_is_kept = false;  // by the worker; see FinishRunRequest
   std::optional<OutsideChangeRow> outside;
   // False: no entry of the run has changed the state. Unknown after a takeover; then true.
   bool has_effects = false;
@@ -64,7 +65,8 @@ struct FreedThread {
   std::vector<QueuedRun> queue = {};  // runs queued at all hosts; see LeaseRow
   // The thread's lease row was handed over to a run of this host; empty: there is no row.
   std::string lease_key = {};
-  std::string last_client = {};  // executed the run that has ended
+  // The client that has executed the run that has ended, unless it has kept the window already.
+  std::string last_client = {};
 };
 
 }  // namespace agent_graph::state

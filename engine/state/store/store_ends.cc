@@ -46,6 +46,7 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& fi
   RememberLease(lease->row, *thread);
   if (thread->name.empty()) thread->name = finish.thread_name;
   TouchThread(transaction_, thread_id, *thread, micros);
+  lease->window_is_kept = finish.window_is_kept;
   EndLease(thread_id);
   return ReplyRow{};
 }

@@ -132,8 +132,8 @@ void Store::BeginRun(Waiter begin) {
 void Store::Start(const Waiter& begin) {
   Result<ReplyRow> reply = Grant(begin);
   if (reply.ok()) {
-    // A client keeps the window of its last run when it knows that this has ended. Without that
-    // reply, the next run would have to load all of the window.
+    // The client keeps the window of the run before this one when that has ended. Without the reply
+    // about that end, this run would have to load all of the window.
     return Accept(begin.from, Operation::kBeginRun, std::move(*reply), begin.follows_own_run);
   }
   transaction_.Reject();

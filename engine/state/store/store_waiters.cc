@@ -54,7 +54,7 @@ void Store::DropLease(const std::string& thread_id) {
     admissions_.push_back({.thread_id = thread_id,
                            .waiters = std::move(lease.waiters),
                            .queue = std::move(lease.row.hosts.queue),
-                           .last_client = lease.row.client});
+                           .last_client = lease.window_is_kept ? "" : lease.row.client});
   }
   leases_.erase(found);
 }

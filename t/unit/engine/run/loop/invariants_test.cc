@@ -62,7 +62,8 @@ TEST_F(RunLoopDeathTest, ARunThatLostItsLeaseExecutesNoNode) {
 
 TEST_F(RunLoopDeathTest, ARunThatLostItsLeaseHasFailed) {
   (void)loop_.Fail(Status(StatusCode::kFenced, "the run lost its thread"));
-  EXPECT_DEATH((void)loop_.Record({}), "a run that lost its lease has failed");
+  EXPECT_DEATH((void)loop_.Record({}, /*keeps_window=*/false),
+               "a run that lost its lease has failed");
 }
 
 TEST_F(RunLoopDeathTest, ARunPausesOnce) {

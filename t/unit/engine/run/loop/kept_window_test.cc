@@ -33,9 +33,24 @@ class CountingClient : public state::Caller {
     return Caller::GetStateUpTo(get);
   }
 
+  Status FinishRun(const state::FinishRunRequest& finish) override {
+    if (on_finish) on_finish(finish);
+    return Caller::FinishRun(finish);
+  }
+
   int partial = 0;
   int reads = 0;
   std::function<void()> on_begun;
+  std::function<void(const state::FinishRunRequest&)> on_finish;
+};
+
+class StateSink : public RecordingSink {
+ public:
+  explicit StateSink(bool wants_final_state) : wants_final_state_(wants_final_state) {}
+  bool wants_final_state() const override { return wants_final_state_; }
+
+ private:
+  const bool wants_final_state_;
 };
 
 class KeptWindowTest : public testing::Test {
@@ -83,7 +98,7 @@ class KeptWindowTest : public testing::Test {
       RunRequest request;
       request.thread_id = "t";
       request.messages = {Message::User(text)};
-      RecordingSink sink;
+      StateSink sink(wants_final_state_);
       done.set_value(runner.Execute(std::move(request), runtime::Cancellation(), sink));
     });
     Result<RunOutcome> outcome = done.get_future().get();
@@ -112,6 +127,7 @@ class KeptWindowTest : public testing::Test {
   }
 
   std::optional<uint64_t> window_max_ = 100;
+  bool wants_final_state_ = true;
   std::string directory_;
   state::StateOptions options_;
   std::unique_ptr<state::StateServer> server_;
@@ -193,6 +209,24 @@ TEST_F(KeptWindowTest, AWindowThatIsDroppedWhileTheRunWaitsIsLoaded) {
   EXPECT_EQ(Turn(worker_, "three"), "(5:one,*,two,*,three,)");
   EXPECT_EQ(client_->partial, 1);
   EXPECT_EQ(client_->reads, 1);
+}
+
+// The next run of the thread can begin before this run has the reply about its end.
+TEST_F(KeptWindowTest, ItIsThereBeforeTheEndIsSentUnlessItsStateIsWanted) {
+  for (const bool wants : {true, false}) {
+    wants_final_state_ = wants;
+    Turn(worker_, "one");
+    std::optional<DecodedWindow> kept;
+    bool is_named = false;
+    client_->on_finish = [&](const state::FinishRunRequest& finish) {
+      is_named = finish.window_is_kept;
+      kept = worker_.Take("t");
+    };
+    Turn(worker_, "two");
+    client_->on_finish = {};
+    EXPECT_EQ(is_named, !wants);
+    EXPECT_EQ(kept.has_value(), !wants);
+  }
 }
 
 TEST_F(KeptWindowTest, AnIdOfAKeptMessageIsNotUsedTwice) {
