@@ -262,7 +262,7 @@ def main():
         return asyncio.run(serve())
     raise_descriptor_limit()
     build = pathlib.Path(sys.argv[1]).resolve()
-    sessions = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    sessions = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 10
     cap = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
     with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
