@@ -18,7 +18,7 @@ bool HoldsDotComponent(std::string_view path) {
   for (;;) {
     const size_t end = path.find('/');
     std::string_view component = path.substr(0, end);
-    component = component.substr(0, component.find(';'));
+    component = component.substr(0, component.find_first_of(";?#"));
     // Servers on Windows ignore blanks at the end.
     component = component.substr(0, component.find_last_not_of(' ') + 1);
     if (component == "." || component == "..") return true;

@@ -60,6 +60,8 @@ TEST(UrlTemplateTest, ArgumentsDoNotLeadToAnotherPath) {
       {"a//../b", dots},
       {"/..", dots},
       {"..;/admin", dots},
+      {"..?x=1", dots},
+      {"a/..#x", dots},
       {".. ", dots},
       {"a/. /b", dots},
       {"a/..;jsessionid=1/admin", dots},
@@ -85,6 +87,7 @@ TEST(UrlTemplateTest, ArgumentsDoNotLeadToAnotherPath) {
   EXPECT_EQ(Problem("http://h/{a}{b}", {{"a", "x/."}, {"b", "./y"}}).substr(0, 16),
             "the argument \"a\"");
   EXPECT_EQ(Problem("http://h/.{b}", {{"b", ";x"}}), together);
+  EXPECT_EQ(Problem("http://h/.{b}", {{"b", "?x"}}), together);
   EXPECT_EQ(Problem("http://h/v%2F{a}{b}", {{"a", ";"}, {"b", "/y"}}), "");
   EXPECT_EQ(Problem("http://h/v%2F.{b}", {{"b", ";/y"}}), together);
   EXPECT_EQ(Problem("http://h/%2{b}", {{"b", "e"}}), together);
