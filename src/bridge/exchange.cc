@@ -107,7 +107,9 @@ Status Exchange::Send(std::string_view bytes, std::chrono::milliseconds wait_max
 }
 
 bool Exchange::HasCredit() const {
-  return queued_bytes_ < static_cast<int64_t>(credit_limits_.high);
+  const int64_t queued = queued_bytes_;
+  if (queued <= static_cast<int64_t>(credit_limits_.low)) return true;
+  return queued < static_cast<int64_t>(credit_limits_.high) && !outbox_.memory().has_many_replies();
 }
 
 Status Exchange::AwaitReader(std::chrono::milliseconds wait_max) {

@@ -29,7 +29,9 @@ namespace agent_graph::bridge {
 // Limits for bytes that are queued towards the client.
 struct CreditLimits {
   uint64_t high = 256 * 1024;  // maximum bytes queued towards the client
-  uint64_t low = 64 * 1024;    // a stalled producer resumes at or below this many bytes
+  // A stalled producer resumes at or below this many bytes. While the replies of the worker are
+  // many (WorkerMemory::has_many_replies), a producer stalls above them, too.
+  uint64_t low = 64 * 1024;
 };
 
 // nginx applies timeouts between two pieces of a body, and to a client that does not read. These

@@ -9,6 +9,8 @@ namespace {
 // it: replies to slow readers must not keep small requests waiting.
 constexpr int64_t kSmallParts = 256;
 constexpr int64_t kReserveParts = 4;
+// Replies that have not left nginx are many above this part of the bound.
+constexpr int64_t kReplyParts = 4;
 
 constexpr int64_t kBodyParts = 2;     // divides the bound for texts of bodies
 constexpr int64_t kMessageParts = 4;  // the same for messages of WebSockets
@@ -66,7 +68,7 @@ bool WorkerMemory::IsSmall(int64_t bytes) const {
 // their clients do not read fill the memory.
 bool WorkerMemory::Fits(const Wanted& wanted) const {
   const int64_t bytes = wanted.bytes;
-  if (held_ <= 0 && replies_ <= bytes_max_ / kReserveParts) return true;
+  if (held_ <= 0 && !has_many_replies()) return true;
   if (wanted.own_bytes > 0) {
     const int64_t at_work = held_ - held_by_waiters_ + replies_;
     const int64_t share = std::min(wanted.own_bytes + bytes, bytes_max_ / kReserveParts);
@@ -79,6 +81,10 @@ bool WorkerMemory::Fits(const Wanted& wanted) const {
 
 bool WorkerMemory::is_full() const {
   return buffered_ > bytes_max_ || InMemory() > bytes_max_ + bytes_max_ / kReserveParts;
+}
+
+bool WorkerMemory::has_many_replies() const {
+  return replies_ > bytes_max_ / kReplyParts;
 }
 
 bool WorkerMemory::HasInputRoom() const {

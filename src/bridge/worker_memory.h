@@ -48,6 +48,9 @@ class WorkerMemory {
   // True if what is buffered, or what is in memory beyond the reserve of small requests, exceeds
   // the bound.
   bool is_full() const;
+  // True if replies that have not left nginx take more than a quarter of the bound. Streams then
+  // queue less for each client, so that clients that do not read leave room for others.
+  bool has_many_replies() const;
   uint64_t buffered() const { return ToUnsigned(buffered_); }
   uint64_t held() const { return ToUnsigned(held_); }
   uint64_t kept() const { return ToUnsigned(kept_); }

@@ -30,13 +30,13 @@ def _demo(delay_ms):
     return {"agent": "graphs/support.json:app", "models": {"default": model}}
 
 
-def _start(start_service, *, delay_ms=1, **configuration):
+def _start(start_service, *, delay_ms=1, settings=None, **configuration):
     """One worker with small socket buffers, and its status on a separate port."""
     port = free_port()
     status = f"server {{ listen 127.0.0.1:{port}; location / {{ agent_graph_status format=json; }} }}"
     listen = "sndbuf=64k " + configuration.pop("listen", "")
     service = start_service(
-        _demo(delay_ms), workers=1, listen=listen, http=status, **configuration
+        settings or _demo(delay_ms), workers=1, listen=listen, http=status, **configuration
     )
     service.status_port = port
     return service
@@ -183,3 +183,18 @@ def test_a_reader_that_stands_still_is_given_up_although_lines_come(start_servic
     assert stream.read_head().status == 200
     wait_until(lambda: service.error_log.lines("client timed out"), "the reader is given up")
     assert not stream.is_whole()
+
+
+def test_readers_that_stand_still_leave_memory_for_others(start_service):
+    """Together they could queue more than the worker may hold."""
+    bound, clients = 4 << 20, 40
+    settings = {**_demo(0), "limits": {"buffered_bytes_max": bound, "json_bytes_max": 1 << 20}}
+    service = _start(start_service, settings=settings)
+    text = " ".join(["a"] * 2500)  # 1.2 MB of lines
+    streams = [service.stream(text, receive_buffer=4096) for _ in range(clients)]
+    assert {stream.read_head().status for stream in streams} == {200}
+    wait_until(lambda: _status(service)["credit_stalls"] >= clients, "the streams have stalled", 60)
+    assert service.invoke("hello").status == 200
+    assert _status(service)["buffered_bytes"] < bound
+    for stream in streams[:3]:
+        assert stream.ended_with_done()

@@ -106,6 +106,30 @@ TEST_F(ExchangeOnAFiber, SendStallsAtHighAndGoesOnAtLow) {
   EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "y");
 }
 
+class ExchangeOfASmallWorker : public ExchangeOnAFiber {
+ protected:
+  Outbox small_outbox_{1000};
+};
+
+// Clients that do not read would otherwise use up the memory for the requests of all others.
+TEST_F(ExchangeOfASmallWorker, SendStallsAboveLowWhileRepliesAreMany) {
+  const auto exchange = MakeExchange(small_outbox_, {.high = 100, .low = 40});
+  small_outbox_.memory().CountReplies(250 - 41);
+  const Promise<StatusCode> few;
+  const Promise<StatusCode> many;
+  runtime_.Spawn([=] {
+    exchange->SendLast(std::string(41, 'x'));
+    few.Set(exchange->Send("y", kLong).code());  // 250 are a quarter, but not more
+    many.Set(exchange->Send("z", kLong).code());
+  });
+  EXPECT_EQ(*few.Wait(nullptr, kNoDeadline), StatusCode::kOk);
+  LetFibersRun();
+  EXPECT_EQ(exchange->queued_bytes(), 42);
+  exchange->ReturnCredit(2);  // 40 left: at low
+  EXPECT_EQ(*many.Wait(nullptr, kNoDeadline), StatusCode::kOk);
+  EXPECT_EQ(exchange->queued_bytes(), 41);
+}
+
 TEST_F(ExchangeOnAFiber, StalledSendEndsByCancellationOrDeadline) {
   for (const bool cancel : {true, false}) {
     const auto exchange = MakeExchange(outbox_, {.high = 1, .low = 0});
