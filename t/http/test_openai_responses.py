@@ -109,7 +109,8 @@ def test_parts_and_items_of_all_kinds_are_understood(service):
         {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]},
         {"role": "assistant", "content": [{"type": "output_text", "text": "nice"}]},
         {"type": "function_call", "call_id": "c1", "name": "f", "arguments": ""},
-        {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "7"}]},
+        {"type": "function_call_output", "call_id": "c1",
+         "output": [{"type": "input_text", "text": "7"}, {"type": "input_text", "text": "8"}]},
         {"role": "user", "content": "Ahoy"},
     ]
     response = completed(service.post(PATH, ask(items)))
@@ -121,6 +122,7 @@ def test_parts_and_items_of_all_kinds_are_understood(service):
         ("function_call_output", None), ("message", "user"),
     ]
     assert [part["type"] for part in listed["data"][1]["content"]] == ["input_text", "input_image", "input_file"]
+    assert listed["data"][4]["output"] == "7\n8"
     newest = service.get(f"{PATH}/{response['id']}/input_items?limit=2").json()
     assert newest["has_more"] and newest["data"] == listed["data"][:-3:-1]
     rest = service.get(f"{PATH}/{response['id']}/input_items?limit=20&after={newest['last_id']}").json()

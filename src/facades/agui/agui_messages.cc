@@ -8,6 +8,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "message/texts.h"
 
 namespace agent_graph::agui {
 namespace {
@@ -231,7 +232,7 @@ class MessageReader {
       AddProblem(Below(location_, "toolCallId"), "is required", ProblemType::kMissing);
     }
     ReadContent();
-    std::string text = message_.Text();
+    std::string text = message::JoinedTexts(message_);
     message_.content.clear();
     if (const std::string_view error = TextOf(source_, "error"); !error.empty()) {
       result.is_error = true;

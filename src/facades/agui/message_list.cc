@@ -7,6 +7,7 @@
 #include "base/own_json.h"
 #include "facades/agui/agui_messages.h"
 #include "message/reader.h"
+#include "message/texts.h"
 
 namespace agent_graph::agui {
 namespace {
@@ -60,10 +61,13 @@ bool HasMedia(const Message& message) {
   });
 }
 
-// A text, or parts if there is more than text.
+// A text, or parts if there is more than a text. The protocol has parts in messages of users only.
 void AppendContent(std::string& out, const Message& message) {
   out += ",\"content\":";
-  if (!HasMedia(message)) return AppendJsonString(out, message.Text());
+  const bool has_texts = message.role == Role::kUser && message::Texts(message).size() > 1;
+  if (!has_texts && !HasMedia(message)) {
+    return AppendJsonString(out, message::JoinedTexts(message));
+  }
   out += '[';
   for (const ContentBlock& block : message.content) {
     const auto* text = std::get_if<TextBlock>(&block);

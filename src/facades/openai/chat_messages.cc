@@ -9,6 +9,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "facades/openai/media_parts.h"
+#include "message/texts.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -160,7 +161,7 @@ class MessageReader {
     std::swap(parts, message_);
     ReadContent();
     std::swap(parts, message_);
-    return parts.Text();
+    return message::JoinedTexts(parts);
   }
 
   const json& source_;

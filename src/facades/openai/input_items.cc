@@ -7,6 +7,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "facades/openai/media_parts.h"
+#include "message/texts.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -201,7 +202,7 @@ class InputReader {
     ToolResultBlock result;
     result.call_id = *id;
     result.output_json.clear();
-    AppendJsonString(result.output_json, parts.Text());
+    AppendJsonString(result.output_json, message::JoinedTexts(parts));
     Message& message = messages_.emplace_back();
     message.role = Role::kTool;
     message.content.emplace_back(std::move(result));

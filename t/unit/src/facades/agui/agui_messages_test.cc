@@ -54,7 +54,9 @@ TEST(AgUiMessages, ComeBackAsTheyWereSent) {
     {"id":"r1","role":"tool","toolCallId":"c1","content":"42"},
     {"id":"a2","role":"assistant","toolCalls":[
       {"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]},
-    {"id":"r2","role":"tool","toolCallId":"c2","content":"no","error":"no"}])";
+    {"id":"r2","role":"tool","toolCallId":"c2","content":"no","error":"no"},
+    {"id":"u2","role":"user","content":[{"type":"text","text":"read this"},
+      {"type":"text","text":"Chapter One."}]}])";
   EXPECT_EQ(Shown(Read(conversation)), json::parse(conversation));
 }
 
@@ -97,6 +99,16 @@ TEST(AgUiMessages, ProblemsNameTheField) {
       {"id":"c","function":{"name":"f","arguments":"[]"}}]}])"),
             "body.messages.0.toolCalls.0.function.arguments");
   EXPECT_EQ(ProblemIn(R"([{"id":"r","role":"tool","content":"x"}])"), "body.messages.0.toolCallId");
+}
+
+TEST(AgUiMessages, TextsOfAResultOrAnInstructionAreKeptApart) {
+  const json shown = Shown(Read(R"([
+    {"id":"s1","role":"system","content":[{"type":"text","text":"be brief"},
+      {"type":"text","text":"be kind"}]},
+    {"id":"r1","role":"tool","toolCallId":"c1","content":[{"type":"text","text":"one"},
+      {"type":"text","text":"two"}]}])"));
+  EXPECT_EQ(shown.at(0).at("content"), "be brief\nbe kind");
+  EXPECT_EQ(shown.at(1).at("content"), "one\ntwo");
 }
 
 TEST(AgUiMessages, OnlyTheEndOfAKnownConversationIsNew) {

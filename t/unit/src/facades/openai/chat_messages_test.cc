@@ -58,7 +58,8 @@ TEST(ReadChatMessages, TakesCallsAndResults) {
         "function": {"name": "f", "arguments": "{\"a\": 1}"}}, {"id": "c2", "type": "function",
         "function": {"name": "g", "arguments": ""}}]},
       {"role": "tool", "tool_call_id": "c1", "content": "fine \"quoted\""},
-      {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "x"}]}])";
+      {"role": "tool", "tool_call_id": "c2",
+       "content": [{"type": "text", "text": "x"}, {"type": "text", "text": "y"}]}])";
     const std::vector<Message> messages = Read(text.c_str());
     ASSERT_EQ(messages.size(), 3u);
     const auto calls = messages[0].ToolCalls();
@@ -68,7 +69,7 @@ TEST(ReadChatMessages, TakesCallsAndResults) {
     EXPECT_EQ(messages[1].role, Role::kTool);
     EXPECT_EQ(messages[1].ToolResults()[0]->call_id, "c1");
     EXPECT_EQ(messages[1].ToolResults()[0]->output_json, R"("fine \"quoted\"")");
-    EXPECT_EQ(messages[2].ToolResults()[0]->output_json, R"("x")");
+    EXPECT_EQ(messages[2].ToolResults()[0]->output_json, R"("x\ny")");
   }
 }
 
