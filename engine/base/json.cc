@@ -50,7 +50,7 @@ class Progress {
     Progress* progress_;
   };
 
-  Iterator begin() { return {text_.data(), *this}; }
+  Iterator begin() { return {text_.begin(), *this}; }
   Iterator end() { return {text_.data() + text_.size(), *this}; }
 
   // Offset of the last byte that was read.

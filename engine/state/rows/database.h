@@ -169,7 +169,7 @@ class Database : public RowReads {
   // Ends a batch that has nothing to write.
   virtual Status EndBatch() { return Status::Ok(); }
   // Sends a notice with the next WriteRows.
-  virtual void Notify(HostNotice) {}
+  virtual void Notify(const HostNotice&) {}
   // True if a host lives; it cannot be declared dead until the batch has ended.
   virtual Result<bool> HoldInstance(const std::string&) { return true; }
   // Claims regular work as a part of the batch: true if this host is to do it now. It is due again

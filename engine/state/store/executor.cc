@@ -166,7 +166,8 @@ void StoreExecutor::Write() {
       ++executed;
       // The locks of hosts that share a database end with the commit: NextItems bounds the batch.
       const bool is_large = store_.batch_bytes() > kBatchBytesMax && !is_shared();
-      if (is_large && !(written = Commit())) break;
+      if (is_large) written = Commit();
+      if (!written) break;
     }
     if (!written) return RefuseWrites(std::move(items), executed);
     store_.Tick(MonotonicClock::now());

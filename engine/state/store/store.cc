@@ -347,6 +347,7 @@ std::vector<StoreReply> Store::TakeReplies() {
 
 std::vector<ReplyAddress> Store::Abandon() {
   std::vector<ReplyAddress> unanswered;
+  unanswered.reserve(replies_.size());
   for (StoreReply& reply : replies_) unanswered.push_back(std::move(reply.to));
   const auto take = [&](std::deque<Waiter>& waiters) {
     for (Waiter& waiter : waiters) {

@@ -194,7 +194,7 @@ class Store {
   void TakeHandOver(const std::string& thread_id);
   bool HandOver(FreedThread& freed);
   bool IsOurs(const Lease& lease) const { return lease.row.hosts.instance == database_.instance(); }
-  void NotifyHosts(HostNotice notice);
+  void NotifyHosts(const HostNotice& notice);
   void EndLostHistory(const std::string& thread_id);          // call it when nothing is staged
   bool Claims(const char* work, std::chrono::seconds pause);  // see Database::ClaimWork
   void EndWithoutHistory(const std::string& thread_id);

@@ -210,8 +210,8 @@ bool Store::Claims(const char* work, std::chrono::seconds pause) {
   return claimed.ok() && *claimed;
 }
 
-void Store::NotifyHosts(HostNotice notice) {
-  if (is_shared()) database_.Notify(std::move(notice));
+void Store::NotifyHosts(const HostNotice& notice) {
+  if (is_shared()) database_.Notify(notice);
 }
 
 }  // namespace agent_graph::state

@@ -66,7 +66,7 @@ class RowDatabase : public Database {
   void Dismiss() override { Forget(); }
   std::unique_ptr<DatabaseView> TakeThreadView(const std::string& thread_id) override;
   Status EndBatch() override;
-  void Notify(HostNotice notice) override { notices_.push_back(std::move(notice)); }
+  void Notify(const HostNotice& notice) override { notices_.push_back(notice); }
   Result<bool> HoldInstance(const std::string& instance) override;
   Result<bool> ClaimWork(const std::string& name, std::chrono::seconds pause) override;
   Result<std::optional<int64_t>> ClaimJob(const std::string& name) override;
