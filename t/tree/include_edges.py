@@ -5,6 +5,7 @@ EDGES has a line `folder: dependency dependency ...` for each folder of CMakeLis
 include that crosses an edge not declared, a declared edge that no include uses, a folder that CMake
 does not know, and a cycle between folders."""
 
+import os
 import pathlib
 import re
 import sys
@@ -12,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE_ROOTS = ("engine", "src", ".", "engine/include")
 CHECKED = ("engine", "src", "ngx_module")
-INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 
 
 def read_edges(path):
@@ -33,10 +34,11 @@ def folder_of(path, folders):
 
 def target_of(source, name):
     """The file that an include of `source` names, relative to the root; None for a library's."""
-    beside = (source.parent / name).relative_to(ROOT)
-    for candidate in (*(pathlib.Path(root) / name for root in INCLUDE_ROOTS), beside):
-        if (ROOT / candidate).is_file():
-            return candidate
+    for folder in (*(ROOT / root for root in INCLUDE_ROOTS), source.parent):
+        # Without "..", because the folder of a file is found by the names of its path.
+        candidate = pathlib.Path(os.path.normpath(folder / name))
+        if candidate.is_relative_to(ROOT) and candidate.is_file():
+            return candidate.relative_to(ROOT)
     return None
 
 
