@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """guarded_members.py   Fails for a data member that follows a mutex and has no AG_GUARDED_BY. clang checks
-only members that are annotated, so it does not notice a missing annotation.
+only members that are annotated, so it does not notice a missing annotation. Also fails for a mutex, lock
+or condition variable of the standard library, which clang does not check at all: base/mutex.h has ours.
 
 A mutex and the members that it protects are one block of lines. Members that it does not protect stand
 before the mutex or behind a blank line, have a type that is safe by itself (SAFE), or a comment above
@@ -13,10 +14,21 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("engine", "src", "ngx_module")
 MUTEX = re.compile(r"^(\s*)(?:mutable )?(?:Shared)?Mutex \w+;")
+UNCHECKED = re.compile(
+    r"\bstd::(?:(?:recursive_|timed_|shared_|recursive_timed_|shared_timed_)?mutex"
+    r"|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable(?:_any)?)\b"
+)
+OUR_MUTEX = "engine/base/mutex.h"
 MEMBER = re.compile(r"^\s*(?:mutable )?[\w:]+(?:<.*>)?[ *&]+(?:const )?\w+_?(?:\[[^\]]*\])?\s*(?:\{.*\}|=.*)?;")
 SAFE = re.compile(
     r"^\s*(?:mutable )?(?:static |const |constexpr |CondVar |(?:Shared)?Mutex |std::atomic|(?:runtime::)?Signal |.*[&>] const |[\w:<>, ]+& )"
 )
+
+
+def unchecked_types(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := UNCHECKED.search(line.partition("//")[0]):
+            yield f"{path.relative_to(ROOT)}:{number}: {match[0]} (use the types of base/mutex.h)"
 
 
 def problems_of(path):
@@ -38,6 +50,7 @@ def problems_of(path):
 def main():
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cc", ".h")]
     problems = [problem for path in files for problem in problems_of(path)]
+    problems += [problem for path in files if path != ROOT / OUR_MUTEX for problem in unchecked_types(path)]
     print("\n".join(problems) or "guarded members: all behind a mutex are annotated")
     return len(problems) > 0
 
