@@ -63,7 +63,7 @@ void Http2Host::OnClosed(Http2Connection& connection, Http2Connection::Failure f
   }
 }
 
-// Not at once: this may be called while a connection is being served.
+// Posts the work, because this may be called while a connection is being served.
 void Http2Host::ServeSoon() {
   if (std::exchange(*serve_posted_, true)) return;
   boost::asio::post(loop_, [this, posted = std::weak_ptr<bool>(serve_posted_)] {

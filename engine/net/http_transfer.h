@@ -32,7 +32,7 @@ class HttpCall::Transfer {
   Status CheckHeaders() const;
   // Ok, or the reason to end the call: it was cancelled, or its deadline passed.
   Status CheckStillWanted() const;
-  // Waits for progress until `deadline`; its failure says that the server `what` `timeout`.
+  // Waits for progress until `deadline`. The failure's text: "the server", `what`, `timeout`.
   Status WaitUntil(Deadline deadline, const char* what, std::chrono::milliseconds timeout);
   // The failure of a reply of more than `bytes_max` bytes.
   static Status TooLarge(size_t bytes_max);

@@ -13,7 +13,7 @@
 
 namespace agent_graph::net {
 
-// Is told when an operation of its connection has ended. Called by the event loop, so it must not
+// Receives the ends of its connection's operations. Called by the event loop, so it must not
 // suspend.
 class PlainConnectionUser {
  public:

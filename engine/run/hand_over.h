@@ -14,7 +14,7 @@ class HandOver {
  public:
   explicit HandOver(runtime::Cancellation cancellation) : cancellation_(std::move(cancellation)) {}
 
-  // The run leaves before its next node.
+  // Makes the run leave this worker before its next node.
   void Request() { requested_.store(true, std::memory_order_relaxed); }
   // The same, and work in progress that may be repeated is cancelled with kShutdown.
   void RequestNow();

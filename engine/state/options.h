@@ -40,9 +40,9 @@ struct StateOptions {
   // --- clients ---
 
   std::chrono::milliseconds operation_timeout{10'000};
-  // Called on the backend's thread, once per outage, after `server_wait` without a state server. A
-  // worker then starts a fallback candidate (generation 0). May be empty.
-  std::chrono::milliseconds server_wait{3'000};
+  std::chrono::milliseconds server_wait{3'000};  // without a state server
+  // Called on the backend's thread, once per outage, after `server_wait`. A worker then starts a
+  // fallback candidate (generation 0). May be empty.
   std::function<void()> on_server_missing;
   // Called on the backend's thread when any client has deleted a thread. Deletions that happen
   // while the connection is down are not reported. May be empty.

@@ -148,8 +148,8 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
 bool ReadNginxUser(ngx_http_request_t* request, const LocationConfig& location,
                    bridge::RequestHead& head) {
   if (location.user == nullptr) return true;
-  // nginx fills $remote_user from the Authorization header, whether or not anybody has checked the
-  // password. Where auth_basic has, the header was parsed before.
+  // nginx fills $remote_user from the Authorization header even if nothing has checked the
+  // password. If auth_basic has checked it, the header was parsed before this point.
   const bool parsed_before = request->headers_in.user.data != nullptr;
   if (!Evaluate(request, location.user, auth::kUserIdBytesMax, head.user)) return false;
   if (location.user_claims != nullptr &&

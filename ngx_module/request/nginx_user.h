@@ -7,7 +7,7 @@
 
 namespace agent_graph::nginx {
 
-// Handlers of the two directives, and what MergeLocationConfig checks of them at last.
+// Handlers of the two directives, and the check that MergeLocationConfig makes of both at its end.
 char* UserDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 char* CheckUser(ngx_conf_t* cf, const LocationConfig& location);
 

@@ -12,7 +12,7 @@
 namespace agent_graph::nginx {
 namespace {
 
-// How long before the end of its wait a worker that leaves hands runs over between two nodes.
+// A worker that leaves asks runs to leave between two nodes, this long before it cuts them.
 constexpr ngx_msec_t kHandOverLead = 10'000;
 
 // Runs `body` with the connection's log context, then runs the posted requests of that connection.

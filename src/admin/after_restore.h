@@ -14,10 +14,10 @@ struct AfterRestore {
   uint64_t runs = 0;    // runs that were ended
 };
 
-// The hosts of the backup are dead, and their runs end with the reason "history_lost": they may
-// have gone on, and have had effects, after the moment of the backup. An interrupted call is
-// repeated by another one. Blocks, for about three seconds if hosts were alive in the backup.
-// kBusy: a host uses the database.
+// Declares the hosts of the backup dead and ends their runs with the reason "history_lost", because
+// the runs may have gone on, and have had effects, after the moment of the backup. If a call is
+// interrupted, another one completes it. Blocks, for about three seconds if hosts were alive in the
+// backup. kBusy: a host uses the database.
 Result<AfterRestore> FinishRestore(const std::string& url);
 
 }  // namespace agent_graph::admin

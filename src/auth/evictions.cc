@@ -64,8 +64,8 @@ std::optional<std::string> Evictions::Next() {
 void Evictions::Tell(std::string thread_id) {
   auto work = std::make_shared<std::function<void()>>(
       [backend = backend_, thread_id = std::move(thread_id)] { backend->Evict(thread_id); });
-  // Uses the share of runs, since no request waits for it: hundreds of deleted threads must not
-  // delay authentication.
+  // Uses the pool's share for runs, because no request waits for this call, and hundreds of deleted
+  // threads must not delay authentication.
   Status status = runtime_.RunUserFunction(std::move(work), "evict of the authorization backend",
                                            runtime::Cancellation(), DeadlineAfter(kBackendTimeout),
                                            runtime::UserShare::kRuns);

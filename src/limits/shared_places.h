@@ -30,7 +30,7 @@ class SharedPlaces {
   static Result<std::unique_ptr<SharedPlaces>> Create(const PlaceLimitOptions& options,
                                                       net::RedisLink::Warn warn);
 
-  // Repeats the number of places of this worker on a fiber of `runtime`, until Close.
+  // Sends the number of this worker's places again and again, on a fiber of `runtime`, until Close.
   void Start(runtime::Runtime& runtime);
   void Close();
 

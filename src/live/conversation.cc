@@ -57,7 +57,8 @@ bool Conversation::AddTranscript(const realtime::Event& event, bool speaking, De
   if (transcript_.expected()) {
     transcript_.ExtendWait(now + times_.transcript_pause);
   } else {
-    // Announced utterances and those of the model's answer have their answers already.
+    // If the provider announces utterances, or the model is answering, this utterance has its
+    // answer already.
     new_question = !speaking && !event.finished && !announces_transcripts_;
   }
   if (event.finished) {

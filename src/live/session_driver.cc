@@ -220,7 +220,7 @@ void SessionDriver::FailStopped() {
 
 // --- output -----------------------------------------------------------------------------------
 
-// Keeps the queue outside short, so that an interruption can still discard audio that was not
+// Keeps the exchange's queue short, so that an interruption can still discard audio that was not
 // played.
 void SessionDriver::Write() {
   const auto high = static_cast<int64_t>(exchange_.credit_limits().high);

@@ -82,7 +82,7 @@ class Service {
   void LeaveRuns(std::chrono::milliseconds readers_go_within);
   // Accepted runs leave before their next node: other workers continue them.
   void HandOverRuns();
-  // Also cuts model calls and idempotent tools.
+  // The same, and cancels model calls and calls of idempotent tools that are in progress.
   void CutRuns();
   // Number of accepted runs that have not ended or left.
   size_t accepted_runs() const;

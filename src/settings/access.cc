@@ -300,7 +300,7 @@ void ApplyModeToAccess(Settings& settings) {
   settings.redis.url = Variable(settings.environment, "REDIS_URL");
 }
 
-// nginx is given users to keep them apart, in every mode.
+// Where nginx authenticates users, each of them sees only their own rows by default, in every mode.
 void CompleteAccess(Settings& settings) {
   if (settings.authentication.method == AuthenticationSettings::Method::kNginx &&
       !settings.authorization.chosen) {

@@ -26,7 +26,7 @@ class Shape {
   // type.
   void ReadSamples(const std::function<bool(const json& sample)>& read);
 
-  // How a sample was read.
+  // A reader of a value calls one of these for each sample.
   void ReadAsText() { text_ = true; }
   void ReadAsBoolean() { boolean_ = true; }
   void ReadAsInteger(int64_t minimum, int64_t maximum) { integers_ = {minimum, maximum}; }

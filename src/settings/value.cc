@@ -45,7 +45,8 @@ std::string ShownKey(std::string_view key) {
   return plain ? std::string(key) : DumpJson(json(key));
 }
 
-// Where the value of a key belongs that people look for in service.json. Empty: not such a key.
+// Advice for a key that other servers have at the top level: the place of this setting here. Empty:
+// the key is not known as one of those.
 std::string PlaceOfTopLevelKey(std::string_view key, const json& value) {
   struct Place {
     std::string_view key;

@@ -41,8 +41,8 @@ class DirectSink final : public RunSink {
   std::string thread_id_;
   std::string run_id_;
   std::shared_ptr<LiveRun> live_;  // null: nothing of the run is stored, so it cannot be followed
-  // Pieces go to live_. For a client that wants none they are made only from the next node on when
-  // the run is followed: a node that has shown pieces is not retried.
+  // Pieces go to live_. If the client wants none, they are made only while the run is followed, and
+  // from the next node on, because a node that has shown pieces is not retried.
   bool collects_ = false;
   uint64_t counted_ = 0;  // bytes of the message in progress
 };

@@ -73,7 +73,7 @@ void RunHost::Execute(state::GrantedRun granted) {
   StartWaiting();
 }
 
-// A run that has lost its worker goes before those that have not begun.
+// Queues a run that has lost its worker ahead of runs that have not begun.
 void RunHost::Enqueue(std::shared_ptr<Start> start) {
   const auto has_not_begun = [](const std::shared_ptr<Start>& other) {
     return !other->continues && !other->hosted->hand_over->requested();

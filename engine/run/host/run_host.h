@@ -74,7 +74,7 @@ class RunHost {
   Deadline LeaveTime(double share) const;
   // Makes runs leave at their next node boundary: another worker continues them.
   void HandOver();
-  // Also cuts model calls and idempotent tools. Runs in other user code end with their process.
+  // Also cancels model calls and idempotent tools. Runs in other user code end with the process.
   void HandOverNow();
 
  private:

@@ -76,9 +76,9 @@ class Runner {
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation,
                          const AwaitMemory& await_memory);
 
-  // Calls a tool of the tool node `node` without the graph: what the tool gets is that of a run
-  // with the parameters of `request`, but nothing is stored, and there is no thread. `inputs`: what
-  // the same call has asked before, with the answers. A tool that fails has a failed output.
+  // Calls a tool of the tool node `node` without the graph. The tool gets the same context as in a
+  // run with the parameters of `request`, but nothing is stored, and there is no thread. `inputs`:
+  // earlier questions of the same call, with the answers. A tool that fails has a failed output.
   // `memory` counts its reply.
   Result<CalledTool> CallTool(const RunRequest& request, const std::string& node,
                               ToolCallBlock block, OpenInputs inputs,

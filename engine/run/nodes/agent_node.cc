@@ -154,7 +154,7 @@ models::ModelReply PartialReply(std::string text, const Usage& usage) {
   return reply;
 }
 
-// `partial`: the beginning of a reply that a budget has cut.
+// `partial`: the text that the model had sent when a budget cut its reply; otherwise unused.
 [[gnu::noinline]] Result<NodeResult> ResultOf(const NodeRun& run, const Agent& agent,
                                               const std::string& message_id, MeteredReply& metered,
                                               std::string&& partial, int64_t duration_micros) {

@@ -142,7 +142,7 @@ void HostExecutor::Report(const std::string& reader, const ReadersMessage& reade
   for (size_t bytes = 0; bytes < kCatchUpBytesMax;) {
     std::optional<RunWatches::Kept> kept = ReadPiece(known);
     if (!kept) {
-      // The message has ended since; nothing has told the reader.
+      // The message has ended meanwhile, and the reader does not know yet.
       if (!known.message_id.empty()) SendPiece({reader}, missing);
       return;
     }

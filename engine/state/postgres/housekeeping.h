@@ -26,9 +26,9 @@ class Housekeeping {
 
   Status Start();
   void Stop();
-  // Does the work if it is due and no other host does it. Not after Start.
+  // Does the work if it is due and no other host does it. Call only before Start.
   Status Tidy();
-  // Reads how far standbys are behind, and the number of dead rows. Not after Start.
+  // Reads how far standbys are behind, and the number of dead rows. Call only before Start.
   void Measure();
 
  private:

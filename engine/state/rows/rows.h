@@ -63,8 +63,8 @@ auto Fields(T& row) {
 // entries are cut off at a mark, unless StateOptions::log_kept keeps them.
 inline constexpr uint64_t kRunsKept = 32;
 inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
-// The most runs whose logs and records are kept. When there are more, this share of them is cut
-// off.
+// Maximum number of runs of a thread whose logs and records are kept. When there are more, the
+// oldest 1 / kTrimShare of them are deleted.
 inline constexpr uint64_t kRunsKeptMax = 1000;
 inline constexpr uint64_t kTrimShare = 8;
 

@@ -14,7 +14,8 @@ namespace {
 // be more.
 constexpr size_t kRowsKept = 8192;
 constexpr size_t kRowBytesKept = 4 * 1024 * 1024;
-// So that most new threads need not write their counter. A restart leaves out those that are left.
+// Numbers are reserved in blocks, so that most new threads need not write the counter. A restart
+// skips the unused rest of a block.
 constexpr uint64_t kNumbersReserved = 64;
 // A disk that was full is likely to be full again: the first deletions free a little space, which
 // compactions for the next ones use up.

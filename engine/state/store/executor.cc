@@ -164,7 +164,8 @@ void StoreExecutor::Write() {
     for (WriteItem& item : items) {
       ExecuteWrite(item);
       ++executed;
-      // The locks of hosts that share a database end with the commit: NextItems bounds the batch.
+      // In a shared database a commit releases the locks of the whole batch, so it is never divided
+      // here: NextItems limits its size instead.
       const bool is_large = store_.batch_bytes() > kBatchBytesMax && !is_shared();
       if (is_large) written = Commit();
       if (!written) break;
@@ -345,8 +346,9 @@ void StoreExecutor::Read(WorkQueue<ReadItem>& queue) {
   }
 }
 
-// Pieces of messages and the progress of a run promise nothing. A run needs the newest state: its
-// end is on the disk only together with that.
+// False for replies that need not wait for the disk. Pieces of messages and the progress of a run
+// may be lost in a power cut. A new run may load a state that is not on the disk yet, because the
+// log keeps the order: the run's own end cannot survive a power cut without that state.
 bool StoreExecutor::ShowsRows(const ReadItem& item) {
   const Operation operation = item.request.header.operation;
   return item.load.load != ReplyRow::Load::kBeginRun && operation != Operation::kPublishPiece &&

@@ -101,7 +101,8 @@ Result<std::optional<std::string>> StoreExecutor::ReadNews(const WatchRunRequest
     return std::optional(pack::ToBytes(*next));
   }
   const uint64_t changes = watches_.ChangesOf(run);
-  // The piece first: then the entries before its message are counted in the progress.
+  // The piece is read before the progress, so that the progress counts all entries that precede the
+  // message of the piece.
   std::optional<RunWatches::Kept> kept = watches_.Find(watch);
   AG_ASSIGN_OR_RETURN(WatchRunReply reply, reader_.Watch(watch));
   if (kept && kept->lease_epoch == reply.lease_epoch) reply.piece = std::move(kept->piece);

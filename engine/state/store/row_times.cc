@@ -8,7 +8,8 @@
 namespace agent_graph::state {
 namespace {
 
-// How much later it is in rows than by this machine's wall clock.
+// Difference between the clock of the rows (Database::Now) and this machine's wall clock, in
+// microseconds.
 int64_t AheadOf(const Database& database) {
   return database.instance().empty() ? 0 : database.Now() - UnixMicros();
 }

@@ -80,7 +80,7 @@ Result<TableCounts> Tables::Count() {
 }
 
 Status Tables::ReadHeads() {
-  // Stored sizes, because reading the texts themselves would take as long as the import.
+  // Adds up the sizes as stored, because reading the texts would take as long as the import.
   const std::string text =
       "SELECT t.thread_id::text, t.user_id::text, coalesce(t.thread_name, ''), "
       "coalesce(t.meta::text, ''), " +

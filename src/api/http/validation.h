@@ -31,11 +31,11 @@ class Problems {
   std::vector<ErrorDetail> details_;
 };
 
-// Why an id cannot be used, or nothing. Ids of threads and messages stand in paths (here decoded),
-// so that none is accepted that a path could not name again.
+// Returns the reason why an id cannot be used; nullopt: it can. Ids of threads and messages are
+// parts of paths (here decoded), so an id that no path can contain is refused.
 std::optional<std::string> ThreadIdProblem(std::string_view thread_id);
 std::optional<std::string> MessageIdProblem(std::string_view message_id);
-// The same for an id that stands in no path, such as that of an agent.
+// The same for an id that is not part of a path, such as that of an agent.
 std::optional<std::string> LabelProblem(std::string_view label);
 
 // --- the body --------------------------------------------------------------------------------

@@ -275,8 +275,8 @@ json SecuritySchemes() {
 std::string OpenApiDocument(const settings::Settings& settings, std::string_view base_path) {
   using Authentication = settings::AuthenticationSettings::Method;
   const Authentication method = settings.authentication.method;
-  // How nginx authenticates is its own matter: the document describes the credentials of the
-  // service.
+  // The document describes only credentials that the service checks itself, not those that nginx
+  // checks.
   const bool guarded = method != Authentication::kNone && method != Authentication::kNginx;
   json document = {{"openapi", "3.1.0"},
                    {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},

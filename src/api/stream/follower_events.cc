@@ -18,7 +18,7 @@ namespace {
 // In place of text in the cursor of `done`.
 constexpr uint64_t kDoneMark = 1;
 
-// How a run ends is no part of an attempt: it makes no message void.
+// The end of a run does not belong to an attempt, so it invalidates no message.
 bool IsEnd(const run::EntryBody& body) {
   return std::holds_alternative<run::entry::RunFinished>(body) ||
          std::holds_alternative<run::entry::RunFailed>(body);

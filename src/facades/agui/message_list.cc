@@ -156,7 +156,7 @@ void MessageList::AppendAnswer(const Message& message) {
     if (!signature.empty()) AppendMember(out, "encryptedValue", signature);
     out += '}';
   }
-  // A call that was handed to the client stands in a second message, too.
+  // A call that was handed to the client is also in a second message, and is listed once.
   std::vector<const ToolCallBlock*> calls = message.ToolCalls();
   std::erase_if(calls, [&](const ToolCallBlock* call) { return calls_.contains(call->id); });
   const std::string text = message.Text();

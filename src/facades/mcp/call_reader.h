@@ -1,4 +1,4 @@
-// A run of the agent as the answer to a call of its tool.
+// Makes the result of a call of the agent's tool from the events of a run.
 #pragma once
 
 #include <optional>

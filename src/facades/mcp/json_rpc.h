@@ -15,7 +15,7 @@ inline constexpr int64_t kInvalidRequest = -32600;
 inline constexpr int64_t kMethodNotFound = -32601;
 inline constexpr int64_t kInvalidParams = -32602;
 inline constexpr int64_t kInternalError = -32603;
-// Not of JSON-RPC: refusals of the server, and of the protocol.
+// Codes that JSON-RPC does not define: the first is this server's own, the others are MCP's.
 inline constexpr int64_t kServerRefusal = -32000;
 inline constexpr int64_t kSessionNotFound = -32001;
 inline constexpr int64_t kResourceNotFound = -32002;  // in sessions only

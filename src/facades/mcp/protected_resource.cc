@@ -35,7 +35,7 @@ std::string ScopesOf(const settings::McpSettings& mcp) {
   return scopes;
 }
 
-// A header's text in quotes must not end early.
+// True if `text` can be a quoted string in a header as it is: nothing in it would end the string.
 bool IsQuotable(std::string_view text) {
   return std::ranges::all_of(text,
                              [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });

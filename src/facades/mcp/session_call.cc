@@ -137,7 +137,8 @@ class SessionCall {
     return is_first && peer_.resumes_from_start() ? writer_.SendFirst() : Status::Ok();
   }
 
-  // The connection or this worker goes, and the run goes on: the client can come back.
+  // True if the connection or this worker ends but the run goes on: the client can resume the
+  // call.
   bool Goes(const api::ErrorInfo& error) const {
     return error.error == api::ApiError::kShuttingDown ||
            context_.exchange().cancellation().cancelled();

@@ -326,7 +326,8 @@ void ResponseReader::SendCall(const MessageHead& head, const ToolCallBlock& call
 
 // An event with the response as it is now.
 void ResponseReader::AddObjectEvent(std::string_view type) {
-  // An answer that is one object has no events, and a reader that comes back skips the first ones.
+  // The response is not encoded for an event that is not sent: an answer that is one object has no
+  // events, and a client that resumes a stream skips the first ones.
   events_.Add(type, events_.WritesNext() ? ",\"response\":" + ToJson(response_) : std::string());
 }
 

@@ -90,7 +90,7 @@ void ReadThread(const HandlerContext& context, ResponseRequest& request, api::Pr
     problems.Add({"body", "previous_response_id"}, "cannot be combined with a conversation",
                  api::ProblemType::kValue);
   }
-  // An id of another form is one of no response.
+  // No response has an id of another form.
   request.previous =
       ParseResponseId(previous->get_ref<const std::string&>()).value_or(ResponseName{"", ""});
 }

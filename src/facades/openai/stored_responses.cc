@@ -92,7 +92,8 @@ std::optional<api::ErrorInfo> FindResponse(HandlerContext& context, const Respon
                          name.run_id.size() <= api::kIdBytesMax && IsUtf8(name.run_id);
   if (!may_exist) return NoSuchResponse();
   if (auto error = context.CheckThread(context.route(), name.thread_id)) {
-    // The caller may use responses, as the guard has checked before: just not those of this thread.
+    // The guard has checked before that the caller may use responses, so a refusal here is about
+    // this thread only.
     const bool is_foreign = error->error == api::ApiError::kNotFound ||
                             error->error == api::ApiError::kPermissionDenied;
     return is_foreign ? NoSuchResponse() : *error;

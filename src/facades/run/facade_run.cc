@@ -90,8 +90,8 @@ class DirectSink : public run::RunSink {
   return ended.ok() ? std::nullopt : std::optional(context.Explain(ended));
 }
 
-// Not inlined, as EndRun and FollowAccepted: what they need is not on the stack while a run
-// executes.
+// Not inlined, like EndRun and FollowAccepted, so that their variables are not on the stack while a
+// run executes.
 [[gnu::noinline]] std::optional<api::ErrorInfo> ExecuteRun(HandlerContext& context, FacadeRun& run,
                                                            api::RunReader& reader) {
   DirectSink sink(context, run, reader);

@@ -55,9 +55,9 @@ class Witness {
 
   // --- checks ---
 
-  // After each commit, of the threads whose runs have changed.
+  // Call after each commit with the threads whose runs have changed.
   void Check(const state::Database& database, const std::vector<std::string>& thread_ids);
-  // When everything has settled.
+  // Call when everything has settled.
   void CheckEnd(const state::Database& database, const std::vector<std::string>& thread_ids);
 
  private:

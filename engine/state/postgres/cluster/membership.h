@@ -57,7 +57,7 @@ class Membership {
   struct News {
     // The others have declared this instance dead, or another process has adopted its id.
     bool lost = false;
-    // Not returned before. The next beat acknowledges them, so act on them first.
+    // Those that no earlier beat has returned. The next beat acknowledges them: act on them first.
     std::vector<Notice> notices;
     // All dead instances whose rows still exist: their leases may be taken.
     std::vector<std::string> dead;
@@ -76,7 +76,7 @@ class Membership {
   int64_t incarnation() const { return incarnation_; }
   // Larger for each Join of any instance.
   uint64_t epoch() const { return epoch_; }
-  // Another number after a restore from a backup.
+  // Changes when the database is restored from a backup.
   uint64_t history() const { return history_; }
   std::shared_ptr<const DatabaseClock> clock() const { return options_.clock; }
   // Ends a Beat or Join in progress and all later ones. Thread-safe.
@@ -112,7 +112,7 @@ Command SendNotice(const std::string& instance, int32_t kind, std::string_view b
 // cannot be declared dead until the transaction ends. Does not wait for beats.
 Command HoldInstance(const std::string& instance, int64_t incarnation);
 
-// Removes rows of instances that have been dead for an hour. Not while they have leases:
+// Removes rows of instances that have been dead for an hour, except those that still have leases:
 // `is_used` is SQL with the name instance.id that is true for such an instance; empty: none is.
 Command RemoveDeadInstances(const std::string& is_used = {});
 

@@ -122,7 +122,7 @@ class RowDatabase : public Database {
   // Those of them whose lease row the batch does not change; its version has to grow, too.
   std::vector<std::string> UncountedThreads(const SqlRowBatch& batch,
                                             const std::set<std::string>& changed) const;
-  // Where the rows of the batch's threads are, before and after it: places and keys of threads.
+  // Maps the places of the rows of the batch's threads, before and after it, to the threads' keys.
   std::map<std::string, std::string> PlacesOf(const SqlRowBatch& batch) const;
   // Keeps what the batch has read and written.
   void Remember(const SqlRowBatch& batch, const std::set<std::string>& changed);

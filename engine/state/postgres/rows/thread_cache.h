@@ -28,7 +28,7 @@ struct CachedThread {
   size_t bytes() const;
 };
 
-// For one thread. Forgets the threads that were used least recently.
+// Not thread-safe. Forgets the conversation threads that were used least recently.
 class ThreadCache {
  public:
   static constexpr size_t kThreadBytesMax = 256 * 1024;
