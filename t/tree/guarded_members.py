@@ -31,10 +31,23 @@ def unchecked_types(path):
             yield f"{path.relative_to(ROOT)}:{number}: {match[0]} (use the types of base/mutex.h)"
 
 
+def declarations(path):
+    """The lines with their numbers. A declaration of several lines is joined to one, without its comments."""
+    begun = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        code = line.partition("//")[0].rstrip()
+        if begun is not None and line.strip():
+            number, line = begun[0], f"{begun[1]} {code.strip()}".rstrip()
+            code = line
+        begun = None if not code or code[-1] in ";{}:" else (number, code)
+        if begun is None:
+            yield number, line
+
+
 def problems_of(path):
     indent = None  # of the members of the class whose mutex was read last
     exempt = False
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in declarations(path):
         if match := MUTEX.match(line):
             indent, exempt = match[1], False
         elif indent is None or not line.strip() or not line.startswith(indent):

@@ -54,11 +54,10 @@ class MemoryIndex {
   struct Entry {
     std::string name;  // name of the file, which also contains it
     SharedMutex mutex;
-    // Null: to be built.
-    std::shared_ptr<Partition> partition AG_GUARDED_BY(mutex);
-    size_t unsaved =
-        // changes of the index since its file was written; used only by the thread of KeepIndexes
-        0;
+    std::shared_ptr<Partition> partition AG_GUARDED_BY(mutex);  // null: to be built
+
+    // Changes of the index since its file was written. Used only by the thread of KeepIndexes.
+    size_t unsaved = 0;
 
     // Guarded by MemoryIndex::mutex_.
     std::vector<MemoryKey> changes;
