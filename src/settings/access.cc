@@ -90,7 +90,7 @@ Status ReadBackendName(const Value& value, RolesBlock& block) {
   if (block.has_backend) return value.Error("backend and type are two names of one key");
   block.has_backend = true;
   size_t index = 0;
-  return value.ReadChoice(kNames, index);
+  return value.ReadName(kNames, index);
 }
 
 Status ReadRoles(const Value& value, RolesBlock& block) {
@@ -240,11 +240,9 @@ Status ReadAuthentication(const Value& value, Settings& settings) {
       {"method",
        [](const Value& v, Settings& s) {
          using Method = AuthenticationSettings::Method;
-         static constexpr std::array<std::string_view, 2> kNames = {"custom", "jwt"};
-         size_t index = 0;
-         AG_RETURN_IF_ERROR(v.ReadChoice(kNames, index));
-         s.authentication.method = index == 0 ? Method::kCustom : Method::kJwt;
-         return Status::Ok();
+         static constexpr Choice<Method> kMethods[] = {{"custom", Method::kCustom},
+                                                       {"jwt", Method::kJwt}};
+         return v.ReadChoice(kMethods, s.authentication.method);
        }},
       {"path",
        [](const Value& v, Settings& s) {

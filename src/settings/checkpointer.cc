@@ -1,6 +1,5 @@
 #include "settings/checkpointer.h"
 
-#include <array>
 #include <string>
 
 #include "settings/postgres_url.h"
@@ -17,24 +16,18 @@ constexpr uint64_t kLogBytesLeast = uint64_t{1} << 20;
 constexpr uint64_t kLogBytesMost = uint64_t{1} << 30;
 
 Status ReadCheckpointerType(const Value& value, CheckpointerSettings& checkpointer) {
-  static constexpr std::array<std::string_view, 4> kNames = {"leveldb", "memory", "postgres",
-                                                             "none"};
-  static constexpr std::array kTypes = {CheckpointerType::kLevelDb, CheckpointerType::kMemory,
-                                        CheckpointerType::kPostgres, CheckpointerType::kNone};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  checkpointer.type = kTypes[index];
-  return Status::Ok();
+  static constexpr Choice<CheckpointerType> kTypes[] = {{"leveldb", CheckpointerType::kLevelDb},
+                                                        {"memory", CheckpointerType::kMemory},
+                                                        {"postgres", CheckpointerType::kPostgres},
+                                                        {"none", CheckpointerType::kNone}};
+  return value.ReadChoice(kTypes, checkpointer.type);
 }
 
 Status ReadCheckpointerSync(const Value& value, CheckpointerSettings& checkpointer) {
-  static constexpr std::array<std::string_view, 3> kNames = {"run", "always", "none"};
-  static constexpr std::array kLevels = {CheckpointerSync::kRun, CheckpointerSync::kAlways,
-                                         CheckpointerSync::kNone};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  checkpointer.sync = kLevels[index];
-  return Status::Ok();
+  static constexpr Choice<CheckpointerSync> kLevels[] = {{"run", CheckpointerSync::kRun},
+                                                         {"always", CheckpointerSync::kAlways},
+                                                         {"none", CheckpointerSync::kNone}};
+  return value.ReadChoice(kLevels, checkpointer.sync);
 }
 
 Status ReadCheckpointerUrl(const Value& value, CheckpointerSettings& checkpointer) {

@@ -1,7 +1,6 @@
 #include "settings/facades.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -35,12 +34,9 @@ Status ReadFacadePath(const Value& value, FacadeSettings& facade) {
 
 Status ReadShownTools(const Value& value, OpenAiSettings& openai) {
   using Show = OpenAiSettings::ShowTools;
-  static constexpr std::array<std::string_view, 3> kNames = {"hidden", "reasoning", "content"};
-  static constexpr std::array kForms = {Show::kHidden, Show::kReasoning, Show::kContent};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  openai.show_tools = kForms[index];
-  return Status::Ok();
+  static constexpr Choice<Show> kForms[] = {
+      {"hidden", Show::kHidden}, {"reasoning", Show::kReasoning}, {"content", Show::kContent}};
+  return value.ReadChoice(kForms, openai.show_tools);
 }
 
 constexpr Key<OpenAiSettings> kOpenAiKeys[] = {
@@ -56,11 +52,8 @@ Status ReadOpenAi(const Value& value, FacadesSettings& facades) {
 }
 
 Status ReadOnDisconnect(const Value& value, AgUiSettings& agui) {
-  static constexpr std::array<std::string_view, 2> kNames = {"cancel", "continue"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  agui.continues = index == 1;
-  return Status::Ok();
+  static constexpr Choice<bool> kContinues[] = {{"cancel", false}, {"continue", true}};
+  return value.ReadChoice(kContinues, agui.continues);
 }
 
 constexpr Key<AgUiSettings> kAgUiKeys[] = {

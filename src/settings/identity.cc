@@ -1,6 +1,5 @@
 #include "settings/identity.h"
 
-#include <array>
 #include <limits>
 
 #include "agent_graph/json.h"
@@ -12,14 +11,11 @@ namespace agent_graph::settings {
 namespace {
 
 Status ReadIdKind(const Value& value, IdOptions& ids) {
-  static constexpr std::array<std::string_view, 4> kNames = {"uuid", "integer", "bigint",
-                                                             "snowflake"};
-  static constexpr std::array kKinds = {IdKind::kUuid, IdKind::kInteger, IdKind::kBigint,
-                                        IdKind::kSnowflake};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  ids.kind = kKinds[index];
-  return Status::Ok();
+  static constexpr Choice<IdKind> kKinds[] = {{"uuid", IdKind::kUuid},
+                                              {"integer", IdKind::kInteger},
+                                              {"bigint", IdKind::kBigint},
+                                              {"snowflake", IdKind::kSnowflake}};
+  return value.ReadChoice(kKinds, ids.kind);
 }
 
 // Ids count the milliseconds since this epoch, so it must not be in the future.

@@ -1,7 +1,6 @@
 // The keys "backend" and "redis", which every limit has: where it counts.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,11 +17,9 @@ template <typename Options>
 Status ReadLimitBackend(const Value& value, Options& options,
                         std::span<const std::string_view> unavailable = {}) {
   using Backend = typename Options::Backend;
-  static constexpr std::array<std::string_view, 2> kNames = {"memory", "redis"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, unavailable));
-  options.backend = index == 1 ? Backend::kRedis : Backend::kMemory;
-  return Status::Ok();
+  static constexpr Choice<Backend> kBackends[] = {{"memory", Backend::kMemory},
+                                                  {"redis", Backend::kRedis}};
+  return value.ReadChoice(kBackends, options.backend, unavailable);
 }
 
 // Reads a URL, or {"url": …, "prefix": …}.

@@ -20,12 +20,13 @@ constexpr uint64_t kMemoryTotalDefault = 256ull * 1024 * 1024;
 
 Status ReadStorage(const Value& value, MediaSettings& media) {
   using Storage = MediaSettings::Storage;
-  static constexpr std::array<std::string_view, 4> kNames = {"memory", "local", "pg", "cloud"};
-  static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal, Storage::kDatabase,
-                                           Storage::kCloud};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  media.chosen = kStorages[index];
+  static constexpr Choice<Storage> kStorages[] = {{"memory", Storage::kMemory},
+                                                  {"local", Storage::kLocal},
+                                                  {"pg", Storage::kDatabase},
+                                                  {"cloud", Storage::kCloud}};
+  Storage chosen = Storage::kMemory;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kStorages, chosen));
+  media.chosen = chosen;
   return Status::Ok();
 }
 
@@ -73,11 +74,11 @@ Status ReadTotalSize(const Value& value, MediaSettings& media) {
 }
 
 Status ReadDocuments(const Value& value, MediaSettings& media) {
-  static constexpr std::array<std::string_view, 3> kNames = {"extract_text", "pass_raw", "skip"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  media.documents = static_cast<MediaSettings::Documents>(index);
-  return Status::Ok();
+  using Documents = MediaSettings::Documents;
+  static constexpr Choice<Documents> kDocuments[] = {{"extract_text", Documents::kExtractText},
+                                                     {"pass_raw", Documents::kPassRaw},
+                                                     {"skip", Documents::kSkip}};
+  return value.ReadChoice(kDocuments, media.documents);
 }
 
 Status ReadAllowedTypes(const Value& value, MediaSettings& media) {
@@ -106,11 +107,8 @@ Status ReadHostPatterns(const Value& value, HostPatterns& patterns) {
 
 Status ReadRequireOwner(const Value& value, MediaSettings& media) {
   if (!value.IsString()) return value.ReadBoolean(media.require_owner);
-  static constexpr std::array<std::string_view, 2> kNames = {"false", "true"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  media.require_owner = index == 1;
-  return Status::Ok();
+  static constexpr Choice<bool> kBooleans[] = {{"false", false}, {"true", true}};
+  return value.ReadChoice(kBooleans, media.require_owner);
 }
 
 // --- cloud ----------------------------------------------------------------------------------
@@ -127,7 +125,7 @@ Status ReadProvider(const Value& value, CloudOptions&) {
         "endpoint");
   }
   size_t index = 0;
-  return value.ReadChoice(kNames, index);
+  return value.ReadName(kNames, index);
 }
 
 Status ReadEndpoint(const Value& value, CloudOptions& cloud) {

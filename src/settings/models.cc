@@ -26,7 +26,7 @@ std::string_view CompanyOf(std::string_view name) {
 Status ReadProvider(const Value& value, ProviderOptions& model) {
   const std::vector<std::string_view> names = models::ProviderNames();
   size_t index = 0;
-  const Status chosen = value.ReadChoice(names, index);
+  const Status chosen = value.ReadName(names, index);
   if (!chosen.ok() && value.IsString() && !chosen.message().ends_with('?')) {
     const std::string company(CompanyOf(value.node().get_ref<const std::string&>()));
     return Status(chosen.code(),

@@ -40,22 +40,15 @@ Status ReadBackend(const Value& value, RateLimitBlock& block) {
 
 Status ReadBy(const Value& value, RateLimitBlock& block) {
   using By = RateLimitOptions::By;
-  static constexpr std::array<std::string_view, 3> kNames = {"ip", "user", "global"};
-  static constexpr std::array kKinds = {By::kAddress, By::kUser, By::kGlobal};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  block.options.by = kKinds[index];
-  return Status::Ok();
+  static constexpr Choice<By> kKinds[] = {
+      {"ip", By::kAddress}, {"user", By::kUser}, {"global", By::kGlobal}};
+  return value.ReadChoice(kKinds, block.options.by);
 }
 
 Status ReadScope(const Value& value, RateLimitBlock& block) {
   using Scope = RateLimitOptions::Scope;
-  static constexpr std::array<std::string_view, 2> kNames = {"nginx", "worker"};
-  static constexpr std::array kScopes = {Scope::kNginx, Scope::kWorker};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  block.options.scope = kScopes[index];
-  return Status::Ok();
+  static constexpr Choice<Scope> kScopes[] = {{"nginx", Scope::kNginx}, {"worker", Scope::kWorker}};
+  return value.ReadChoice(kScopes, block.options.scope);
 }
 
 Status CheckListLength(const Value& value, const std::vector<std::string>& list) {

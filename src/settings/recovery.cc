@@ -1,8 +1,5 @@
 #include "settings/recovery.h"
 
-#include <array>
-#include <string_view>
-
 namespace agent_graph::settings {
 namespace {
 
@@ -18,11 +15,8 @@ constexpr Key<RecoverySettings> kRecoveryKeys[] = {
      [](const Value& v, RecoverySettings& r) { return v.Read(1, kConcurrencyMax, r.concurrency); }},
     {"unknown_effects",
      [](const Value& v, RecoverySettings& r) {
-       static constexpr std::array<std::string_view, 2> kNames = {"tell_model", "interrupt"};
-       size_t index = 0;
-       AG_RETURN_IF_ERROR(v.ReadChoice(kNames, index));
-       r.asks_about_unknown_effects = index == 1;
-       return Status::Ok();
+       static constexpr Choice<bool> kAsks[] = {{"tell_model", false}, {"interrupt", true}};
+       return v.ReadChoice(kAsks, r.asks_about_unknown_effects);
      }},
 };
 

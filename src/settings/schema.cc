@@ -1,7 +1,6 @@
 #include "settings/schema.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "settings/access.h"
@@ -68,11 +67,8 @@ Status ReadCors(const Value& value, Settings& settings) {
 // --- busy_thread ----------------------------------------------------------------------------
 
 Status ReadBusyPolicy(const Value& value, BusyThreadSettings& busy_thread) {
-  static constexpr std::array<std::string_view, 2> kNames = {"enqueue", "reject"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  busy_thread.enqueue = index == 0;
-  return Status::Ok();
+  static constexpr Choice<bool> kEnqueues[] = {{"enqueue", true}, {"reject", false}};
+  return value.ReadChoice(kEnqueues, busy_thread.enqueue);
 }
 
 constexpr Key<BusyThreadSettings> kBusyThreadKeys[] = {

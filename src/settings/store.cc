@@ -1,7 +1,5 @@
 #include "settings/store.h"
 
-#include <array>
-
 #include "memory/embedder.h"
 #include "settings/provider_url.h"
 
@@ -18,14 +16,11 @@ constexpr int64_t kIndexBytesMax = int64_t{1} << 40;
 
 Status ReadStoreType(const Value& value, StoreSettings& store) {
   using Type = StoreSettings::Type;
-  static constexpr std::array<std::string_view, 4> kNames = {"leveldb", "memory", "postgres",
-                                                             "none"};
-  static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kPostgres,
-                                        Type::kNone};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  store.type = kTypes[index];
-  return Status::Ok();
+  static constexpr Choice<Type> kTypes[] = {{"leveldb", Type::kLevelDb},
+                                            {"memory", Type::kMemory},
+                                            {"postgres", Type::kPostgres},
+                                            {"none", Type::kNone}};
+  return value.ReadChoice(kTypes, store.type);
 }
 
 constexpr Key<StoreSettings> kStoreKeys[] = {
@@ -39,7 +34,7 @@ constexpr Key<StoreSettings> kStoreKeys[] = {
 Status ReadProvider(const Value& value, EmbeddingOptions& embedding) {
   const std::vector<std::string_view> names = memory::EmbedderNames();
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(names, index));
+  AG_RETURN_IF_ERROR(value.ReadName(names, index));
   embedding.provider = names[index];
   return Status::Ok();
 }

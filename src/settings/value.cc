@@ -287,8 +287,8 @@ Status Value::CheckObject(std::span<const std::string_view> keys) const {
                             : "must be an object with keys such as " + JoinFew(keys));
 }
 
-Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index,
-                         std::span<const std::string_view> unavailable) const {
+Status Value::ReadName(std::span<const std::string_view> names, size_t& index,
+                       std::span<const std::string_view> unavailable) const {
   if (!node_.is_string()) return Error("must be one of " + Join(names));
   if (shape_ != nullptr) {
     shape_->ReadAsChoice(names);

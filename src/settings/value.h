@@ -2,6 +2,8 @@
 // refers to the document and the environment, which must outlive it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +16,13 @@
 #include "settings/shape.h"
 
 namespace agent_graph::settings {
+
+// A text that a key may have, and the value that it stands for.
+template <typename T>
+struct Choice {
+  std::string_view name;
+  T value;
+};
 
 // Refers to the document and the environment, which must outlive it. Every function that returns a
 // Status fails with an error that names the key. With a `shape`, the value is a sample: the
@@ -73,8 +82,19 @@ class Value {
 
   // Sets `index` to the position of the text in `names`. Names in `unavailable` get an error of
   // their own: known elsewhere, but not supported by this build.
-  Status ReadChoice(std::span<const std::string_view> names, size_t& index,
-                    std::span<const std::string_view> unavailable = {}) const;
+  Status ReadName(std::span<const std::string_view> names, size_t& index,
+                  std::span<const std::string_view> unavailable = {}) const;
+  // Sets `out` to the value of the choice that the text names.
+  template <typename T, size_t kCount>
+  Status ReadChoice(const Choice<T> (&choices)[kCount], T& out,
+                    std::span<const std::string_view> unavailable = {}) const {
+    std::array<std::string_view, kCount> names;
+    for (size_t i = 0; i < kCount; ++i) names[i] = choices[i].name;
+    size_t index = 0;
+    AG_RETURN_IF_ERROR(ReadName(names, index, unavailable));
+    out = choices[index].value;
+    return Status::Ok();
+  }
 
  private:
   Shape* ShapeOfElements() const;
