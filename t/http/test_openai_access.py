@@ -140,5 +140,6 @@ def test_errors_of_nginx_have_the_form_of_the_protocol(start_service):
 def test_requests_are_counted_by_their_route(start_service):
     service = start_service(DEMO, server="location = /metrics { agent_graph_status format=prometheus; }")
     service.post(PATH, chat("hello"))
-    metrics = http1.fetch(service.port, "GET", "/metrics").text
-    assert 'route="openai"' in metrics
+    wait_until(
+        lambda: 'route="openai"' in http1.fetch(service.port, "GET", "/metrics").text, "the request is counted"
+    )
