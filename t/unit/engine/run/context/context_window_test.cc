@@ -140,9 +140,15 @@ TEST_F(ContextPolicyTest, AFailedSummaryRemovesNothing) {
   Turn("one");
   model_.script.push_back({.pieces = {"yes"}});
   model_.script.push_back({.failure = Status(StatusCode::kModel, "overloaded")});
+  std::vector<std::string> warnings;
+  options_.services.log = [&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kWarning) warnings.emplace_back(line);
+  };
   const RunOutcome outcome = RunOk(Ask("two"));
   EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_FALSE(outcome.summary.has_value());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("no summary: MODEL: overloaded"), std::string::npos) << warnings[0];
   EXPECT_EQ(Window(), 4u);
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 0u);
 }

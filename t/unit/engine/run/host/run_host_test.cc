@@ -268,6 +268,23 @@ TEST_F(RunHostTest, ARunLeavesAtItsNextNode) {
   EXPECT_EQ(state_.At("t1").places.back(), "B");
 }
 
+TEST_F(RunHostTest, ARunThatHasLostItsLeaseIsNotGivenBack) {
+  builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
+    host_->HandOver();
+    state_.before_append = [](const state::AppendRunRequest&) {
+      return Status(StatusCode::kFenced, "another attempt has the lease");
+    };
+    return Message::Assistant("first");
+  });
+  builder_.AddFunction("B", Say("second"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", END);
+  MakeHost();
+  EXPECT_CALL(state_, HandOverRun).Times(0);
+  host_->Execute(Granted("t1"));
+  Finish();
+  state_.At("t1").leased = false;
+}
+
 TEST_F(RunHostTest, ContinuesAnAttemptAtItsNode) {
   AddOneNode(Say("ok"));
   MakeHost();

@@ -230,6 +230,7 @@ TEST_F(ContinuationTest, AGraphWithoutTheNodeEndsTheRun) {
   builder_.AddEdge("A", END);
   const RunOutcome outcome = RunOk(Attempt(2, "OLD", 1));
   EXPECT_EQ(outcome.status, RunStatus::kError);
+  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
   EXPECT_TRUE(outcome.error.message().starts_with("GRAPH_CHANGED"));
   EXPECT_EQ(finished_.reason, "GRAPH_CHANGED");
 }
@@ -250,9 +251,14 @@ TEST_F(ContinuationTest, AGraphThatDoesNotAcceptTheStateEndsTheRun) {
   };
   const RunOutcome changed = outcome_with(R"({"total":"three"})");
   EXPECT_EQ(changed.status, RunStatus::kError);
+  EXPECT_EQ(changed.error.code(), StatusCode::kGraph);
   EXPECT_EQ(finished_.reason, "GRAPH_CHANGED");
   EXPECT_NE(changed.error.message().find("total"), std::string::npos);
   EXPECT_EQ(outcome_with(R"({"total":3})").status, RunStatus::kDone);
+  // The last attempt was one of this graph, which does not check what it has set itself.
+  state_.At("t1").state.snapshot.fields_json = R"({"total":"three"})";
+  model_.script = {{.pieces = {"Done."}}};
+  EXPECT_EQ(RunOk(Attempt(3, "MAIN", 1)).status, RunStatus::kDone);
 }
 
 TEST_F(ContinuationTest, AnInterruptBeforeANodeThatWasReachedIsNotAskedAgain) {

@@ -58,6 +58,15 @@ TEST_F(OnceTest, IsExecutedIfTheLastAttemptLeftBeforeIt) {
   EXPECT_EQ(calls_, 1);
 }
 
+// Pieces are written beside the log, so one of an earlier node may come behind the last entry.
+TEST_F(OnceTest, APieceBehindTheLastEntryDoesNotHideThatTheAttemptLeft) {
+  const RunOutcome outcome =
+      Continue({entry::RunStarted{.run_id = "r1"}, entry::AttemptLeft{},
+                entry::MessagePiece{.node = "A", .message_id = "m9", .text = "late"}});
+  EXPECT_EQ(outcome.status, RunStatus::kDone) << outcome.error.ToString();
+  EXPECT_EQ(calls_, 1);
+}
+
 TEST_F(OnceTest, TheLogShowsThatItWasReachedBeforeItIsExecuted) {
   RunOk(Ask("hi"));
   EXPECT_EQ(calls_, 1);

@@ -94,7 +94,8 @@ TEST_F(RunFollowerTest, ALostRunEndsWithAnErrorAndDone) {
 
 TEST_F(RunFollowerTest, GoesAtItsTimeWhenTheWorkerLeaves) {
   Add(run::entry::NodeStarted{.node = "MAIN", .step = 1});
-  Deadline leave = DeadlineAfter(std::chrono::minutes(30));
+  const std::chrono::milliseconds left(state::kFollowWaitMsMax / 2);
+  Deadline leave = DeadlineAfter(left);
   leave_time_ = [&] { return leave; };
   std::vector<std::chrono::milliseconds> waits;
   ON_CALL(state_, FollowRun).WillByDefault([&](const auto& follow, const auto*) {
@@ -109,7 +110,7 @@ TEST_F(RunFollowerTest, GoesAtItsTimeWhenTheWorkerLeaves) {
   EXPECT_EQ(last_.code(), StatusCode::kCancelled);
   EXPECT_FALSE(lines.cancellation.cancelled());
   ASSERT_EQ(waits.size(), 1u);
-  EXPECT_LE(waits[0], std::chrono::minutes(30)) << "the heartbeat would be later";
+  EXPECT_LE(waits[0], left) << "the heartbeat would be later";
 }
 
 TEST_F(RunFollowerTest, ReadersOfARunOfTheLeavingWorkerStay) {
@@ -170,6 +171,38 @@ TEST_F(RunFollowerTest, ReadsAgainWhenTheStateDoesNotAnswer) {
       });
   EXPECT_TRUE(follower.Follow(lines).ok());
   EXPECT_TRUE(lines.received.back().IsDone());
+}
+
+TEST_F(RunFollowerTest, GivesUpAStateThatStaysAway) {
+  options_.retry = std::chrono::milliseconds(0);
+  AddWholeRun();
+  for (const StatusCode code : {StatusCode::kUnavailable, StatusCode::kResourceExhausted}) {
+    Lines lines;
+    RunFollower follower = Follower(lines);
+    ASSERT_TRUE(follower.Open(std::nullopt).ok());
+    int reads = 0;
+    EXPECT_CALL(state_, FollowRun).WillRepeatedly([&](const auto&, const auto*) {
+      ++reads;
+      return Result<state::FollowRunReply>(Status(code, "away"));
+    });
+    EXPECT_EQ(follower.Follow(lines).code(), code);
+    EXPECT_EQ(reads, 31) << "one, and 30 retries";
+    testing::Mock::VerifyAndClearExpectations(&state_);
+  }
+}
+
+TEST_F(RunFollowerTest, OtherFailuresOfTheStateAreFinal) {
+  AddWholeRun();
+  Lines lines;
+  RunFollower follower = Follower(lines);
+  ASSERT_TRUE(follower.Open(std::nullopt).ok());
+  int reads = 0;
+  ON_CALL(state_, FollowRun).WillByDefault([&](const auto&, const auto*) {
+    ++reads;
+    return Result<state::FollowRunReply>(Status(StatusCode::kDataLoss, "damaged"));
+  });
+  EXPECT_EQ(follower.Follow(lines).code(), StatusCode::kDataLoss);
+  EXPECT_EQ(reads, 1);
 }
 
 TEST_F(RunFollowerTest, ARunWhoseThreadIsDeletedIsDone) {
