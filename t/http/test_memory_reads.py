@@ -6,10 +6,12 @@ import pytest
 from harness import environment
 from harness.agents import DEMO
 from harness.agui import PATH, parse, run_input
+from harness.http1 import Connection
 from harness.messages import user
 from harness.openai_responses import PATH as RESPONSES
 from harness.openai_responses import ask, response_id
-from harness.worker_memory import MIB, at_once, peaks_within, start_watched
+from harness.waiting import wait_until
+from harness.worker_memory import MIB, at_once, peaks_within, start_watched, status_of
 
 pytestmark = pytest.mark.skipif(
     bool(environment.SANITIZER), reason="a sanitizer's allocator, shadow and quarantine are not ours"
@@ -55,6 +57,18 @@ def test_reads_of_a_large_state_take_turns(service):
         replies = at_once(_READS, lambda _: service.get(f"{_THREAD}/state"))
     (state, *_) = [reply.json()["data"]["state"] for reply in _answered(replies)]
     assert len(state["context"]) == 32 and len(state["field"]) == 4
+
+
+def test_pages_that_are_not_read_leave_memory_for_others(service):
+    """Their clients could have the whole memory of the worker for as long as send_timeout."""
+    clients = [Connection(service.port, receive_buffer=4096) for _ in range(40)]
+    for client in clients:
+        client.request("GET", f"{_THREAD}/messages?limit=100")
+    wait_until(lambda: status_of(service)["memory_waiting"] > 0, "pages wait for memory")
+    assert service.invoke("hello").status == 200
+    assert status_of(service)["buffered_bytes"] <= _BOUND
+    for client in clients:
+        client.close()
 
 
 def test_changes_of_a_large_state_take_turns(service):

@@ -24,8 +24,8 @@ std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route)
   return std::move(problems).Error();
 }
 
-// Waits for a place of a request whose answer may be large. Refuses it if answers that clients have
-// not read take all memory: it began before they were there.
+// Waits for a place of a request whose answer may be large, and for memory if answers that clients
+// have not read take much.
 std::optional<ErrorInfo> EnterPageReads(HandlerContext& context, PageReads::Place& place) {
   const bool searches = context.head().query.find("search=") != std::string::npos;
   PageReads& reads = searches ? *context.api().page_searches : *context.api().page_reads;
@@ -33,10 +33,9 @@ std::optional<ErrorInfo> EnterPageReads(HandlerContext& context, PageReads::Plac
       reads.Enter(context.exchange().cancellation(), DeadlineAfter(kMemoryWaitMax));
   if (entered.ok()) {
     place = *std::move(entered);
-    if (!context.exchange().worker_is_full()) return std::nullopt;
-  } else if (entered.status().code() != StatusCode::kDeadlineExceeded) {
-    return ErrorOf(entered.status());
+    return AwaitPageMemory(context.exchange(), context.api().settings->limits);
   }
+  if (entered.status().code() != StatusCode::kDeadlineExceeded) return ErrorOf(entered.status());
   return ErrorInfo{ApiError::kOverloaded, "this worker buffers as much as it may", {}};
 }
 

@@ -1,9 +1,12 @@
 #include "api/http/request_memory.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "api/http/page_reads.h"
 #include "base/clock.h"
 #include "bridge/exchange.h"
+#include "settings/settings.h"
 #include "state/requests.h"
 #include "state/service.h"
 
@@ -49,6 +52,18 @@ std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t by
   const Status room = AwaitInAll(exchange, kBodyCopies * bytes);
   if (room.ok()) return std::nullopt;
   return ErrorOf(room);
+}
+
+std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
+                                         const settings::LimitSettings& limits) {
+  const uint64_t page = std::min<uint64_t>(limits.page_bytes_max, limits.buffered_bytes_max / 8);
+  const uint64_t pages = kPageReadsMax * page;
+  if (exchange.worker_buffered_bytes() + pages > limits.buffered_bytes_max) {
+    const Status room = exchange.AwaitMemory(page, DeadlineAfter(kMemoryWaitMax));
+    if (!room.ok()) return ErrorOf(Explain(room));
+  }
+  if (!exchange.worker_is_full()) return std::nullopt;
+  return ErrorInfo{ApiError::kOverloaded, "this worker buffers as much as it may", {}};
 }
 
 Result<state::ThreadState> ReadThreadState(bridge::Exchange& exchange, state::Service& state,

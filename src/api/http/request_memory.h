@@ -12,6 +12,9 @@
 namespace agent_graph::bridge {
 class Exchange;
 }
+namespace agent_graph::settings {
+struct LimitSettings;
+}
 namespace agent_graph::state {
 class Service;
 struct Scope;
@@ -57,6 +60,12 @@ Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes);
 // Waits until the worker has room to handle a body of `bytes`, and holds it. What the exchange
 // holds already is part of that. The error to answer with.
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
+
+// Waits until the worker has room for a page of stored data, and holds it, if the pages that are
+// read at a time might exceed the bound together with what is buffered. So pages that clients do
+// not read never take the last memory, which small requests need. The error to answer with.
+std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
+                                         const settings::LimitSettings& limits);
 
 // Reads a thread's state. If it is large, first waits until the worker has room for it, which the
 // exchange then holds.

@@ -72,8 +72,7 @@ std::optional<api::ErrorInfo> EnterReads(const Call& call, api::PageReads::Place
       context.exchange().cancellation(), DeadlineAfter(api::kMemoryWaitMax));
   if (!entered.ok()) return api::ErrorOf(entered.status());
   place = *std::move(entered);
-  if (!context.exchange().worker_is_full()) return std::nullopt;
-  return api::ErrorInfo{api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+  return api::AwaitPageMemory(context.exchange(), context.api().settings->limits);
 }
 
 void AppendThread(std::string& out, const state::ThreadRecord& thread) {

@@ -120,11 +120,13 @@ std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const Respon
   // As other reads of stored data; a stream would keep its place for long.
   const Result<api::PageReads::Place> place = context.api().page_reads->Enter(
       context.exchange().cancellation(), DeadlineAfter(kReadWaitMax));
-  const bool is_late = place.status().code() == StatusCode::kDeadlineExceeded;
-  if (is_late || context.exchange().worker_is_full()) {
+  if (place.status().code() == StatusCode::kDeadlineExceeded) {
     return api::ErrorInfo{api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
   }
   if (!place.ok()) return context.Explain(place.status());
+  if (auto error = api::AwaitPageMemory(context.exchange(), context.api().settings->limits)) {
+    return error;
+  }
   api::FollowerOptions options;
   options.pieces_of_log = true;
   options.until_now = true;
