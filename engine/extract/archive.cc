@@ -26,7 +26,7 @@ std::string AttributeOf(xmlTextReader* reader, std::string_view wanted) {
   return value;
 }
 
-void Tell(xmlTextReader* reader, const XmlHandler& handler) {
+void PassNode(xmlTextReader* reader, const XmlHandler& handler) {
   switch (xmlTextReaderNodeType(reader)) {
     case XML_READER_TYPE_ELEMENT: {
       const std::string name(View(xmlTextReaderConstLocalName(reader)));
@@ -112,7 +112,7 @@ bool ReadXml(std::string_view bytes, const XmlHandler& handler) {
     if (handler.stop && handler.stop()) return true;
     int more = xmlTextReaderRead(reader.get());
     if (more != 1) return more == 0;
-    Tell(reader.get(), handler);
+    PassNode(reader.get(), handler);
   }
 }
 

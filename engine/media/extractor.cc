@@ -110,7 +110,7 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
   const Deadline give_up = DeadlineAfter(kStartTimeout);
   for (;;) {
     auto process = launcher_->Start(options, never_, deadline);
-    if (process.status().code() == StatusCode::kInvalidArgument && !told_.exchange(true)) {
+    if (process.status().code() == StatusCode::kInvalidArgument && !reported_.exchange(true)) {
       log_("documents are stored without their text: " + process.status().message());
     }
     // The spawner restarts together with the helper process.

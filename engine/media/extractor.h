@@ -50,7 +50,7 @@ class Extractor {
   const LogFunction log_;
   const runtime::Cancellation never_;
 
-  std::atomic<bool> told_ = false;
+  std::atomic<bool> reported_ = false;
   DocumentTurns turns_;
 };
 

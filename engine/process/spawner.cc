@@ -79,7 +79,7 @@ class Spawner {
     for (const Client& client : clients_) waits.push_back({client.socket, POLLIN, 0});
     if (poll(waits.data(), waits.size(), PollTimeout()) < 0 && errno != EINTR) _exit(1);
     for (size_t i = first; i < waits.size(); ++i) {
-      if (waits[i].revents != 0) Hear(clients_[i - first]);
+      if (waits[i].revents != 0) Receive(clients_[i - first]);
     }
     if (waits[0].revents != 0) Reap();
     if (waits[1].revents != 0) LoseParent();
@@ -114,7 +114,7 @@ class Spawner {
     }
   }
 
-  void Hear(Client& client) {
+  void Receive(Client& client) {
     Descriptors sent_along = {-1, -1, -1};
     const std::optional<std::string> packet = ReceivePacket(client.socket, &sent_along);
     if (!packet) return;

@@ -73,7 +73,7 @@ Socket::Life Socket::Receive(SocketReceiver& receiver) {
       if (size == 0) event->eof = 1;
       return endpoint_.finished() ? Life::kClosed : Life::kLost;
     }
-    Heard();
+    OnInput();
     if (!Parse({receive_buffer.data(), static_cast<size_t>(size)}, receiver)) return Life::kOpen;
     if (endpoint_.close_is_urgent()) return Life::kOpen;  // ignore the rest
     if (endpoint_.open() && endpoint_.in_message() &&
@@ -106,7 +106,7 @@ bool Socket::Parse(std::span<char> input, SocketReceiver& receiver) {
   }
 }
 
-void Socket::Heard() {
+void Socket::OnInput() {
   awaiting_pong_ = false;
   if (!endpoint_.waits_for_close()) ArmReadTimer();
 }

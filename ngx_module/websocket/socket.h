@@ -77,7 +77,7 @@ class Socket {
  private:
   Life Receive(SocketReceiver& receiver);
   bool Parse(std::span<char> input, SocketReceiver& receiver);
-  void Heard();
+  void OnInput();
   void ArmReadTimer();
   bool TakeNextFrames();
   Life SendFrames();

@@ -38,7 +38,7 @@ void Evictions::Stop() {
 }
 
 void Evictions::Work() {
-  while (std::optional<std::string> thread_id = Next()) Tell(*std::move(thread_id));
+  while (std::optional<std::string> thread_id = Next()) Report(*std::move(thread_id));
 }
 
 std::optional<std::string> Evictions::Next() {
@@ -61,7 +61,7 @@ std::optional<std::string> Evictions::Next() {
   return std::nullopt;
 }
 
-void Evictions::Tell(std::string thread_id) {
+void Evictions::Report(std::string thread_id) {
   auto work = std::make_shared<std::function<void()>>(
       [backend = backend_, thread_id = std::move(thread_id)] { backend->Evict(thread_id); });
   // Uses the pool's share for runs, because no request waits for this call, and hundreds of deleted

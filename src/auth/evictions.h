@@ -41,7 +41,7 @@ class Evictions : public std::enable_shared_from_this<Evictions> {
  private:
   void Work();  // runs on a fiber until the queue is empty
   std::optional<std::string> Next();
-  void Tell(std::string thread_id);
+  void Report(std::string thread_id);
 
   const std::shared_ptr<AuthorizationBackend> backend_;
   runtime::Runtime& runtime_;

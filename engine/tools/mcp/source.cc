@@ -271,25 +271,25 @@ void Source::ListenInBackground(std::chrono::milliseconds delay) {
           // The tools may have changed since they were listed.
           if (self->client_->announces_changes()) self->MarkChanged();
         }
-        bool was_heard = false;
-        const Status status = self->ListenOn(was_heard);
+        bool was_open = false;
+        const Status status = self->ListenOn(was_open);
         MutexLock lock(self->mutex_);
         self->listening_ = false;
         // If the server has no such stream, it is not opened again. In all other cases changes may
         // have been missed.
         if (status.code() == StatusCode::kNotFound && !self->client_->wants_listener()) return;
-        self->listen_delay_ = was_heard ? kRetryDelayMin : LongerDelay(self->listen_delay_);
+        self->listen_delay_ = was_open ? kRetryDelayMin : LongerDelay(self->listen_delay_);
         if (self->client_->announces_changes()) ++self->changes_;
       },
       /*here=*/true);
 }
 
-Status Source::ListenOn(bool& was_heard) {
+Status Source::ListenOn(bool& was_open) {
   for (std::chrono::milliseconds longer{0};;) {
     const Deadline began = MonotonicClock::now();
     const Result<std::chrono::milliseconds> pause = client_->Listen({closing_, kNoDeadline});
     if (!pause.ok()) return pause.status();
-    was_heard = true;
+    was_open = true;
     const bool was_short = MonotonicClock::now() - began < kShortStream;
     longer = was_short ? std::min(std::max(*pause, longer * 2), kListenPauseMax) : *pause;
     AG_RETURN_IF_ERROR(runtime::SleepFor(std::max(longer, *pause), &closing_));

@@ -62,7 +62,7 @@ class Source : public std::enable_shared_from_this<Source> {
   CatalogToolPtr MakeTool(const json& described, bool marks_headers, std::string& problem) const;
   std::chrono::milliseconds RefreshOf(const ListedTools& listed) const;
   // Listens repeatedly until it fails.
-  Status ListenOn(bool& was_heard);
+  Status ListenOn(bool& was_open);
   void ListenInBackground(std::chrono::milliseconds delay);
   void MarkChanged();
   void Log(LogLevel level, const std::string& text) const;

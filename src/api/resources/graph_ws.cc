@@ -83,7 +83,7 @@ class Refusal {
       : context_(context), writer_({std::move(thread_id), "", false, ""}) {}
 
   // Sends an error chunk. Used for a frame that is not a request.
-  void Tell(const ErrorInfo& error) {
+  void SendError(const ErrorInfo& error) {
     json data = {{"reason", MessageOf(error)}, {"code", CodeOf(error)}};
     for (const ErrorDetail& detail : error.details) {
       data["details"].push_back(
@@ -98,7 +98,7 @@ class Refusal {
 
   // Sends an error chunk and the final chunk, because a client waits for the end of each request.
   void Answer(const ErrorInfo& error) {
-    Tell(error);
+    SendError(error);
     context_.exchange().SendLast(
         Frame(writer_.DoneLine({.outcome = run::RunStatus::kError}, UnixSeconds())));
   }
@@ -207,14 +207,15 @@ void Run(HandlerContext& context) {
 
 void OpenGraphSocket(HandlerContext& context) {
   if (context.api().graph->live_root() == nullptr) return;
-  Refusal(context, "").Tell({ApiError::kValidation, "this graph is live, use /v1/graph/live", {}});
+  Refusal(context, "")
+      .SendError({ApiError::kValidation, "this graph is live, use /v1/graph/live", {}});
   context.exchange().CloseSocket(websocket::close_code::kPolicy, "the graph is live", "rejected");
 }
 
 void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
   if (std::optional<ErrorInfo> error = ReadFrame(context, message)) {
     context.exchange().Hold(0);
-    Refusal(context, "").Tell(*error);
+    Refusal(context, "").SendError(*error);
     return;
   }
   FreeMemory(message.payload);  // free the frame, because the run may take long

@@ -32,7 +32,7 @@ int PollTimeout(Deadline deadline) {
 void Link::Run() {
   size_t attempt = 0;
   auto missing_since = MonotonicClock::now();
-  bool told = false;
+  bool reported = false;
   while (!stopping_) {
     Result<StateDirectory> directory =
         StateDirectory::Open(options_.directory, options_.root_serves);
@@ -41,10 +41,10 @@ void Link::Run() {
     if (socket.ok() && Serve(std::move(*socket))) {
       attempt = 0;
       missing_since = MonotonicClock::now();
-      told = false;
+      reported = false;
     }
     const auto missing = MonotonicClock::now() - missing_since;
-    if (missing >= options_.server_wait && !std::exchange(told, true) &&
+    if (missing >= options_.server_wait && !std::exchange(reported, true) &&
         options_.on_server_missing) {
       options_.on_server_missing();
     }

@@ -170,7 +170,7 @@ Result<HttpReply> StreamableClient::RequestIn(const ConnectionPtr& connection, i
   Result<HttpReply> reply = transport_->Request(connection.get(), id, outgoing, handlers, wait);
   // Without sessions, closing the connection cancels the request.
   if (connection->facts.era == Era::kSession && GaveUp(reply.status())) {
-    TellCancelled(connection, id);
+    SendCancelled(connection, id);
   }
   return reply;
 }
@@ -188,7 +188,7 @@ Result<HttpReply> StreamableClient::CallInSession(const ConnectionPtr& connectio
                                                   const Outgoing& outgoing,
                                                   const WaitOptions& wait) {
   Result<HttpReply> reply = MakeCall(connection, id, *outgoing.questions)->Make(outgoing, wait);
-  if (GaveUp(reply.status()) || outgoing.questions->gave_up()) TellCancelled(connection, id);
+  if (GaveUp(reply.status()) || outgoing.questions->gave_up()) SendCancelled(connection, id);
   return reply;
 }
 
@@ -201,7 +201,7 @@ Result<HttpReply> StreamableClient::CallInOwnSession(const Outgoing& outgoing,
   Result<HttpReply> reply = call->Make(outgoing, wait);
   const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
   const bool paused = reply.ok() && reply->rpc.stopped;
-  if (gave_up) TellCancelled(own, id);
+  if (gave_up) SendCancelled(own, id);
   // A paused call needs its session later, unless the call will be repeated.
   if (!paused || gave_up) EndInBackground(own);
   return reply;
@@ -218,7 +218,7 @@ Result<RpcReply> StreamableClient::ContinueCall(const Continuation& place, const
   Result<HttpReply> reply = call->ContinueCall(place, answer, outgoing.memory, wait);
   const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
   const bool paused = reply.ok() && reply->rpc.stopped;
-  if (gave_up) TellCancelled(connection, place.call_id);
+  if (gave_up) SendCancelled(connection, place.call_id);
   if (options_.session_per_call && (!paused || gave_up)) EndInBackground(connection);
   return ReadReply(std::move(reply));
 }
@@ -247,7 +247,7 @@ void StreamableClient::Receive(const json& message, const Connection& connection
 }
 
 // Runs on a fiber of its own, because the caller no longer waits.
-void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id) {
+void StreamableClient::SendCancelled(const ConnectionPtr& connection, int64_t id) {
   runtime::Runtime* const runtime = runtime::Runtime::Current();
   if (runtime == nullptr) return;
   const json params = {{"requestId", id}, {"reason", "the caller gave up"}};

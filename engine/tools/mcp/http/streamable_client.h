@@ -66,7 +66,7 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   Result<RpcReply> ReadReply(Result<HttpReply> reply) const;
   // Handles a request or notification of the server.
   void Receive(const json& message, const Connection& connection, const WaitOptions& wait);
-  void TellCancelled(const ConnectionPtr& connection, int64_t id);
+  void SendCancelled(const ConnectionPtr& connection, int64_t id);
 
   Result<Transport::Stream> OpenListener(const Connection& connection, const StreamPlace& place,
                                          const WaitOptions& wait);
