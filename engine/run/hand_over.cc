@@ -10,17 +10,23 @@ void HandOver::RequestNow() {
   if (repeatable_) cancellation_.Cancel(runtime::CancelReason::kShutdown);
 }
 
+void HandOver::BeginRepeatable() {
+  MutexLock lock(mutex_);
+  repeatable_ = true;
+  if (now_) cancellation_.Cancel(runtime::CancelReason::kShutdown);
+}
+
+void HandOver::EndRepeatable() {
+  MutexLock lock(mutex_);
+  repeatable_ = false;
+}
+
 HandOver::RepeatableWork::RepeatableWork(HandOver* hand_over) : hand_over_(hand_over) {
-  if (hand_over_ == nullptr) return;
-  MutexLock lock(hand_over_->mutex_);
-  hand_over_->repeatable_ = true;
-  if (hand_over_->now_) hand_over_->cancellation_.Cancel(runtime::CancelReason::kShutdown);
+  if (hand_over_ != nullptr) hand_over_->BeginRepeatable();
 }
 
 HandOver::RepeatableWork::~RepeatableWork() {
-  if (hand_over_ == nullptr) return;
-  MutexLock lock(hand_over_->mutex_);
-  hand_over_->repeatable_ = false;
+  if (hand_over_ != nullptr) hand_over_->EndRepeatable();
 }
 
 }  // namespace agent_graph::run

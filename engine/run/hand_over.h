@@ -34,6 +34,9 @@ class HandOver {
   };
 
  private:
+  void BeginRepeatable();
+  void EndRepeatable();
+
   const runtime::Cancellation cancellation_;
   std::atomic<bool> requested_{false};
   Mutex mutex_;

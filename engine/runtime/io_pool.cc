@@ -14,13 +14,15 @@ IoPool::IoPool(size_t threads_max, std::string thread_name, std::function<void()
       thread_name_(std::move(thread_name)),
       on_start_(std::move(on_start)) {}
 
-IoPool::~IoPool() {
+void IoPool::Stop() {
+  std::vector<std::thread> threads;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
+    threads.swap(threads_);
   }
   changed_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 void IoPool::Run(const std::function<void()>& work) {

@@ -15,7 +15,7 @@ namespace agent_graph::runtime {
 class IoPool {
  public:
   IoPool(size_t threads_max, std::string thread_name, std::function<void()> on_start);
-  ~IoPool();  // completes the queued jobs
+  ~IoPool() { Stop(); }  // completes the queued jobs
   IoPool(const IoPool&) = delete;
   IoPool& operator=(const IoPool&) = delete;
 
@@ -24,6 +24,7 @@ class IoPool {
   void Run(const std::function<void()>& work);
 
  private:
+  void Stop();
   void Push(std::function<void()> job);
   void RunThread();
 

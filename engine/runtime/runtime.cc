@@ -157,14 +157,25 @@ Runtime::Runtime(RuntimeOptions options)
     : implementation_(std::make_unique<Implementation>(std::move(options),
                                                        [this] { current_runtime = this; })) {}
 
+namespace {
+
+// Runtimes whose threads go on using them until the process ends.
+struct LeftRunning {
+  Mutex mutex;
+  std::vector<std::unique_ptr<Runtime::Implementation>> runtimes AG_GUARDED_BY(mutex);
+};
+
+void LeaveRunning(std::unique_ptr<Runtime::Implementation> runtime) {
+  static LeftRunning& left = *new LeftRunning;  // never destroyed
+  MutexLock lock(left.mutex);
+  left.runtimes.push_back(std::move(runtime));
+}
+
+}  // namespace
+
 Runtime::~Runtime() {
   if (implementation_->clean || Stop(MonotonicClock::now()).ok()) return;
-  // Its threads go on using it until the process ends.
-  static Mutex mutex;
-  static auto& left_running =
-      *std::make_unique<std::vector<std::unique_ptr<Implementation>>>().release();
-  MutexLock lock(mutex);
-  left_running.push_back(std::move(implementation_));
+  LeaveRunning(std::move(implementation_));
 }
 
 Status Runtime::Start() {

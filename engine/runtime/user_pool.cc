@@ -206,20 +206,26 @@ std::vector<std::string> UserPool::Stop(Deadline deadline) {
   return names;
 }
 
+void UserPool::Park(Worker& worker) {
+  MutexLock lock(mutex_);
+  if (worker.parked++ > 0 || worker.written_off) return;
+  --active_;
+  StartWork();
+}
+
+void UserPool::Unpark(Worker& worker) {
+  MutexLock lock(mutex_);
+  if (--worker.parked == 0 && !worker.written_off) ++active_;
+}
+
 UserPool::Parked::Parked() {
   auto* const worker = static_cast<Worker*>(current_worker);
-  if (worker == nullptr) return;
-  MutexLock lock(worker->pool.mutex_);
-  if (worker->parked++ > 0 || worker->written_off) return;
-  --worker->pool.active_;
-  worker->pool.StartWork();
+  if (worker != nullptr) worker->pool.Park(*worker);
 }
 
 UserPool::Parked::~Parked() {
   auto* const worker = static_cast<Worker*>(current_worker);
-  if (worker == nullptr) return;
-  MutexLock lock(worker->pool.mutex_);
-  if (--worker->parked == 0 && !worker->written_off) ++worker->pool.active_;
+  if (worker != nullptr) worker->pool.Unpark(*worker);
 }
 
 }  // namespace agent_graph::runtime

@@ -66,6 +66,8 @@ class UserPool {
   struct Task;
   struct Worker;
 
+  void Park(Worker& worker);
+  void Unpark(Worker& worker);
   void StartWork() AG_REQUIRES(mutex_);
   void StartWorker() AG_REQUIRES(mutex_);
   void JoinExited() AG_REQUIRES(mutex_);

@@ -15,13 +15,7 @@ class Inbox::Admission {
   ~Admission() {
     // An accepted WebSocket stays open after a turn.
     if (!exchange_->is_open_socket()) exchange_->End("error");
-    {
-      MutexLock lock(inbox_.mutex_);
-      AG_CHECK(inbox_.admitted_ > 0 && inbox_.begun_ <= inbox_.admitted_,
-               "an exchange is at work from its admission to its end");
-      --inbox_.admitted_;
-      if (begun_) --inbox_.begun_;
-    }
+    Leave();
     inbox_.StartQueued();
   }
   Admission(const Admission&) = delete;
@@ -35,6 +29,14 @@ class Inbox::Admission {
   }
 
  private:
+  void Leave() {
+    MutexLock lock(inbox_.mutex_);
+    AG_CHECK(inbox_.admitted_ > 0 && inbox_.begun_ <= inbox_.admitted_,
+             "an exchange is at work from its admission to its end");
+    --inbox_.admitted_;
+    if (begun_) --inbox_.begun_;
+  }
+
   const ExchangePtr exchange_;
   Inbox& inbox_;
   bool begun_ = false;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "base/mutex.h"
 
@@ -25,28 +26,41 @@ std::string Line(const char* name, std::vector<Duration> values) {
   return line.data();
 }
 
+// The report that the clients fill.
+class SharedReport {
+ public:
+  void Add(const Result<Measured>& measured) {
+    MutexLock lock(mutex_);
+    if (measured.ok()) {
+      report_.done.push_back(*measured);
+    } else if (report_.failed++ == 0) {
+      report_.first_failure = measured.status();
+    }
+  }
+  LoadReport Take() {
+    MutexLock lock(mutex_);
+    return std::move(report_);
+  }
+
+ private:
+  Mutex mutex_;
+  LoadReport report_ AG_GUARDED_BY(mutex_);
+};
+
 }  // namespace
 
 LoadReport RunLoad(const LoadOptions& options, const MakeRequest& make_request) {
-  LoadReport report;
-  Mutex mutex;
+  SharedReport shared;
   std::atomic<size_t> started{0};
   const auto client = [&](size_t number) {
-    while (started.fetch_add(1) < options.requests) {
-      const Result<Measured> measured = make_request(number);
-      const MutexLock lock(mutex);
-      if (measured.ok()) {
-        report.done.push_back(*measured);
-      } else if (report.failed++ == 0) {
-        report.first_failure = measured.status();
-      }
-    }
+    while (started.fetch_add(1) < options.requests) shared.Add(make_request(number));
   };
   const auto begin = MonotonicClock::now();
 
   std::vector<std::thread> clients;
   for (size_t i = 0; i < options.concurrency; ++i) clients.emplace_back(client, i);
   for (std::thread& thread : clients) thread.join();
+  LoadReport report = shared.Take();
   report.elapsed = MonotonicClock::now() - begin;
   return report;
 }

@@ -2,6 +2,7 @@
 """guarded_members.py   Fails for a data member that follows a mutex and has no AG_GUARDED_BY. clang checks
 only members that are annotated, so it does not notice a missing annotation. Also fails for a mutex, lock
 or condition variable of the standard library, which clang does not check at all: base/mutex.h has ours.
+And for a lock in a constructor or destructor, whose bodies clang does not analyse: call a function there.
 
 A mutex and the members that it protects are one block of lines. Members that it does not protect stand
 before the mutex or behind a blank line, have a type that is safe by itself (SAFE), or a comment above
@@ -18,6 +19,8 @@ UNCHECKED = re.compile(
     r"\bstd::(?:(?:recursive_|timed_|shared_|recursive_timed_|shared_timed_)?mutex"
     r"|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable(?:_any)?)\b"
 )
+SPECIAL_FUNCTION = re.compile(r"^\s*(?:explicit )?(?:(?:\w+::)*(\w+)::~?\1|~\w+)\(")
+LOCK = re.compile(r"\b(?:MutexLock|ReaderLock|WriterLock) \w+\(")
 OUR_MUTEX = "engine/base/mutex.h"
 MEMBER = re.compile(r"^\s*(?:mutable )?[\w:]+(?:<.*>)?[ *&]+(?:const )?\w+_?(?:\[[^\]]*\])?\s*(?:\{.*\}|=.*)?;")
 SAFE = re.compile(
@@ -29,6 +32,21 @@ def unchecked_types(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if match := UNCHECKED.search(line.partition("//")[0]):
             yield f"{path.relative_to(ROOT)}:{number}: {match[0]} (use the types of base/mutex.h)"
+
+
+def unanalysed_locks(path):
+    depth = 0
+    inside = False  # a constructor or destructor
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        code = line.partition("//")[0].rstrip()
+        if not inside and SPECIAL_FUNCTION.match(code):
+            inside, depth = True, 0
+        if not inside:
+            continue
+        depth += code.count("{") - code.count("}")
+        if LOCK.search(code):
+            yield f"{path.relative_to(ROOT)}:{number}: {code.strip()} (in a constructor or destructor)"
+        inside = depth > 0 or not code.endswith(("}", ";"))
 
 
 def declarations(path):
@@ -63,7 +81,9 @@ def problems_of(path):
 def main():
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".cc", ".h")]
     problems = [problem for path in files for problem in problems_of(path)]
-    problems += [problem for path in files if path != ROOT / OUR_MUTEX for problem in unchecked_types(path)]
+    for path in files:
+        if path != ROOT / OUR_MUTEX:
+            problems += [*unchecked_types(path), *unanalysed_locks(path)]
     print("\n".join(problems) or "guarded members: all behind a mutex are annotated")
     return len(problems) > 0
 

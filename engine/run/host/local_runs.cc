@@ -41,7 +41,7 @@ void LocalRuns::Publish(const state::RunWatched& watched) {
     MutexLock lock(mutex_);
     const auto found = runs_.find(Key(watched.thread_id, watched.run_id));
     if (found == runs_.end()) return;
-    const bool publishes = std::exchange(found->second->watch, watched.watch) != 0;
+    const bool publishes = std::exchange(WatchOf(*found->second), watched.watch) != 0;
     if (publishes) return;
     place = found->second;
   }
@@ -49,13 +49,14 @@ void LocalRuns::Publish(const state::RunWatched& watched) {
   runtime_.Spawn([this, place, thread_id = watched.thread_id, run_id = watched.run_id] {
     const auto watch = [&] {
       MutexLock lock(mutex_);
-      return place->watch;
+      return WatchOf(*place);
     };
     // Unless a client has begun to watch meanwhile.
     const auto stops = [&](uint64_t before) {
       MutexLock lock(mutex_);
-      if (place->watch != before) return false;
-      place->watch = 0;
+      uint64_t& latest = WatchOf(*place);
+      if (latest != before) return false;
+      latest = 0;
       return true;
     };
     PiecePublisher(state_, place->live, thread_id, run_id).Publish(watch, stops);

@@ -46,9 +46,11 @@ class LocalRuns {
   using Key = std::pair<std::string, std::string>;  // thread and run
   struct Place {
     std::shared_ptr<LiveRun> live;
-    // Number of the latest watch; 0: no other worker watches. Guarded by the mutex.
-    uint64_t watch = 0;
+    uint64_t watch = 0;  // use WatchOf
   };
+
+  // Number of the latest watch; 0: no other worker watches.
+  uint64_t& WatchOf(Place& place) const AG_REQUIRES(mutex_) { return place.watch; }
 
   state::Service& state_;
   runtime::Runtime& runtime_;

@@ -1,10 +1,6 @@
 #include "state/search/memory_index.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <unordered_set>
 #include <utility>
 
@@ -22,12 +18,6 @@ constexpr size_t kEntryBytes = 1024;
 
 // Memories that are read in one round trip, if the rows are in another process.
 constexpr size_t kReadAtOnce = 64;
-
-// Vectors added to an approximate index before other entries are checked.
-constexpr size_t kWorkPortion = 32;
-// An index file is rewritten after this many changes, and this fraction (1/10) of all vectors.
-constexpr size_t kUnsavedMin = 2'000;
-constexpr size_t kUnsavedShare = 10;
 
 size_t DimensionsOf(const Embedding& embedding) {
   return embedding.values.size() / sizeof(float);
@@ -47,23 +37,25 @@ void MemoryIndex::Changed(const std::vector<MemoryKey>& memories) {
   for (const MemoryKey& memory : memories) {
     auto owned = by_owner_.find(memory.owner);
     for (Entry* entry : {owned == by_owner_.end() ? nullptr : owned->second.get(), all_.get()}) {
-      if (entry == nullptr || entry->stale) continue;
-      entry->changes.push_back(memory);
-      if (entry->changes.size() <= kChangesMax) continue;
-      entry->stale = true;
-      FreeMemory(entry->changes);
+      if (entry == nullptr) continue;
+      Upkeep& upkeep = UpkeepOf(*entry);
+      if (upkeep.stale) continue;
+      upkeep.changes.push_back(memory);
+      if (upkeep.changes.size() <= kChangesMax) continue;
+      upkeep.stale = true;
+      FreeMemory(upkeep.changes);
     }
   }
 }
 
 void MemoryIndex::ChangedUnknown() {
   MutexLock lock(mutex_);
-  const auto outdate = [](Entry& entry) {
-    entry.stale = true;
-    FreeMemory(entry.changes);
+  const auto outdate = [](Upkeep& upkeep) {
+    upkeep.stale = true;
+    FreeMemory(upkeep.changes);
   };
-  for (const auto& [owner, entry] : by_owner_) outdate(*entry);
-  if (all_ != nullptr) outdate(*all_);
+  for (const auto& [owner, entry] : by_owner_) outdate(UpkeepOf(*entry));
+  if (all_ != nullptr) outdate(UpkeepOf(*all_));
 }
 
 std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
@@ -76,7 +68,7 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
     entry = std::make_shared<Entry>();
     entry->name = scope.kind == Scope::Kind::kOwner ? "owner " + scope.user_id : "all";
   }
-  entry->last_used = ++uses_;
+  UpkeepOf(*entry).last_used = ++uses_;
   return entry;
 }
 
@@ -87,7 +79,8 @@ bool MemoryIndex::IsKept(const std::string& owner, const Entry& entry) const {
 
 bool MemoryIndex::IsCurrent(Entry& entry, const Embedding& wanted) {
   MutexLock lock(mutex_);
-  return entry.partition != nullptr && entry.changes.empty() && !entry.stale &&
+  const Upkeep& upkeep = UpkeepOf(entry);
+  return entry.partition != nullptr && upkeep.changes.empty() && !upkeep.stale &&
          !entry.partition->worn() && Serves(*entry.partition, wanted);
 }
 
@@ -96,8 +89,9 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
   bool build;
   {
     MutexLock lock(mutex_);
-    changes.swap(entry.changes);
-    build = std::exchange(entry.stale, false);
+    Upkeep& upkeep = UpkeepOf(entry);
+    changes.swap(upkeep.changes);
+    build = std::exchange(upkeep.stale, false);
   }
   if (entry.partition == nullptr || entry.partition->worn() || !Serves(*entry.partition, wanted)) {
     build = true;
@@ -123,10 +117,11 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
   const bool kept =
       scope.kind == Scope::Kind::kOwner ? IsKept(scope.user_id, entry) : all_.get() == &entry;
   if (!kept) return Status::Ok();
-  bytes_ += bytes - entry.bytes;
-  entry.bytes = bytes;
-  entry.wants_work = WantsNearest(*entry.partition);
-  if (entry.wants_work) work_to_do_.NotifyOne();
+  Upkeep& upkeep = UpkeepOf(entry);
+  bytes_ += bytes - upkeep.bytes;
+  upkeep.bytes = bytes;
+  upkeep.wants_work = WantsNearest(*entry.partition);
+  if (upkeep.wants_work) WakeKeeper();
   MakeRoom(entry);
   return Status::Ok();
 }
@@ -184,30 +179,30 @@ void MemoryIndex::Forget(const Scope& scope) {
     auto place = by_owner_.find(scope.user_id);
     if (place != by_owner_.end()) Drop(place);
   } else if (all_ != nullptr) {
-    bytes_ -= all_->bytes;
+    bytes_ -= UpkeepOf(*all_).bytes;
     all_.reset();
   }
 }
 
 void MemoryIndex::Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place) {
-  bytes_ -= place->second->bytes;
+  bytes_ -= UpkeepOf(*place->second).bytes;
   by_owner_.erase(place);
 }
 
 void MemoryIndex::MakeRoom(const Entry& kept) {
   while (bytes_ > bytes_max_) {
     auto oldest = by_owner_.end();
+    const auto is_older = [this](Entry& entry, Entry& than) AG_REQUIRES(mutex_) {
+      return UpkeepOf(entry).last_used < UpkeepOf(than).last_used;
+    };
     for (auto it = by_owner_.begin(); it != by_owner_.end(); ++it) {
       if (it->second.get() == &kept) continue;
-      if (oldest == by_owner_.end() || it->second->last_used < oldest->second->last_used) {
-        oldest = it;
-      }
+      if (oldest == by_owner_.end() || is_older(*it->second, *oldest->second)) oldest = it;
     }
-    const bool drop_all =
-        all_ != nullptr && all_.get() != &kept &&
-        (oldest == by_owner_.end() || all_->last_used < oldest->second->last_used);
+    const bool drop_all = all_ != nullptr && all_.get() != &kept &&
+                          (oldest == by_owner_.end() || is_older(*all_, *oldest->second));
     if (drop_all) {
-      bytes_ -= all_->bytes;
+      bytes_ -= UpkeepOf(*all_).bytes;
       all_.reset();
     } else if (oldest != by_owner_.end()) {
       Drop(oldest);
@@ -220,121 +215,11 @@ void MemoryIndex::MakeRoom(const Entry& kept) {
 void MemoryIndex::Stop() {
   MutexLock lock(mutex_);
   stopping_ = true;
-  work_to_do_.NotifyAll();
-}
-
-void MemoryIndex::KeepIndexes() {
-  while (std::shared_ptr<Entry> entry = NextToIndex()) {
-    if (!IndexSome(*entry)) continue;
-    MutexLock lock(mutex_);
-    entry->wants_work = true;
-  }
-}
-
-std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
-  MutexLock lock(mutex_);
-  for (;;) {
-    if (stopping_) return nullptr;
-    std::shared_ptr<Entry> next = all_ != nullptr && all_->wants_work ? all_ : nullptr;
-    for (const auto& [owner, entry] : by_owner_) {
-      if (entry->wants_work) next = entry;
-    }
-    // Cleared here, so that a request for work that arrives during the work is not lost.
-    if (next != nullptr) next->wants_work = false;
-    if (next != nullptr) return next;
-    work_to_do_.Wait(mutex_);
-  }
+  WakeKeeper();
 }
 
 bool MemoryIndex::WantsNearest(const Partition& partition) const {
   return partition.wants_nearest(bytes_max_ - std::min(bytes_max_, kEntryBytes));
-}
-
-bool MemoryIndex::IndexSome(Entry& entry) {
-  std::shared_ptr<Partition> partition;
-  std::shared_ptr<NearestIndex> nearest;
-  Partition::Work work;
-  {
-    ReaderLock lock(entry.mutex);
-    partition = entry.partition;
-    if (partition == nullptr || !WantsNearest(*partition)) return false;
-    nearest = partition->nearest();
-    if (nearest != nullptr) work = partition->NextWork(kWorkPortion);
-  }
-  if (nearest == nullptr) {
-    nearest = MakeNearest(entry, *partition);
-    return nearest != nullptr;
-  }
-  for (uint64_t number : work.removals) nearest->Remove(number);
-  for (const Partition::Work::Addition& addition : work.additions) {
-    if (!nearest->Add(addition.number, addition.vector.data()).ok()) return false;
-  }
-  {
-    WriterLock lock(entry.mutex);
-    if (partition->nearest() != nearest) return WantsNearest(*partition);  // dropped meanwhile
-    partition->FinishWork(work);
-  }
-  entry.unsaved += work.additions.size() + work.removals.size();
-  size_t live = 0;
-  {
-    ReaderLock lock(entry.mutex);
-    if (WantsNearest(*partition)) return true;
-    live = partition->live();
-  }
-  // Without the lock: only this thread changes the index, and a search that follows a change must
-  // not wait for the file.
-  SaveIfDue(entry, partition->space(), live, *nearest);
-  return false;
-}
-
-std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& partition) {
-  std::shared_ptr<NearestIndex> nearest;
-  std::vector<uint32_t> known;
-  if (!directory_.empty()) {
-    auto loaded = NearestIndex::Load(FileOf(entry.name), entry.name + " " + partition.space(),
-                                     partition.dimensions(), &stopping_);
-    ReaderLock lock(entry.mutex);
-    // The file still holds vectors that were removed since, and may be too large.
-    if (loaded.ok() && partition.bytes() + (*loaded)->bytes() <= bytes_max_) {
-      nearest = *std::move(loaded);
-      known = partition.SlotsIn(*nearest);
-    }
-  }
-  if (nearest == nullptr) {
-    size_t vectors = 0;
-    {
-      ReaderLock lock(entry.mutex);  // searches take changes in meanwhile
-      vectors = partition.vectors();
-    }
-    try {
-      nearest = std::make_shared<NearestIndex>(partition.dimensions(), 2 * vectors);
-    } catch (const std::exception&) {
-      return nullptr;  // out of memory: exact search continues
-    }
-  }
-  WriterLock lock(entry.mutex);
-  partition.Adopt(nearest, known);
-  return nearest;
-}
-
-void MemoryIndex::SaveIfDue(Entry& entry, const std::string& space, size_t live,
-                            const NearestIndex& nearest) {
-  if (directory_.empty() || entry.unsaved < std::max(kUnsavedMin, live / kUnsavedShare)) return;
-  entry.unsaved = 0;
-  mkdir(directory_.c_str(), 0700);
-  // Ignored: without the file the index is only built again.
-  [[maybe_unused]] const Status saved =
-      nearest.Save(FileOf(entry.name), entry.name + " " + space, &stopping_);
-}
-
-std::string MemoryIndex::FileOf(const std::string& name) const {
-  // The hash may collide: the name stored in the file is compared on loading, and colliding files
-  // overwrite each other.
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return directory_ + "/" + text;
 }
 
 Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,

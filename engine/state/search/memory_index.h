@@ -51,6 +51,14 @@ class MemoryIndex {
   void Stop();
 
  private:
+  // The part of an entry that mutex_ protects.
+  struct Upkeep {
+    std::vector<MemoryKey> changes;  // not in the partition yet
+    bool stale = false;              // some changes were not recorded: rebuild
+    uint64_t last_used = 0;
+    size_t bytes = 0;
+    bool wants_work = false;
+  };
   struct Entry {
     std::string name;  // name of the file, which also contains it
     SharedMutex mutex;
@@ -59,13 +67,14 @@ class MemoryIndex {
     // Changes of the index since its file was written. Used only by the thread of KeepIndexes.
     size_t unsaved = 0;
 
-    // Guarded by MemoryIndex::mutex_.
-    std::vector<MemoryKey> changes;
-    bool stale = false;  // some changes were not recorded: rebuild
-    uint64_t last_used = 0;
-    size_t bytes = 0;
-    bool wants_work = false;
+    Upkeep upkeep;  // use UpkeepOf
   };
+
+  Upkeep& UpkeepOf(Entry& entry) const AG_REQUIRES(mutex_) { return entry.upkeep; }
+  // Return `partition`, which was taken from the entry and may have been replaced there since.
+  static const Partition& ToRead(Entry& entry, const Partition& partition)
+      AG_REQUIRES_SHARED(entry.mutex);
+  static Partition& ToChange(Entry& entry, Partition& partition) AG_REQUIRES(entry.mutex);
 
   std::shared_ptr<Entry> Find(const Scope& scope);
   // `wanted`: the vector that is searched for; empty when any partition serves.
@@ -83,6 +92,8 @@ class MemoryIndex {
   void MakeRoom(const Entry& kept) AG_REQUIRES(mutex_);
   // Waits for an entry with work to do; null once stopped.
   std::shared_ptr<Entry> NextToIndex();
+  // Wakes the thread of KeepIndexes.
+  void WakeKeeper() AG_REQUIRES(mutex_) { work_to_do_.NotifyAll(); }
   bool WantsNearest(const Partition& partition) const;
   // Does one portion of the work. Returns false when none is left.
   bool IndexSome(Entry& entry);

@@ -195,7 +195,7 @@ struct Batch : public RowBatch {
 
 LevelDatabase::LevelDatabase() : views_(std::make_unique<OpenViews>()) {}
 LevelDatabase::~LevelDatabase() {
-  StopWaiting();
+  LevelDatabase::StopWaiting();
 }
 
 Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::string& directory,

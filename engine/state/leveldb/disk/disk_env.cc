@@ -246,12 +246,18 @@ DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWat
       logs_(std::make_shared<OpenLogs>()) {}
 
 DiskEnv::~DiskEnv() {
+  EndThread();
+}
+
+void DiskEnv::EndThread() {
+  std::thread thread;
   {
     MutexLock lock(mutex_);
     ending_ = true;
     changed_.NotifyAll();
+    thread.swap(thread_);  // a closed database schedules nothing more
   }
-  if (thread_.joinable()) thread_.join();
+  if (thread.joinable()) thread.join();
 }
 
 void DiskEnv::LetTablesWait() {

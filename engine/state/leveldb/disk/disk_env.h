@@ -60,6 +60,7 @@ class DiskEnv final : public leveldb::EnvWrapper {
 
   leveldb::Status OpenFile(const std::string& path, int flags, leveldb::WritableFile** file);
   void RunScheduled();
+  void EndThread();
 
   leveldb::Status CheckFolder(const std::string& path) const;
 
