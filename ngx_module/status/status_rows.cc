@@ -25,6 +25,9 @@ constexpr std::string_view kOutcomeNames[] = {"ok",           "error",   "reject
 constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not_found",
                                               "method",       "busy",       "too_large",
                                               "rate_limited", "overloaded", "other"};
+static_assert(std::size(kRouteNames) == kCountOf<RouteClass>);
+static_assert(std::size(kOutcomeNames) == kCountOf<Outcome>);
+static_assert(std::size(kRefusalNames) == kCountOf<Refusal>);
 
 struct OwnRow {
   StatusRow* row = nullptr;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "settings/facades.h"
+
 namespace agent_graph::api {
 namespace {
 
@@ -225,6 +227,15 @@ TEST(Routes, ArePublicOnlyIfListedHere) {
   EXPECT_EQ(open, (std::vector<std::string_view>{"/ping", "/ready", "/v1/evals/runs",
                                                  "/v1/evals/runs/{run_id}",
                                                  "/mcp/.well-known/oauth-protected-resource"}));
+}
+
+TEST(Facades, AreOffInProductionByDefault) {
+  settings::Settings settings;
+  settings.mode = settings::Mode::kProduction;
+  settings::ApplyModeToFacades(settings);
+  for (const FacadeTable& table : Facades()) {
+    EXPECT_FALSE(table.settings(settings.facades).enabled) << table.name;
+  }
 }
 
 TEST(CheckRouteGuards, AcceptsTheTable) {
