@@ -96,7 +96,7 @@ template <pack::SameAs<ThreadDeleted> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id);
 }
-// Asks a client that holds leases whether its process still runs; see Executor::Hear.
+// Asks a client that holds leases whether its process still runs; see Executor::OnPong.
 struct Ping {};
 using ClientMessage =
     std::variant<Welcome, Reply, Queued, CancelRun, ThreadDeleted, Ping, GrantedRun, RunWatched>;
@@ -150,7 +150,7 @@ class Executor {
   // The client takes no further accepted runs, because its process will end.
   virtual void RefuseGrants(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
   // The client has answered a ping.
-  virtual void Hear(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
+  virtual void OnPong(std::shared_ptr<ClientConnection> connection, std::string client) = 0;
   virtual void Execute(Request request) = 0;
 
   // Call about once a second, and at once after OpenOptions::on_failed. kReopen: writes had failed

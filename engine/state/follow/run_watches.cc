@@ -27,8 +27,8 @@ std::optional<uint64_t> RunWatches::Join(const Key& run, uint64_t lease_epoch, D
     Drop(watch);
     watch.lease_epoch = lease_epoch;
   }
-  if (lease_epoch == 0 || watch.told_epoch >= lease_epoch) return std::nullopt;
-  watch.told_epoch = lease_epoch;
+  if (lease_epoch == 0 || watch.notified_epoch >= lease_epoch) return std::nullopt;
+  watch.notified_epoch = lease_epoch;
   return watch.number;
 }
 

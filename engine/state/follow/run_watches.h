@@ -69,7 +69,7 @@ class RunWatches {
   struct Watch {
     uint64_t number = 0;
     Deadline until;
-    uint64_t told_epoch = 0;  // the lease whose client was notified
+    uint64_t notified_epoch = 0;  // the lease whose client was notified
     uint64_t lease_epoch = 0;
     bool full = false;  // the message with this id is not kept
     uint64_t changes = 1;

@@ -47,7 +47,7 @@ bool Session::OnFrame(const std::shared_ptr<Connection>& connection, std::string
       } else if (type == wire::FrameType::kRefuseGrants) {
         executor_.RefuseGrants(connection, *client);
       } else {
-        executor_.Hear(connection, *client);
+        executor_.OnPong(connection, *client);
       }
       return true;
     }

@@ -151,7 +151,7 @@ bool HostExecutor::Take(const Membership::News& news) {
   }
   for (const Notice& notice : news.notices) {
     HostNotice received;
-    if (pack::FromBytes(notice.body, received)) HearHost(std::move(received));
+    if (pack::FromBytes(notice.body, received)) OnHostNotice(std::move(received));
   }
   for (const std::string& instance : news.dead) {
     if (!taken_over_.insert(instance).second) continue;

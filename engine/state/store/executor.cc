@@ -120,7 +120,7 @@ void StoreExecutor::RefuseGrants(std::shared_ptr<ClientConnection> connection, s
       {WriteItem::Kind::kRefuseGrants, {std::move(connection), std::move(client), {}, {}, 0}, {}});
 }
 
-void StoreExecutor::Hear(std::shared_ptr<ClientConnection> connection, std::string client) {
+void StoreExecutor::OnPong(std::shared_ptr<ClientConnection> connection, std::string client) {
   writes_.Push({WriteItem::Kind::kPong, {std::move(connection), std::move(client), {}, {}, 0}, {}});
 }
 
@@ -315,7 +315,7 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
       store_.Leave(request.client, request.connection->id());
       break;
     case WriteItem::Kind::kPong:
-      store_.Hear(request.client, request.connection->id());
+      store_.OnPong(request.client, request.connection->id());
       break;
     case WriteItem::Kind::kRefuseGrants:
       store_.RefuseGrants(request.client, request.connection->id());
@@ -324,7 +324,7 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
       store_.NoticeWatched(item.watched);
       break;
     case WriteItem::Kind::kHostNotice:
-      store_.HearHost(item.notice);
+      store_.OnHostNotice(item.notice);
       break;
     case WriteItem::Kind::kSyncFailed:
       break;  // Write looks at it before it executes items

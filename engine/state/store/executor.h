@@ -62,14 +62,14 @@ class StoreExecutor : public Executor {
   void Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) override;
   void Leave(std::shared_ptr<ClientConnection> connection, std::string client) override;
   void RefuseGrants(std::shared_ptr<ClientConnection> connection, std::string client) override;
-  void Hear(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void OnPong(std::shared_ptr<ClientConnection> connection, std::string client) override;
   void Execute(Request request) override;
 
   Result<Condition> Tend() override;
 
   // --- a database that several hosts write ---
   // Thread-safe; return at once. Another host has sent a notice, or has died.
-  void HearHost(HostNotice notice);
+  void OnHostNotice(HostNotice notice);
   void TakeOver(std::string instance);
 
  protected:

@@ -78,7 +78,7 @@ std::vector<std::string> StoreExecutor::FollowedThreads() const {
   return threads;
 }
 
-void StoreExecutor::HearHost(HostNotice notice) {
+void StoreExecutor::OnHostNotice(HostNotice notice) {
   WriteItem item;
   item.kind = WriteItem::Kind::kHostNotice;
   item.notice = std::move(notice);

@@ -75,7 +75,7 @@ class Store {
   // The client takes no further accepted runs.
   void RefuseGrants(const std::string& client, uint64_t connection);
   // The client has answered a ping.
-  void Hear(const std::string& client, uint64_t connection);
+  void OnPong(const std::string& client, uint64_t connection);
 
   // --- a database that several hosts write; see Database::instance ---
 
@@ -90,7 +90,7 @@ class Store {
   // are more.
   bool TakeOver(const std::string& instance);
   // Another host has sent a notice; see HostNotice.
-  void HearHost(const HostNotice& notice);
+  void OnHostNotice(const HostNotice& notice);
   // After a restore of the database: ends runs of an instance that is dead, some at a time, because
   // they may have gone on in the history that was lost. Returns how many; 0: none are left.
   Result<size_t> EndRunsOf(const std::string& instance);

@@ -49,7 +49,7 @@ void Store::CheckClients(MonotonicClock::time_point now) {
   }
 }
 
-void Store::Hear(const std::string& client, uint64_t connection) {
+void Store::OnPong(const std::string& client, uint64_t connection) {
   if (ClientEntry* const entry = FindClient(client, connection)) SetHeard(*entry);
 }
 

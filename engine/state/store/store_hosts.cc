@@ -173,7 +173,7 @@ bool Store::TakeOver(const std::string& instance) {
   return false;
 }
 
-void Store::HearHost(const HostNotice& notice) {
+void Store::OnHostNotice(const HostNotice& notice) {
   if (notice.kind == HostNotice::Kind::kRemoteTools) {
     (void)LoadRemoteTools();
     return;

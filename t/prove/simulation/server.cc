@@ -154,7 +154,7 @@ void Server::Execute(const WirePtr& wire, Frame frame) {
       store_->Leave(wire->client, wire->id);
       break;
     case Frame::Kind::kPong:
-      store_->Hear(wire->client, wire->id);
+      store_->OnPong(wire->client, wire->id);
       break;
     case Frame::Kind::kRefuseGrants:
       store_->RefuseGrants(wire->client, wire->id);

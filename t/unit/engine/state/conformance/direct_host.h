@@ -270,7 +270,7 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
       if (held == held_.end() || !held->second.cancellation) return;
       held->second.cancellation->Cancel(runtime::CancelReason::kStopped);
     } else if (std::holds_alternative<Ping>(message) && executor_ != nullptr) {
-      executor_->Hear(connection_, client_);
+      executor_->OnPong(connection_, client_);
     }
   }
 

@@ -57,8 +57,8 @@ class SilentClientTest : public StoreInMemory {
   void Pass(int count, bool held_answers = false) {
     for (int i = 0; i < count; ++i) {
       now_ += seconds(1);
-      store_->Hear("other", 2);
-      if (held_answers) store_->Hear("held", 1);
+      store_->OnPong("other", 2);
+      if (held_answers) store_->OnPong("held", 1);
       store_->Tick(now_);
       Commit();
     }
@@ -127,7 +127,7 @@ TEST_F(SilentClientTest, IsHeardAgain) {
   Begin("held", "t", "first", minutes(5));
   Pass(20);
   EXPECT_THAT(Alerts(), SizeIs(1));
-  store_->Hear("held", 1);
+  store_->OnPong("held", 1);
   Pass(310, /*held_answers=*/true);
   EXPECT_EQ(Holder("t"), "first") << "it is late, and answers";
   EXPECT_THAT(reports_, SizeIs(2));
