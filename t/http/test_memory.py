@@ -54,7 +54,7 @@ def test_small_requests_to_large_threads_take_turns(start_service, granularity):
     stored = {"messages": [user("x" * 1_000_000) for _ in range(8)]}
     for number in range(30):
         assert service.post(f"/v1/threads/t{number}/messages", stored).status == 200
-    service.reload()  # the worker's peak begins anew
+    service.reload()  # resets the worker's peak
 
     def ask(number):
         config = {"thread_id": f"t{number}"}

@@ -84,7 +84,7 @@ function Current() {
 export function App() {
   const {refused, token} = useStore(session);
   const [asked, setAsked] = useState(false);
-  // One request tells whether the service wants a token, before pages ask for more.
+  // One request finds out whether the service wants a token, before pages ask for more.
   useEffect(() => {
     setAsked(false);
     readGraph()

@@ -17,7 +17,7 @@ export function signIn(token: string, keep: boolean): void {
   session.set({token, refused: false});
 }
 
-// Loads the page anew, so that nothing of the user stays in memory.
+// Loads the page again, so that nothing of the user stays in memory.
 export function signOut(): void {
   sessionStorage.clear();
   history.replaceState(null, "", location.pathname);

@@ -1,11 +1,11 @@
 // The contents of a chat, as a value. `apply` adds a line of a run's stream to it.
 import type {Block, Chunk, Interrupt, Message, Outcome} from "../api/messages";
 
-// "void": another worker writes this message anew. Its text stays until the new one begins.
+// "void": another worker writes this message again. Its text stays until the new one begins.
 type Stage = "whole" | "streaming" | "void";
 
 export interface Entry {
-  key: string; // stays the same while a message is written, also if it is written anew
+  key: string; // stays the same while a message is written, also if it is written again
   message: Message;
   runId: string | null;
   stage: Stage;

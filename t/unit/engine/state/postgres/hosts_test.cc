@@ -137,7 +137,7 @@ TEST_F(HostsTest, ADeletionFromTheOtherHostFencesTheRun) {
   const BeginRunReply begun = Begin(on_a_, run);
   EXPECT_TRUE(on_b_.DeleteThread(Scope::All(), "t").ok());
   EXPECT_EQ(on_a_.AppendRun(AppendOf(run, begun)).status().code(), StatusCode::kFenced);
-  // Also when the other host has made the thread anew.
+  // The same if the other host has created the thread again.
   const BeginRunRequest next = RunOn("t");
   Begin(on_b_, next);
   EXPECT_EQ(on_a_.FinishRun(FinishOf(run, begun)).code(), StatusCode::kFenced);
