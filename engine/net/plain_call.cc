@@ -169,14 +169,22 @@ void PlainCall::SendSome() {
 }
 
 Status PlainCall::TakeReceived() {
+  const std::string_view bytes = connection_->TakeReceived();
+  if (bytes.empty()) {
+    is_lost_ = true;
+    if (connection_->error()) {
+      return StatusOf(HttpFailure::kClosed).WithDetail(connection_->error().message());
+    }
+    AG_RETURN_IF_ERROR(reply_->TakeEnd());
+  } else {
+    AG_RETURN_IF_ERROR(TakeBytes(bytes));
+  }
   std::vector<char>& buffer = PlainConnections::Of(loop_).buffer();
-  std::optional<size_t> count;
-  do {
-    count = connection_->Read(buffer.data(), buffer.size());
-    if (!count) break;
-    AG_RETURN_IF_ERROR(*count > 0 ? TakeBytes({buffer.data(), *count}) : TakeEnd());
-    // A full buffer: there may be more.
-  } while (*count == buffer.size() && !reply_->is_complete() && body_.size() < kReadAheadBytes);
+  while (!reply_->is_complete() && body_.size() < kReadAheadBytes) {
+    const size_t count = connection_->ReadMore(buffer.data(), buffer.size());
+    if (count == 0) break;
+    AG_RETURN_IF_ERROR(TakeBytes({buffer.data(), count}));
+  }
   if (reply_->has_head()) {
     if (reply_->head().status >= 400) stops_sending_ = true;  // the server may read no more
     if (is_sent_ || stops_sending_) {
@@ -186,14 +194,6 @@ Status PlainCall::TakeReceived() {
   }
   if (reply_->is_complete()) LeaveConnection();
   return Status::Ok();
-}
-
-Status PlainCall::TakeEnd() {
-  is_lost_ = true;
-  if (connection_->error()) {
-    return StatusOf(HttpFailure::kClosed).WithDetail(connection_->error().message());
-  }
-  return reply_->TakeEnd();
 }
 
 Status PlainCall::TakeBytes(std::string_view bytes) {

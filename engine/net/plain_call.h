@@ -49,7 +49,6 @@ class PlainCall : public HttpCall::Transfer, private PlainConnectionUser {
   void Proceed();
   void SendSome();
   Status TakeReceived();
-  Status TakeEnd();
   Status TakeBytes(std::string_view bytes);
   // Keeps the connection if it can be used again; closes it otherwise.
   void LeaveConnection();

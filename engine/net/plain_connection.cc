@@ -4,7 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <cerrno>
 #include <utility>
@@ -72,23 +72,27 @@ void PlainConnection::StartWaitingForRoom() {
 void PlainConnection::StartReading() {
   if (reading_ || received_) return;
   reading_ = true;
-  // Waits without a buffer, so that a stream that waits for its next token holds none.
-  socket_.async_wait(boost::asio::socket_base::wait_read,
-                     [self = shared_from_this()](const error_code& error) {
-                       if (error == boost::asio::error::operation_aborted) return;
-                       self->reading_ = false;
-                       self->received_ = true;
-                       self->Note(error);
-                     });
+  socket_.async_read_some(boost::asio::buffer(buffer_),
+                          [self = shared_from_this()](const error_code& error, size_t bytes) {
+                            if (error == boost::asio::error::operation_aborted) return;
+                            self->reading_ = false;
+                            self->received_ = true;
+                            self->received_bytes_ = bytes;
+                            self->Note(error == boost::asio::error::eof ? error_code() : error);
+                          });
 }
 
-std::optional<size_t> PlainConnection::Read(char* buffer, size_t size) {
+std::string_view PlainConnection::TakeReceived() {
   received_ = false;
-  const ssize_t count = recv(socket_.native_handle(), buffer, size, MSG_DONTWAIT);
-  if (count >= 0) return static_cast<size_t>(count);
-  if (IsTransient(errno)) return std::nullopt;
-  if (!error_) error_ = ToErrorCode(errno);
-  return 0;
+  last_read_bytes_ = std::exchange(received_bytes_, 0);
+  return {buffer_.data(), last_read_bytes_};
+}
+
+size_t PlainConnection::ReadMore(char* buffer, size_t size) {
+  if (last_read_bytes_ < kBufferBytes || reading_) return 0;
+  const ssize_t count = recv(socket_.native_handle(), buffer, size, 0);
+  // The next read reports the end of the stream and errors.
+  return count > 0 ? static_cast<size_t>(count) : 0;
 }
 
 bool PlainConnection::IsQuiet() {

@@ -1,11 +1,11 @@
 // PlainConnection: a TCP connection without TLS on which one HTTP call at a time runs.
 #pragma once
 
+#include <array>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/system/result.hpp>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,13 +41,16 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   // Begins to wait until the socket takes more.
   void StartWaitingForRoom();
 
-  // Begins to wait for bytes or the end of the stream, unless that was begun before.
+  // Begins to read, unless that was begun before.
   void StartReading();
-  // True once there are some, until Read.
+  // True if the read that was begun last has ended: with bytes, the end of the stream or an error.
   bool has_received() const { return received_; }
-  // Reads up to `size` bytes into `buffer` without waiting. Returns their number; 0 at the end of
-  // the stream and after an error; nullopt: there are none now.
-  std::optional<size_t> Read(char* buffer, size_t size);
+  // Returns the bytes, valid until the next call of this class; empty at the end of the stream and
+  // after an error.
+  std::string_view TakeReceived();
+  // If the last bytes filled the buffer, there may be more: reads up to `size` bytes into `buffer`
+  // without waiting. Returns their number; 0 if there are none now.
+  size_t ReadMore(char* buffer, size_t size);
 
   // The first failure of connecting or reading; the end of the stream is none.
   const boost::system::error_code& error() const { return error_; }
@@ -58,6 +61,9 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   void Close();
 
  private:
+  // A few tokens. Each open stream holds this buffer while it waits; larger pieces use another.
+  static constexpr size_t kBufferBytes = 1024;
+
   void Note(const boost::system::error_code& error);
 
   boost::asio::generic::stream_protocol::socket socket_;
@@ -67,7 +73,10 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   bool reading_ = false;
   bool waiting_for_room_ = false;
   bool received_ = false;
+  size_t received_bytes_ = 0;
+  size_t last_read_bytes_ = 0;
   boost::system::error_code error_;
+  std::array<char, kBufferBytes> buffer_;
 };
 
 }  // namespace agent_graph::net
