@@ -19,9 +19,6 @@ constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 // Maximum time between two background sweeps, even if writes never pause.
 constexpr std::chrono::milliseconds kSweepInterval{50};
-// Pauses between two tries to free space on a full disk.
-constexpr std::chrono::milliseconds kReclaimPauseMin{500};
-constexpr std::chrono::milliseconds kReclaimPauseMax{60'000};
 constexpr int kReadThreads = 2;
 // Accuracy of the waits of FollowRun.
 constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
@@ -68,7 +65,7 @@ Status StoreExecutor::Start() {
   for (int i = 0; i < kMemoryThreads; ++i) {
     AG_RETURN_IF_ERROR(AddThread("state-memory", [this] { Read(memory_searches_); }));
   }
-  AG_RETURN_IF_ERROR(AddThread("state-reclaim", [this] { Reclaim(); }));
+  AG_RETURN_IF_ERROR(AddThread("state-reclaim", [this] { deleted_ranges_.Reclaim(*database_); }));
   return AddThread("state-index", [this] {
     // Low priority: all other work comes first.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
@@ -181,7 +178,7 @@ void StoreExecutor::Write() {
       return is_shared() ? AwaitNextExecutor(items) : RefuseWrites(std::move(items), executed);
     }
     if (!store_.wants_sweep()) {
-      for (auto& range : store_.TakeDeletedRanges()) deleted_ranges_.Push(std::move(range));
+      for (auto& range : store_.TakeDeletedRanges()) deleted_ranges_.Add(std::move(range));
     }
     NoteExecuted(items);
   }
@@ -247,22 +244,6 @@ void StoreExecutor::Accept(const WriteItem& item) {
   const std::shared_ptr<ClientConnection>& connection = item.request.connection;
   connections_.insert_or_assign(connection->id(), connection);
   connection->Send(Welcome{options_.epoch});
-}
-
-void StoreExecutor::Reclaim() {
-  std::pair<std::string, std::string> range;
-  std::chrono::milliseconds pause{};
-  Deadline next = kNoDeadline;
-  while (!deleted_ranges_.stopped()) {
-    std::vector<std::pair<std::string, std::string>> ranges = deleted_ranges_.Take(1, next);
-    const bool again = ranges.empty();
-    if (!again) range = std::move(ranges.front());
-    if (deleted_ranges_.stopped()) return;
-    database_->Compact(range.first, range.second);
-    // Readers may have held some space.
-    pause = again ? std::min(pause * 2, kReclaimPauseMax) : kReclaimPauseMin;
-    next = database_->low_on_space() ? DeadlineAfter(pause) : kNoDeadline;
-  }
 }
 
 bool StoreExecutor::Commit() {

@@ -28,6 +28,7 @@
 #include "state/follow/run_watches.h"
 #include "state/options.h"
 #include "state/rows/database.h"
+#include "state/store/deleted_ranges.h"
 #include "state/store/held_messages.h"
 #include "state/store/memory_rows.h"
 #include "state/store/reader.h"
@@ -159,7 +160,6 @@ class StoreExecutor : public Executor {
   bool is_shared() const { return !database_->instance().empty(); }
   void RefuseWrite(uint64_t connection, uint64_t sequence);
   void Accept(const WriteItem& item);
-  void Reclaim();
   void ExecuteWrite(WriteItem& item);
   bool Commit();
   Status CommitBatch();
@@ -207,7 +207,7 @@ class StoreExecutor : public Executor {
   WorkQueue<ReadItem> searches_;
   WorkQueue<ReadItem> memory_searches_;
   WorkQueue<ReadItem> maintenance_;
-  WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // key ranges to compact
+  DeletedRanges deleted_ranges_;
   HeldMessages held_;
   std::vector<std::thread> threads_;
 

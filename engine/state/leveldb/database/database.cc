@@ -39,8 +39,9 @@ constexpr size_t kLevel1Bytes = 10 * 1024 * 1024;
 constexpr size_t kWriteBuffersInReserve = 5;
 constexpr size_t kTablesInReserve = 64;
 constexpr int kBloomBitsPerKey = 10;
-// Most reads take milliseconds. A longer one may cost some of the space that a compaction frees.
-constexpr std::chrono::seconds kOldViewsWait{10};
+// Most reads take milliseconds, the check of all rows minutes. A compaction that does not wait for
+// a view frees nothing of what that one shows, nor does a later one.
+constexpr std::chrono::minutes kOldViewsWait{10};
 // nginx's helper process does not raise its soft descriptor limit
 constexpr int kOpenFilesMax = 256;
 

@@ -73,7 +73,7 @@ class LevelDatabase : public Database {
   void StopWaiting() override;
   // Checks, without LevelDB, that the disk accepts writes.
   Status CheckWritable() const override;
-  // Waits up to 10 s for the views of earlier states.
+  // Waits up to ten minutes for the views of earlier states.
   void Compact(const std::string& first, const std::string& last) override;
   // Also returns kResourceExhausted if the disk is nearly full.
   Result<BackupReport> BackUp(const std::string& directory,

@@ -1,9 +1,11 @@
-// Deletions on a full disk: the space is freed by compactions, which are repeated until there is
+// Deletions on a full disk: their space is freed by compactions, which are repeated until there is
 // some.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,31 +20,35 @@
 namespace agent_graph::state {
 namespace {
 
-// Has space again after `kCompactions` compactions.
+// A disk that is as full as the test says.
 class FullDatabase : public WrappedDatabase {
  public:
-  static constexpr int kCompactions = 3;
-
   bool low_on_space() const override { return is_full_; }
   void Compact(const std::string& first, const std::string& last) override {
     WrappedDatabase::Compact(first, last);
     MutexLock lock(mutex_);
-    if (++compactions_ < kCompactions) return;
-    is_full_ = false;
+    ++compactions_[first[0]];
     changed_.NotifyAll();
   }
-  void Fill() { is_full_ = true; }
-  void Empty() { is_full_ = false; }
-  void AwaitSpace() {
+  void SetFull(bool is_full) { is_full_ = is_full; }
+  // Waits until the range of every table, of which there must be some, was compacted `count` times.
+  void AwaitCompactions(int count) {
     MutexLock lock(mutex_);
-    while (is_full_) changed_.Wait(mutex_);
+    const auto is_done = [&](const auto& table) { return table.second >= count; };
+    while (compactions_.empty() || !std::ranges::all_of(compactions_, is_done)) {
+      changed_.Wait(mutex_);
+    }
+  }
+  void ForgetCompactions() {
+    MutexLock lock(mutex_);
+    compactions_.clear();
   }
 
  private:
   std::atomic<bool> is_full_{false};
   Mutex mutex_;
   CondVar changed_;
-  int compactions_ AG_GUARDED_BY(mutex_) = 0;
+  std::map<char, int> compactions_ AG_GUARDED_BY(mutex_);  // by the first byte of the keys
 };
 
 class Client : public ClientConnection {
@@ -65,32 +71,69 @@ class Client : public ClientConnection {
   int executed_ AG_GUARDED_BY(mutex_) = 0;
 };
 
-TEST(ReclaimTest, CompactsAgainWhileTheDiskIsFull) {
-  auto owned = std::make_unique<FullDatabase>();
-  FullDatabase& database = *owned;
-  StoreExecutorOptions options;
-  options.epoch = 1;
-  options.on_failed = [] {};
-  StoreExecutor executor(std::move(owned), std::move(options));
-  ASSERT_TRUE(executor.Start().ok());
-  auto client = std::make_shared<Client>();
-  ClientHello hello;
-  hello.client = "client";
-  hello.process = getpid();
-  executor.Connect(client, hello);
-  const auto send = [&](uint64_t sequence, Operation operation, const auto& body) {
-    executor.Execute({client, "client", {sequence, 0, operation, 1}, pack::ToBytes(body), 0});
-  };
-  send(1, Operation::kAppendMessages,
-       MessagesOn("t", "", {{"m", 0, R"({"role":"user","content":"hello"})"}}));
-  client->AwaitExecuted(1);
-  database.Fill();
-  send(2, Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"});
-  database.AwaitSpace();
-  executor.Stop();
+class ReclaimTest : public testing::Test {
+ protected:
+  ReclaimTest() : executor_(MakeDatabase(), Options()) {
+    EXPECT_TRUE(executor_.Start().ok());
+    ClientHello hello;
+    hello.client = "client";
+    hello.process = getpid();
+    executor_.Connect(client_, hello);
+  }
+  ~ReclaimTest() override { executor_.Stop(); }
+
+  std::unique_ptr<Database> MakeDatabase() {
+    auto database = std::make_unique<FullDatabase>();
+    database_ = database.get();
+    return database;
+  }
+  static StoreExecutorOptions Options() {
+    StoreExecutorOptions options;
+    options.epoch = 1;
+    options.on_failed = [] {};
+    return options;
+  }
+  template <typename Body>
+  void Send(Operation operation, const Body& body) {
+    const uint64_t sequence = ++sent_;
+    executor_.Execute({client_, "client", {sequence, 0, operation, 1}, pack::ToBytes(body), 0});
+    client_->AwaitExecuted(static_cast<int>(sequence));
+  }
+  void Append(const std::string& thread_id) {
+    Send(Operation::kAppendMessages,
+         MessagesOn(thread_id, "", {{"m", 0, R"({"role":"user","content":"hello"})"}}));
+  }
+  void Delete(const std::string& thread_id) {
+    Send(Operation::kDeleteThread, ThreadRequest{Scope::All(), thread_id});
+  }
+
+  FullDatabase* database_ = nullptr;
+  const std::shared_ptr<Client> client_ = std::make_shared<Client>();
+  StoreExecutor executor_;
+  uint64_t sent_ = 0;
+};
+
+TEST_F(ReclaimTest, CompactsAllRangesAgainWhileTheDiskIsFull) {
+  Append("t");
+  database_->SetFull(true);
+  Delete("t");
+  database_->AwaitCompactions(3);
 }
 
-TEST(ReclaimTest, NotesDeletionsUntilSomeTimeAfterTheDiskWasFull) {
+TEST_F(ReclaimTest, CompactsWhatWasDeletedBeforeTheDiskWasFullAgain) {
+  Append("t1");
+  Append("t2");
+  database_->SetFull(true);
+  Delete("t1");
+  database_->AwaitCompactions(1);
+  database_->SetFull(false);
+  Delete("t2");
+  database_->ForgetCompactions();
+  database_->SetFull(true);
+  database_->AwaitCompactions(1);
+}
+
+TEST(DeletedRowsTest, AreNotedUntilSomeTimeAfterTheDiskWasFull) {
   FullDatabase database;
   Transaction transaction(database, {});
   const auto remove = [&](const std::string& key) {
@@ -100,9 +143,9 @@ TEST(ReclaimTest, NotesDeletionsUntilSomeTimeAfterTheDiskWasFull) {
   };
   remove("a");
   EXPECT_TRUE(transaction.TakeDeletedRanges().empty());
-  database.Fill();
+  database.SetFull(true);
   remove("k1");
-  database.Empty();
+  database.SetFull(false);
   remove("k2");
   const std::vector<std::pair<std::string, std::string>> ranges = transaction.TakeDeletedRanges();
   ASSERT_EQ(ranges.size(), 1u);

@@ -73,5 +73,16 @@ TEST_F(RepliesBeforeSyncTest, ARunOfTheSameClientFollowsTheReplyAboutTheFirst) {
   EXPECT_FALSE(IsSentBeforeSync(replies, 2));
 }
 
+TEST_F(RepliesBeforeSyncTest, ARunOfTheSameClientFollowsAtOnceIfItHasTheWindow) {
+  FinishRunRequest finish = FirstRun();
+  finish.window_is_kept = true;
+  Apply(2, Operation::kBeginRun, Waiting("second"));
+  Commit();
+  Apply(3, Operation::kFinishRun, finish);
+  const std::vector<StoreReply> replies = Commit();
+  EXPECT_FALSE(IsSentBeforeSync(replies, 3));
+  EXPECT_TRUE(IsSentBeforeSync(replies, 2));
+}
+
 }  // namespace
 }  // namespace agent_graph::state

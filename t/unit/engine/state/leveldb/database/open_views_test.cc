@@ -9,7 +9,7 @@
 namespace agent_graph::state {
 namespace {
 
-TEST(OpenViewsTest, WaitsForEarlierViewsOnly) {
+TEST(OpenViewsTest, WaitsForTheViewsThatAreOpen) {
   OpenViews views;
   EXPECT_TRUE(views.AwaitEarlier(kNoDeadline));
   const uint64_t early = views.Add();
