@@ -56,8 +56,11 @@ std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t by
 
 std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
                                          const settings::LimitSettings& limits) {
-  const uint64_t page = std::min<uint64_t>(limits.page_bytes_max, limits.buffered_bytes_max / 8);
-  const uint64_t pages = kPageReadsMax * page;
+  // As many pages and as many searches are read at a time.
+  constexpr uint64_t kReadsMax = 2 * kPageReadsMax;
+  const uint64_t page =
+      std::min<uint64_t>(limits.page_bytes_max, limits.buffered_bytes_max / (2 * kReadsMax));
+  const uint64_t pages = kReadsMax * page;
   if (exchange.worker_buffered_bytes() + pages > limits.buffered_bytes_max) {
     const Status room = exchange.AwaitMemory(page, DeadlineAfter(kMemoryWaitMax));
     if (!room.ok()) return ErrorOf(Explain(room));

@@ -63,7 +63,7 @@ std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t by
 
 // Waits until the worker has room for a page of stored data, and holds it, if the pages that are
 // read at a time might exceed the bound together with what is buffered. So pages that clients do
-// not read never take the last memory, which small requests need. The error to answer with.
+// not read leave the last memory to small requests. The error to answer with.
 std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
                                          const settings::LimitSettings& limits);
 
