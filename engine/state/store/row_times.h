@@ -6,6 +6,7 @@
 
 #include "state/requests.h"
 #include "state/rows/database.h"
+#include "state/runs.h"
 
 namespace agent_graph::state {
 
