@@ -95,7 +95,7 @@ void Transaction::Accept(bool sync) {
     const auto& [key, value] = change;
     if (value) return batch_->Put(key, *value);
     batch_->Delete(key);
-    if (notes_deleted) NoteDeleted(key);
+    if (notes_deleted) deleted_.Add(key);
   };
   std::ranges::for_each(staged_unread_, write);
   std::ranges::for_each(staged_, write);
@@ -143,21 +143,6 @@ bool Transaction::NotesDeleted() {
   if (!notes_deleted_until_) return false;
   if (MonotonicClock::now() >= *notes_deleted_until_) notes_deleted_until_.reset();
   return notes_deleted_until_.has_value();
-}
-
-void Transaction::NoteDeleted(const std::string& key) {
-  auto [range, added] = deleted_ranges_.try_emplace(key[0], key, key);
-  if (added) return;
-  if (key < range->second.first) range->second.first = key;
-  if (key > range->second.second) range->second.second = key;
-}
-
-std::vector<std::pair<std::string, std::string>> Transaction::TakeDeletedRanges() {
-  std::vector<std::pair<std::string, std::string>> ranges;
-  for (auto& [table, range] : std::exchange(deleted_ranges_, {})) {
-    ranges.push_back(std::move(range));
-  }
-  return ranges;
 }
 
 void Transaction::ForgetOldRows() {

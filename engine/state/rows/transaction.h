@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "state/pack/fields.h"
 #include "state/rows/database.h"
+#include "state/rows/key_ranges.h"
 #include "state/types.h"
 
 namespace agent_graph::state {
@@ -81,9 +82,8 @@ class Transaction {
   bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
   bool empty() const { return committed_changes_ == 0; }
   size_t bytes() const;
-  // Returns the key ranges in which rows were deleted while the disk was full, or soon after that:
-  // first and last key, one range per table.
-  std::vector<std::pair<std::string, std::string>> TakeDeletedRanges();
+  // Returns the key ranges in which rows were deleted while the disk was full, or soon after that.
+  KeyRanges TakeDeletedRanges() { return std::exchange(deleted_, {}); }
   // Writes the accepted changes. The batch is empty afterwards, also on failure.
   Status Commit();
   // True if an operation needs an fsync before its reply.
@@ -103,7 +103,6 @@ class Transaction {
   Status Write(WriteSync sync);
   void ForgetOldRows();
   bool NotesDeleted();
-  void NoteDeleted(const std::string& key);
 
   Changes staged_;
   std::vector<std::pair<std::string, std::optional<std::string>>> staged_unread_;
@@ -114,7 +113,7 @@ class Transaction {
   Changes older_;                                        // rows of the older cache generation
   std::map<std::string, Numbers, std::less<>> numbers_;  // by name of the counter
   std::unique_ptr<RowBatch> batch_;
-  std::map<char, std::pair<std::string, std::string>> deleted_ranges_;  // by first byte
+  KeyRanges deleted_;
   std::optional<Deadline> notes_deleted_until_;
   size_t committed_changes_ = 0;
   bool sync_ = false;

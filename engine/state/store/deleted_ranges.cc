@@ -14,33 +14,25 @@ constexpr std::chrono::minutes kKeptWithSpace{1};
 
 }  // namespace
 
-void DeletedRanges::Add(Range range) {
+void DeletedRanges::Add(const KeyRanges& ranges) {
+  if (ranges.empty()) return;
   MutexLock lock(mutex_);
-  Widen(new_, std::move(range));
+  new_.Add(ranges);
   changed_.NotifyAll();
 }
 
-void DeletedRanges::Widen(Ranges& ranges, Range range) {
-  const char table = range.first[0];
-  const auto [place, is_new] = ranges.try_emplace(table, range);
-  if (is_new) return;
-  Range& known = place->second;
-  known.first = std::min(known.first, range.first);
-  known.second = std::max(known.second, range.second);
-}
-
-bool DeletedRanges::Take(Deadline earliest, Deadline latest, Ranges& ranges, bool& has_new) {
+bool DeletedRanges::Take(Deadline earliest, Deadline latest, KeyRanges& ranges, bool& has_new) {
   MutexLock lock(mutex_);
   while (!stopped_ && changed_.WaitUntil(mutex_, earliest)) continue;
   while (!stopped_ && new_.empty() && changed_.WaitUntil(mutex_, latest)) continue;
   has_new = !new_.empty();
-  for (auto& [table, range] : new_) Widen(ranges, std::move(range));
-  new_.clear();
+  ranges.Add(new_);
+  new_.Clear();
   return !stopped_;
 }
 
 void DeletedRanges::Reclaim(Database& database) {
-  Ranges ranges;
+  KeyRanges ranges;
   std::chrono::milliseconds pause = kPauseMin;
   Deadline earliest = MonotonicClock::now();
   Deadline latest = kNoDeadline;
@@ -49,12 +41,12 @@ void DeletedRanges::Reclaim(Database& database) {
     const bool is_low = database.low_on_space();
     if (is_low || latest == kNoDeadline) kept_until = DeadlineAfter(kKeptWithSpace);
     if (is_low) {
-      for (const auto& [table, range] : ranges) {
+      for (const auto& [table, range] : ranges.by_table()) {
         if (stopped()) return;
-        database.Compact(range.first, range.second);
+        database.Compact(range.first, range.last);
       }
     }
-    if (!is_low && MonotonicClock::now() >= kept_until) ranges.clear();
+    if (!is_low && MonotonicClock::now() >= kept_until) ranges.Clear();
     pause = has_new || !is_low ? kPauseMin : std::min(pause * 2, kPauseMax);
     earliest = DeadlineAfter(kPauseMin);
     latest = ranges.empty() ? kNoDeadline : DeadlineAfter(pause);

@@ -2,23 +2,17 @@
 // their space.
 #pragma once
 
-#include <map>
-#include <string>
-#include <utility>
-
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "state/rows/database.h"
+#include "state/rows/key_ranges.h"
 
 namespace agent_graph::state {
 
 // Thread-safe. Keeps one range for each table of rows, so it is bounded.
 class DeletedRanges {
  public:
-  // The first and the last key, both of the same table; see Transaction::TakeDeletedRanges.
-  using Range = std::pair<std::string, std::string>;
-
-  void Add(Range range);
+  void Add(const KeyRanges& ranges);
   // Compacts the ranges while the database is low on space, again and again because readers may
   // have held some of it, and forgets them when there has been space for a minute. Blocks until
   // Stop; call it on a thread of its own.
@@ -26,17 +20,14 @@ class DeletedRanges {
   void Stop();
 
  private:
-  using Ranges = std::map<char, Range>;  // by the first byte of the keys, which names the table
-
-  static void Widen(Ranges& ranges, Range range);
   // Waits until `earliest`, and then for new ranges until `latest`; adds them to `ranges`.
   // `has_new`: there were some. Returns false after Stop.
-  bool Take(Deadline earliest, Deadline latest, Ranges& ranges, bool& has_new);
+  bool Take(Deadline earliest, Deadline latest, KeyRanges& ranges, bool& has_new);
   bool stopped() const;
 
   mutable Mutex mutex_;
   CondVar changed_;
-  Ranges new_ AG_GUARDED_BY(mutex_);
+  KeyRanges new_ AG_GUARDED_BY(mutex_);
   bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };
 

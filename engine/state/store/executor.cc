@@ -177,9 +177,7 @@ void StoreExecutor::Write() {
     if (!Commit()) {
       return is_shared() ? AwaitNextExecutor(items) : RefuseWrites(std::move(items), executed);
     }
-    if (!store_.wants_sweep()) {
-      for (auto& range : store_.TakeDeletedRanges()) deleted_ranges_.Add(std::move(range));
-    }
+    if (!store_.wants_sweep()) deleted_ranges_.Add(store_.TakeDeletedRanges());
     NoteExecuted(items);
   }
 }

@@ -135,9 +135,7 @@ class Store {
   // The threads whose records the last Commit wrote or deleted, in order.
   std::vector<ThreadChange> TakeChangedThreads() { return transaction_.TakeNoted(); }
   // See Transaction.
-  std::vector<std::pair<std::string, std::string>> TakeDeletedRanges() {
-    return transaction_.TakeDeletedRanges();
-  }
+  KeyRanges TakeDeletedRanges() { return transaction_.TakeDeletedRanges(); }
   // Writes everything applied since the last Commit. After a failure nothing was written and the
   // store must be abandoned, because its memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();

@@ -1,7 +1,6 @@
 // Deletions on a full disk: their space is freed by compactions, which are repeated until there is
 // some.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,12 +8,10 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "../requests.h"
 #include "base/mutex.h"
+#include "executor_fixture.h"
 #include "state/rows/transaction.h"
-#include "state/store/executor.h"
 #include "wrapped_database.h"
 
 namespace agent_graph::state {
@@ -51,66 +48,18 @@ class FullDatabase : public WrappedDatabase {
   std::map<char, int> compactions_ AG_GUARDED_BY(mutex_);  // by the first byte of the keys
 };
 
-class Client : public ClientConnection {
- public:
-  uint64_t id() const override { return 1; }
-  void SendAll(std::vector<ClientMessage>) override {}
-  void Executed(size_t) override {
-    MutexLock lock(mutex_);
-    ++executed_;
-    changed_.NotifyAll();
-  }
-  void AwaitExecuted(int count) {
-    MutexLock lock(mutex_);
-    while (executed_ < count) changed_.Wait(mutex_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  int executed_ AG_GUARDED_BY(mutex_) = 0;
-};
-
-class ReclaimTest : public testing::Test {
+class ReclaimTest : public ExecutorTest {
  protected:
-  ReclaimTest() : executor_(MakeDatabase(), Options()) {
-    EXPECT_TRUE(executor_.Start().ok());
-    ClientHello hello;
-    hello.client = "client";
-    hello.process = getpid();
-    executor_.Connect(client_, hello);
-  }
-  ~ReclaimTest() override { executor_.Stop(); }
-
-  std::unique_ptr<Database> MakeDatabase() {
+  void SetUp() override {
     auto database = std::make_unique<FullDatabase>();
     database_ = database.get();
-    return database;
-  }
-  static StoreExecutorOptions Options() {
-    StoreExecutorOptions options;
-    options.epoch = 1;
-    options.on_failed = [] {};
-    return options;
-  }
-  template <typename Body>
-  void Send(Operation operation, const Body& body) {
-    const uint64_t sequence = ++sent_;
-    executor_.Execute({client_, "client", {sequence, 0, operation, 1}, pack::ToBytes(body), 0});
-    client_->AwaitExecuted(static_cast<int>(sequence));
-  }
-  void Append(const std::string& thread_id) {
-    Send(Operation::kAppendMessages,
-         MessagesOn(thread_id, "", {{"m", 0, R"({"role":"user","content":"hello"})"}}));
+    Start(std::move(database), std::make_shared<ExecutorClient>());
   }
   void Delete(const std::string& thread_id) {
     Send(Operation::kDeleteThread, ThreadRequest{Scope::All(), thread_id});
   }
 
   FullDatabase* database_ = nullptr;
-  const std::shared_ptr<Client> client_ = std::make_shared<Client>();
-  StoreExecutor executor_;
-  uint64_t sent_ = 0;
 };
 
 TEST_F(ReclaimTest, CompactsAllRangesAgainWhileTheDiskIsFull) {
@@ -147,10 +96,10 @@ TEST(DeletedRowsTest, AreNotedUntilSomeTimeAfterTheDiskWasFull) {
   remove("k1");
   database.SetFull(false);
   remove("k2");
-  const std::vector<std::pair<std::string, std::string>> ranges = transaction.TakeDeletedRanges();
-  ASSERT_EQ(ranges.size(), 1u);
-  EXPECT_EQ(ranges[0].first, "k1");
-  EXPECT_EQ(ranges[0].second, "k2");
+  const KeyRanges ranges = transaction.TakeDeletedRanges();
+  ASSERT_EQ(ranges.by_table().size(), 1u);
+  EXPECT_EQ(ranges.by_table().at('k').first, "k1");
+  EXPECT_EQ(ranges.by_table().at('k').last, "k2");
 }
 
 }  // namespace

@@ -1,18 +1,15 @@
 // No reply acknowledges or shows a change that is not on the disk.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <future>
 #include <memory>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "../requests.h"
 #include "base/mutex.h"
-#include "state/store/executor.h"
+#include "executor_fixture.h"
 #include "wrapped_database.h"
 
 namespace agent_graph::state {
@@ -35,11 +32,10 @@ class SlowDatabase : public WrappedDatabase {
   std::atomic<bool> is_synced{false};
 };
 
-class Client : public ClientConnection {
+class Client : public ExecutorClient {
  public:
   explicit Client(const SlowDatabase& database) : database_(database) {}
 
-  uint64_t id() const override { return 1; }
   void SendAll(std::vector<ClientMessage> messages) override {
     MutexLock lock(mutex_);
     for (const ClientMessage& message : messages) {
@@ -51,20 +47,10 @@ class Client : public ClientConnection {
       changed_.NotifyAll();
     }
   }
-  void Executed(size_t) override {
-    MutexLock lock(mutex_);
-    ++executed_;
-    changed_.NotifyAll();
-  }
 
   void AwaitReplies(int count) {
     MutexLock lock(mutex_);
     while (replies_ < count) changed_.Wait(mutex_);
-  }
-  // The replies of executed reads have been sent, or wait.
-  void AwaitExecuted(int count) {
-    MutexLock lock(mutex_);
-    while (executed_ < count) changed_.Wait(mutex_);
   }
 
  private:
@@ -72,34 +58,20 @@ class Client : public ClientConnection {
   Mutex mutex_;
   CondVar changed_;
   int replies_ AG_GUARDED_BY(mutex_) = 0;
-  int executed_ AG_GUARDED_BY(mutex_) = 0;
 };
 
-TEST(UnsyncedReadsTest, AReadWaitsForTheSyncOfWhatItMayShow) {
+class UnsyncedReadsTest : public ExecutorTest {};
+
+TEST_F(UnsyncedReadsTest, AReadWaitsForTheSyncOfWhatItMayShow) {
   auto owned = std::make_unique<SlowDatabase>();
   SlowDatabase& database = *owned;
-  StoreExecutorOptions options;
-  options.epoch = 1;
-  options.on_failed = [] {};
-  StoreExecutor executor(std::move(owned), std::move(options));
-  ASSERT_TRUE(executor.Start().ok());
-  auto client = std::make_shared<Client>(database);
-  ClientHello hello;
-  hello.client = "client";
-  hello.process = getpid();
-  executor.Connect(client, hello);
-  const auto send = [&](uint64_t sequence, Operation operation, const auto& body) {
-    executor.Execute({client, "client", {sequence, 0, operation, 1}, pack::ToBytes(body), 0});
-  };
-  send(1, Operation::kAppendMessages,
-       MessagesOn("t", "", {{"m", 0, R"({"role":"user","content":"hello"})"}}));
+  const auto client = std::make_shared<Client>(database);
+  Start(std::move(owned), client);
+  Append("t");
   database.began.get_future().wait();
-  client->AwaitExecuted(1);
-  send(2, Operation::kGetThread, ThreadRequest{Scope::All(), "t"});
-  client->AwaitExecuted(2);
+  Send(Operation::kGetThread, ThreadRequest{Scope::All(), "t"});
   database.finish.set_value();
   client->AwaitReplies(2);
-  executor.Stop();
 }
 
 }  // namespace
