@@ -51,7 +51,7 @@ class Progress {
   };
 
   Iterator begin() { return {text_.begin(), *this}; }
-  Iterator end() { return {text_.data() + text_.size(), *this}; }
+  Iterator end() { return {text_.end(), *this}; }
 
   // Offset of the last byte that was read.
   size_t last() const { return static_cast<size_t>(next_ - text_.data()) - 1; }

@@ -30,9 +30,9 @@ std::string OneLine(std::string_view text, size_t bytes_max) {
 }
 
 bool IsBlank(std::string_view text) {
-  // Most texts begin with a printable ASCII character. This is called for each token of a stream.
-  if (!text.empty() && text.front() > ' ' && text.front() <= '~') return false;
   while (!text.empty()) {
+    // Most texts end the loop here, which runs for each token of a stream.
+    if (text.front() > ' ' && text.front() <= '~') return false;
     const auto space = std::ranges::find_if(kSpaces, [&](auto s) { return text.starts_with(s); });
     if (space == kSpaces.end()) return false;
     text.remove_prefix(space->size());
