@@ -4,9 +4,10 @@
 // Mutating requests go to the write thread, which executes all that are queued and commits them as
 // one batch. If any of them needs an fsync, a thread of its own syncs what was written, and the
 // replies wait for it (HeldMessages), but the next batch does not (group commit). Reads go to two
-// read threads. Slow work has threads of its own so that it does not delay other requests: one for
-// searches and large offsets, two for searches through memories, one for maintenance operations
-// that read the whole database.
+// read threads; the write thread itself loads a thread for a run that begins, if that is little.
+// Slow work has threads of its own so that it does not delay other requests: one for searches and
+// large offsets, two for searches through memories, one for maintenance operations that read the
+// whole database.
 #pragma once
 
 #include <atomic>
@@ -167,6 +168,9 @@ class StoreExecutor : public Executor {
   // Sends what a commit says to clients (executor_replies.cc). `syncs_later`: the commit is not on
   // the disk yet.
   void Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices, bool syncs_later);
+  // Fills in the body of a reply that needs few rows. Leaves others, and failures, to a read
+  // thread.
+  void LoadIfLittle(StoreReply& reply);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
   static bool ShowsRows(const ReadItem& item);

@@ -1,5 +1,8 @@
 // StoreExecutor: replies and other messages to clients.
+#include <exception>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -7,6 +10,13 @@
 #include "state/store/executor.h"
 
 namespace agent_graph::state {
+namespace {
+
+// With few replies, waking a read thread would take longer than reading. With many of them, the
+// read threads share the work while the write thread goes on.
+constexpr size_t kLoadsOfWriterMax = 4;
+
+}  // namespace
 
 void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices,
                          bool syncs_later) {
@@ -14,11 +24,16 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
   std::unordered_map<uint64_t, std::vector<ClientMessage>> messages;
   std::vector<HeldMessages::Item> held;
   const bool unsynced = syncs_later || held_.is_behind();
+  size_t loads_left = is_shared() ? 0 : kLoadsOfWriterMax;
   for (StoreReply& reply : replies) {
     auto connection = connections_.find(reply.to.connection);
     if (connection == connections_.end()) continue;
     const uint64_t sequence = reply.to.sequence;
     const bool holds = (unsynced && !reply.before_sync) || held_.MustHold(connection->first);
+    if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing && loads_left > 0) {
+      --loads_left;
+      LoadIfLittle(reply);
+    }
     if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
       auto load = std::make_shared<ReadItem>();
       load->request.connection = connection->second;
@@ -59,6 +74,17 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
     held_.NoteWritten(std::move(held));
   } else {
     held_.Hold(std::move(held));
+  }
+}
+
+void StoreExecutor::LoadIfLittle(StoreReply& reply) {
+  try {
+    std::optional<Result<std::string>> body = reader_.LoadIfLittle(reply.reply);
+    if (!body || !body->ok()) return;
+    reply.reply.body = **std::move(body);
+    reply.reply.load = ReplyRow::Load::kNothing;
+  } catch (const std::exception&) {
+    // The read thread reports what is wrong.
   }
 }
 

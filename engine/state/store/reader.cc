@@ -19,6 +19,9 @@ namespace {
 
 // Offsets up to this are as cheap as a first page.
 constexpr uint64_t kShallowOffsetMax = 1000;
+// What LoadIfLittle reads at most: messages of the window, and bytes of the thread's fields.
+constexpr size_t kLittleMessages = 48;
+constexpr size_t kLittleFieldBytes = size_t{64} * 1024;
 
 Reader::Cost CostOfPage(const PageRequest& page, uint64_t skip) {
   return !page.search.empty() || page.metadata.size() > 1 || skip > kShallowOffsetMax
@@ -204,25 +207,51 @@ Result<BackupReport> Reader::MakeBackup(const BackupRequest& body) const {
   return database_.BackUp(backup_directory_ + "/" + body.name, &stopping_);
 }
 
-Result<std::string> Reader::Load(const ReplyRow& reply, std::unique_ptr<DatabaseView> known) const {
-  if (reply.load == ReplyRow::Load::kNothing) return reply.body;
-  const DatabaseSnapshot snapshot(known != nullptr ? std::move(known) : database_.TakeView());
-  const bool begins = reply.load == ReplyRow::Load::kBeginRun;
+Result<ThreadRow> Reader::ThreadOf(const DatabaseSnapshot& snapshot, const ReplyRow& reply) {
   Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), reply.thread_id);
   // Since the reply was made the thread may have been deleted and its id reused by another owner.
   // 0: stored by an older program
   const bool is_another =
       thread.ok() && reply.thread_number != 0 && thread->number != reply.thread_number;
   if (is_another) thread = Status(StatusCode::kNotFound, "thread not found");
+  const bool begins = reply.load == ReplyRow::Load::kBeginRun;
   if (begins && thread.status().code() == StatusCode::kNotFound) return Fenced();
-  AG_RETURN_IF_ERROR(thread.status());
-  if (!begins) return Packed(ReadState(snapshot, reply.thread_id, *thread));
+  return thread;
+}
+
+Result<std::string> Reader::Load(const ReplyRow& reply, std::unique_ptr<DatabaseView> known) const {
+  if (reply.load == ReplyRow::Load::kNothing) return reply.body;
+  const DatabaseSnapshot snapshot(known != nullptr ? std::move(known) : database_.TakeView());
+  AG_ASSIGN_OR_RETURN(const ThreadRow thread, ThreadOf(snapshot, reply));
+  if (reply.load == ReplyRow::Load::kThreadState) {
+    return Packed(ReadState(snapshot, reply.thread_id, thread));
+  }
+  AG_ASSIGN_OR_RETURN(BegunWindow window, ReadBegunWindow(snapshot, thread, reply.known_window));
+  return LoadBegun(snapshot, reply, thread, std::move(window));
+}
+
+std::optional<Result<std::string>> Reader::LoadIfLittle(const ReplyRow& reply) const {
+  if (reply.load != ReplyRow::Load::kBeginRun) return std::nullopt;
+  const DatabaseSnapshot snapshot(database_.TakeView());
+  const Result<ThreadRow> thread = ThreadOf(snapshot, reply);
+  if (!thread.ok()) return thread.status();
+  const auto stored = snapshot.Get(keys::Snapshot(thread->key()));
+  if (!stored.ok()) return stored.status();
+  if (*stored && (*stored)->size() > kLittleFieldBytes) return std::nullopt;
+  Result<BegunWindow> window = ReadBegunWindow(snapshot, *thread, reply.known_window);
+  if (!window.ok()) return window.status();
+  if (window->items.size() > kLittleMessages) return std::nullopt;
+  return LoadBegun(snapshot, reply, *thread, std::move(*window));
+}
+
+Result<std::string> Reader::LoadBegun(const DatabaseSnapshot& snapshot, const ReplyRow& reply,
+                                      const ThreadRow& thread, BegunWindow window) {
   BeginRunReply begun{.created = reply.created,
                       .lease_epoch = reply.lease_epoch,
                       .state = {},
                       .remote_tools_version = reply.remote_tools_version,
-                      .thread_number = thread->number};
-  AG_RETURN_IF_ERROR(ReadBegunState(snapshot, reply.thread_id, *thread, reply.known_window, begun));
+                      .thread_number = thread.number};
+  AG_RETURN_IF_ERROR(ReadBegunState(snapshot, reply.thread_id, thread, std::move(window), begun));
   std::string bytes = pack::ToBytes(begun);
   if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
   begun.omitted_bytes = bytes.size() + JsonWeight(begun.state.snapshot.fields_json).structure() +

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -15,11 +16,12 @@
 #include "state/search/memory_index.h"
 #include "state/store/clients.h"
 #include "state/thread/listing_heads.h"
+#include "state/thread/thread_read.h"
 #include "state/types.h"
 
 namespace agent_graph::state {
 
-// Thread-safe. Calls block; they are made on the session's read threads.
+// Thread-safe. Calls block; except for LoadIfLittle they are made on the executor's read threads.
 class Reader {
  public:
   // Backups are written below `backup_directory`; empty: backups are not available.
@@ -42,6 +44,9 @@ class Reader {
   // `known`: a view of the thread; null: the database is read.
   Result<std::string> Load(const ReplyRow& reply,
                            std::unique_ptr<DatabaseView> known = nullptr) const;
+  // Like Load for a run that begins, if it has little to read: so little that a thread which must
+  // not be held up may call it. Otherwise nullopt.
+  std::optional<Result<std::string>> LoadIfLittle(const ReplyRow& reply) const;
 
   // Interrupts operations that read everything.
   void Stop() { stopping_ = true; }
@@ -52,6 +57,10 @@ class Reader {
   static Cost CostOf(Operation operation, pack::Unpacker unpacker);
 
  private:
+  // The thread of a reply.
+  static Result<ThreadRow> ThreadOf(const DatabaseSnapshot& snapshot, const ReplyRow& reply);
+  static Result<std::string> LoadBegun(const DatabaseSnapshot& snapshot, const ReplyRow& reply,
+                                       const ThreadRow& thread, BegunWindow window);
   Result<RunTotals> GetRunTotals() const;
   Result<ThreadPage> ListThreads(const ListThreadsRequest& body) const;
   Result<BackupReport> MakeBackup(const BackupRequest& body) const;

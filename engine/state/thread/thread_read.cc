@@ -226,23 +226,30 @@ Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::strin
   return state;
 }
 
-Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
-                      const ThreadRow& thread, const std::optional<KnownWindow>& known,
-                      BeginRunReply& reply) {
-  AG_ASSIGN_OR_RETURN(reply.state, ReadStateBesideWindow(snapshot, thread_id, thread));
+Result<BegunWindow> ReadBegunWindow(const DatabaseSnapshot& snapshot, const ThreadRow& thread,
+                                    const std::optional<KnownWindow>& known) {
   AG_ASSIGN_OR_RETURN(const std::optional<CountersRow> counters,
                       ReadRow<CountersRow>(snapshot, keys::Counters(thread.key())));
-  reply.log_index = counters ? counters->next_log_index : 0;
-  reply.window_version = counters.value_or(CountersRow()).window_version();
-  AG_ASSIGN_OR_RETURN(std::vector<uint64_t> items, ReadWindowItems(snapshot, thread.key()));
-  AG_ASSIGN_OR_RETURN(reply.window_is_partial,
-                      IsStored(snapshot, thread.key(), reply.window_version, known));
-  if (reply.window_is_partial) {
-    for (const uint64_t item : items) reply.window_sequences.push_back(WindowRow::Sequence(item));
-    std::erase_if(items,
-                  [&](uint64_t item) { return WindowRow::Sequence(item) <= known->through; });
-  }
-  AG_ASSIGN_OR_RETURN(reply.state.window, ReadMessagesOf(snapshot, thread.key(), items));
+  BegunWindow window;
+  window.log_index = counters ? counters->next_log_index : 0;
+  window.version = counters.value_or(CountersRow()).window_version();
+  AG_ASSIGN_OR_RETURN(window.items, ReadWindowItems(snapshot, thread.key()));
+  AG_ASSIGN_OR_RETURN(window.is_partial, IsStored(snapshot, thread.key(), window.version, known));
+  if (!window.is_partial) return window;
+  for (const uint64_t item : window.items) window.sequences.push_back(WindowRow::Sequence(item));
+  std::erase_if(window.items,
+                [&](uint64_t item) { return WindowRow::Sequence(item) <= known->through; });
+  return window;
+}
+
+Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
+                      const ThreadRow& thread, BegunWindow window, BeginRunReply& reply) {
+  AG_ASSIGN_OR_RETURN(reply.state, ReadStateBesideWindow(snapshot, thread_id, thread));
+  AG_ASSIGN_OR_RETURN(reply.state.window, ReadMessagesOf(snapshot, thread.key(), window.items));
+  reply.log_index = window.log_index;
+  reply.window_version = window.version;
+  reply.window_is_partial = window.is_partial;
+  reply.window_sequences = std::move(window.sequences);
   return Status::Ok();
 }
 

@@ -31,11 +31,20 @@ Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scop
                              const std::string& thread_id);
 Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                               const ThreadRow& thread);
-// Fills in the state of a reply, the version of the window, and the index of the log. Leaves out
-// the messages that `known` names if the client still has them as they are stored.
+// What a run that begins needs of its thread's window.
+struct BegunWindow {
+  uint64_t log_index = 0;  // of the log, not of the window
+  uint64_t version = 0;
+  bool is_partial = false;          // the client has the messages before `items`
+  std::vector<uint64_t> sequences;  // of the whole window; only if `is_partial`
+  std::vector<uint64_t> items;      // of the messages to be read
+};
+// Leaves out the messages that `known` names if the client still has them as they are stored.
+Result<BegunWindow> ReadBegunWindow(const DatabaseSnapshot& snapshot, const ThreadRow& thread,
+                                    const std::optional<KnownWindow>& known);
+// Fills in the state of a reply, the version of the window, and the index of the log.
 Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
-                      const ThreadRow& thread, const std::optional<KnownWindow>& known,
-                      BeginRunReply& reply);
+                      const ThreadRow& thread, BegunWindow window, BeginRunReply& reply);
 Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                   const std::string& message_id);
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
