@@ -209,7 +209,9 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::s
     AG_ASSIGN_OR_RETURN(database->reserve_, ReserveFile::Open(directory));
   }
   AG_ASSIGN_OR_RETURN(database->marks_, SyncedMarks::Open(directory));
-  AG_RETURN_IF_ERROR(CheckFiles(directory, database->marks_->found()));
+  AG_ASSIGN_OR_RETURN(const std::vector<UnfinishedLog> unfinished,
+                      CheckFiles(directory, database->marks_->found()));
+  AG_RETURN_IF_ERROR(CutUnfinished(unfinished));
   database->marks_->Begin();
   auto files = std::make_shared<FolderWatch>(directory);
   database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files, database->marks_);
@@ -229,9 +231,14 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenReadOnly(const std::st
   std::unique_ptr<LevelDatabase> database(new LevelDatabase);
   database->read_only_ = true;
   AG_ASSIGN_OR_RETURN(database->marks_, SyncedMarks::OpenReadOnly(directory));
-  AG_RETURN_IF_ERROR(CheckFiles(directory, database->marks_->found()));
+  AG_ASSIGN_OR_RETURN(const std::vector<UnfinishedLog> unfinished,
+                      CheckFiles(directory, database->marks_->found()));
   auto env = std::make_unique<ReadOnlyEnv>();
   ReadOnlyEnv& files = *env;
+  for (const UnfinishedLog& log : unfinished) {
+    const leveldb::Status copied = files.CopyBegin(log.path, log.whole_bytes);
+    if (!copied.ok()) return FromLevelDb(copied);
+  }
   database->env_ = std::move(env);
   AG_ASSIGN_OR_RETURN(database, Open(directory, {.creates = false}, std::move(database)));
   files.Seal();

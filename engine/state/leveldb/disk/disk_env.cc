@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/errno_text.h"
 #include "base/file_descriptor.h"
 #include "runtime/thread.h"
+#include "state/leveldb/disk/prepared_space.h"
 
 namespace agent_graph::state {
 namespace {
@@ -95,6 +97,7 @@ class DiskEnv::SyncedPart {
 
   int descriptor() const { return file_.get(); }
   const FileName& name() const { return name_; }
+  uint64_t written() const { return written_; }
   void AddWritten(uint64_t bytes) { written_ += bytes; }
   // Call when the bytes written so far end with a whole record: marks may lie only at such places.
   void NoteRecordsEnd() {
@@ -160,7 +163,9 @@ class DiskEnv::File final : public leveldb::WritableFile {
     const off_t end = lseek(file_->descriptor(), 0, SEEK_END);
     if (end > 0) file_->AddWritten(static_cast<uint64_t>(end));
     file_->NoteRecordsEnd();  // LevelDB may reuse a file number after its process was killed
-    if (file_->name().kind == FileKind::kLog) logs_->Add(file_);
+    if (file_->name().kind != FileKind::kLog) return;
+    logs_->Add(file_);
+    if (end == 0) prepared_.emplace(file_->descriptor());
   }
   ~File() override {
     WriteBuffer();
@@ -201,6 +206,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
   void CloseFile() {
     if (file_ == nullptr) return;
     logs_->Remove(file_);
+    if (prepared_) prepared_->Release(file_->written());
     file_.reset();
   }
 
@@ -211,6 +217,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
   }
 
   leveldb::Status WriteAll(std::string_view bytes) {
+    if (prepared_ && !bytes.empty()) prepared_->Prepare(file_->written(), bytes.size());
     while (!bytes.empty() && failure_.ok()) {
       ssize_t count = 0;
       const bool wrote = space_->Try(path_, [&] {
@@ -230,7 +237,8 @@ class DiskEnv::File final : public leveldb::WritableFile {
   }
 
   const std::string path_;
-  std::shared_ptr<SyncedPart> file_;  // null once it is closed
+  std::shared_ptr<SyncedPart> file_;       // null once it is closed
+  std::optional<PreparedSpace> prepared_;  // of a new log
   const std::shared_ptr<Space> space_;
   const std::shared_ptr<OpenLogs> logs_;
   std::string buffer_;

@@ -2,6 +2,8 @@
 
 #include <leveldb/helpers/memenv.h>
 
+#include <algorithm>
+
 namespace agent_graph::state {
 namespace {
 
@@ -22,6 +24,14 @@ ReadOnlyEnv::ReadOnlyEnv()
 bool ReadOnlyEnv::IsHidden(const std::string& path) const {
   MutexLock lock(mutex_);
   return hidden_.contains(path);
+}
+
+leveldb::Status ReadOnlyEnv::CopyBegin(const std::string& path, uint64_t bytes) {
+  std::string content;
+  leveldb::Status status = leveldb::ReadFileToString(target(), path, &content);
+  if (!status.ok()) return status;
+  return leveldb::WriteStringToFile(
+      memory_.get(), {content.data(), std::min(content.size(), size_t{bytes})}, path);
 }
 
 leveldb::Status ReadOnlyEnv::NewSequentialFile(const std::string& path,

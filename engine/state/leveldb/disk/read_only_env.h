@@ -22,6 +22,8 @@ class ReadOnlyEnv final : public leveldb::EnvWrapper {
  public:
   ReadOnlyEnv();
 
+  // From now on the file has only its first `bytes` bytes: a copy in memory.
+  leveldb::Status CopyBegin(const std::string& path, uint64_t bytes);
   // Call when the database is open. Afterwards no file can be created, so that compactions fail
   // instead of filling the memory. LevelDB goes on reading without them.
   void Seal() { sealed_ = true; }

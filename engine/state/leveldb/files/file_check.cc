@@ -138,6 +138,7 @@ class LogCheck {
   LogCheck(std::string path, uint64_t mark) : path_(std::move(path)), mark_(mark) {}
 
   bool has_records() const { return has_records_; }
+  const std::optional<UnfinishedLog>& unfinished() const { return unfinished_; }
 
   // `later_records`: a later log contains records.
   Status Run(bool later_records) {
@@ -148,6 +149,10 @@ class LogCheck {
     if (end < mark_) return Broken(end, Bytes(mark_) + " were written");
     if (reader.AtEnd()) return Status::Ok();
     if (later_records) return Broken(end, "the next log has records");
+    if (reader.IsUnfinished()) {
+      unfinished_ = UnfinishedLog{path_, end};
+      return Status::Ok();
+    }
     const size_t behind = CountBehind(reader);
     if (behind == 0) return Status::Ok();
     return Broken(end, std::to_string(behind) + " whole records lie behind");
@@ -187,9 +192,11 @@ class LogCheck {
   const std::string path_;
   const uint64_t mark_;
   bool has_records_ = false;
+  std::optional<UnfinishedLog> unfinished_;
 };
 
-Status CheckLogs(const std::string& folder, const Marks& marks, const ManifestReport& manifest) {
+Result<std::vector<UnfinishedLog>> CheckLogs(const std::string& folder, const Marks& marks,
+                                             const ManifestReport& manifest) {
   const auto is_needed = [&](uint64_t log) {
     return log >= manifest.log_number || log == manifest.previous_log_number;
   };
@@ -200,17 +207,20 @@ Status CheckLogs(const std::string& folder, const Marks& marks, const ManifestRe
                      " of it were written");
     }
   }
+  std::vector<UnfinishedLog> unfinished;
   bool later_records = false;
   for (auto log = logs.rbegin(); log != logs.rend(); ++log) {
     if (!is_needed(*log)) continue;
     LogCheck check(folder + "/" + LogName(*log), MarkOf(marks.logs, *log));
     AG_RETURN_IF_ERROR(check.Run(later_records));
     later_records = later_records || check.has_records();
+    if (check.unfinished()) unfinished.push_back(*check.unfinished());
   }
-  return Status::Ok();
+  return unfinished;
 }
 
-// Returns a new log with all readable batches; nullopt if the log is intact.
+// Returns a new log with all readable batches; nullopt if the log is intact. Zeros may follow an
+// intact log.
 std::optional<std::string> Salvaged(std::string_view bytes) {
   std::string log;
   LogReader reader(bytes);
@@ -224,7 +234,7 @@ std::optional<std::string> Salvaged(std::string_view bytes) {
       AppendLogRecord(record, log);
     }
   } while (reader.SkipDamage());
-  if (log == bytes) return std::nullopt;
+  if (bytes.starts_with(log) && IsZero(bytes.substr(log.size()))) return std::nullopt;
   return log;
 }
 
@@ -243,13 +253,24 @@ Status ReplaceLog(const std::string& folder, const std::string& name, std::strin
 
 }  // namespace
 
-Status CheckFiles(const std::string& folder, const Marks& marks) {
+Result<std::vector<UnfinishedLog>> CheckFiles(const std::string& folder, const Marks& marks) {
   AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> number, CurrentManifest(folder));
-  if (!number) return Status::Ok();
+  if (!number) return std::vector<UnfinishedLog>();
   const std::string path = folder + "/" + ManifestName(*number);
   AG_ASSIGN_OR_RETURN(const ManifestReport manifest,
                       ReadManifest(path, MarkOf(marks.manifests, *number)));
   return CheckLogs(folder, marks, manifest);
+}
+
+Status CutUnfinished(const std::vector<UnfinishedLog>& logs) {
+  for (const UnfinishedLog& log : logs) {
+    const FileDescriptor file(open(log.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file || ftruncate(file.get(), static_cast<off_t>(log.whole_bytes)) != 0 ||
+        fsync(file.get()) != 0) {
+      return Unreadable(log.path);
+    }
+  }
+  return Status::Ok();
 }
 
 Status CheckManifest(const std::string& folder, const Marks& marks) {

@@ -18,6 +18,9 @@ uint32_t Masked(uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
 
+// A disk writes a sector as a whole or not at all.
+constexpr size_t kSectorBytes = 512;
+
 size_t RoomInBlock(size_t at) {
   return kLogBlockBytes - at % kLogBlockBytes;
 }
@@ -38,6 +41,10 @@ void AppendFragment(uint8_t type, std::string_view payload, std::string& log) {
 }
 
 }  // namespace
+
+bool IsZero(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
 
 void AppendLogRecord(std::string_view payload, std::string& log) {
   bool first = true;
@@ -65,6 +72,41 @@ std::optional<LogReader::Fragment> LogReader::FragmentAt(size_t at) const {
   std::memcpy(&stored, head, sizeof stored);
   if (stored != Masked(Crc32c(log_.substr(at + 6, 1 + length)))) return std::nullopt;
   return Fragment{type, log_.substr(at + kLogHeadBytes, length), end};
+}
+
+size_t LogReader::ClaimedEnd(size_t at) const {
+  const auto byte = [&](size_t place) -> size_t {
+    return place < log_.size() ? static_cast<uint8_t>(log_[place]) : 0;
+  };
+  const size_t length = byte(at + 4) | byte(at + 5) << 8;
+  return at + std::min(kLogHeadBytes + length, RoomInBlock(at));
+}
+
+bool LogReader::AtEnd() const {
+  return IsZero(log_.substr(whole_end_));
+}
+
+std::optional<size_t> LogReader::FindUnwritten() const {
+  const size_t end = std::min(ClaimedEnd(at_), log_.size());
+  for (size_t at = at_; at < end;) {
+    const size_t sector_end = std::min(at - at % kSectorBytes + kSectorBytes, log_.size());
+    const std::string_view rest = log_.substr(at, sector_end - at);
+    // Fewer zeros may be a damaged head.
+    if (rest.size() > kLogHeadBytes && IsZero(rest)) return at;
+    at = sector_end;
+  }
+  return std::nullopt;
+}
+
+bool LogReader::IsUnfinished() const {
+  const std::optional<size_t> unwritten = FindUnwritten();
+  if (!unwritten) return false;
+  // If whole records lie before the zeros, these are behind the last record, and the length that
+  // seems to reach them is damaged.
+  for (size_t at = at_ + 1; at < *unwritten; ++at) {
+    if (FragmentAt(at) && IsWholeToBlockEnd(at)) return false;
+  }
+  return true;
 }
 
 bool LogReader::Next(std::string_view& payload) {
@@ -97,7 +139,7 @@ bool LogReader::IsWholeToBlockEnd(size_t at) const {
   const size_t block_end = std::min(at + RoomInBlock(at), log_.size());
   while (at < block_end && RoomInBlock(at) >= kLogHeadBytes) {
     const std::optional<Fragment> fragment = FragmentAt(at);
-    if (!fragment) return false;
+    if (!fragment) return IsZero(log_.substr(at, block_end - at));
     at = fragment->end;
   }
   return true;

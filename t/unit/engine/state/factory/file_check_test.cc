@@ -5,12 +5,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "../leveldb/log_file.h"
 #include "base/crc32c.h"
 #include "maintenance_fixture.h"
 #include "state/leveldb/files/log_records.h"
@@ -24,11 +25,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 namespace fs = std::filesystem;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 void WriteFile(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
@@ -70,6 +66,60 @@ TEST(LogRecords, BehindDamageAreFound) {
   ASSERT_TRUE(reader.SkipDamage());
   ASSERT_TRUE(reader.Next(payload));
   EXPECT_EQ(payload, "third");
+}
+
+TEST(LogRecords, EndWhereZerosBegin) {
+  std::string log;
+  AppendLogRecord("a record", log);
+  const size_t end = log.size();
+  log.resize(3 * kLogBlockBytes);
+  LogReader reader(log);
+  std::string_view payload;
+  ASSERT_TRUE(reader.Next(payload));
+  EXPECT_FALSE(reader.Next(payload));
+  EXPECT_TRUE(reader.AtEnd());
+  EXPECT_EQ(reader.whole_end(), end);
+}
+
+// Returns the log's reader behind its last whole record.
+LogReader AtLastWhole(std::string_view log) {
+  LogReader reader(log);
+  std::string_view payload;
+  while (reader.Next(payload)) continue;
+  return reader;
+}
+
+TEST(LogRecords, AreUnfinishedIfASectorIsMissing) {
+  std::string log;
+  AppendLogRecord("first", log);
+  const size_t begin = log.size();
+  AppendLogRecord(std::string(3 * kLogBlockBytes, 'x'), log);
+  AppendLogRecord("third", log);
+  const std::string whole = log;
+  constexpr size_t kSector = 512;
+  for (size_t sector = 0; sector < 3 * kLogBlockBytes; sector += kSector) {
+    log = whole;
+    const size_t from = std::max(begin, sector);
+    log.replace(from, sector + kSector - from, sector + kSector - from, '\0');
+    const LogReader reader = AtLastWhole(log);
+    EXPECT_EQ(reader.whole_end(), begin);
+    EXPECT_FALSE(reader.AtEnd());
+    EXPECT_TRUE(reader.IsUnfinished()) << "sector at " << sector;
+  }
+}
+
+TEST(LogRecords, AreDamagedIfNoSectorIsMissing) {
+  std::string log;
+  AppendLogRecord("first", log);
+  const size_t begin = log.size();
+  AppendLogRecord(std::string(2000, 'x'), log);
+  AppendLogRecord("third", log);
+  log.resize(2 * kLogBlockBytes);
+  for (const size_t byte : {begin, begin + 4, begin + 5, begin + kLogHeadBytes + 1000}) {
+    std::string damaged = log;
+    damaged[byte] = static_cast<char>(damaged[byte] ^ 0x7f);
+    EXPECT_FALSE(AtLastWhole(damaged).IsUnfinished()) << "byte " << byte;
+  }
 }
 
 struct Damage {
@@ -130,7 +180,7 @@ class FileCheckTest : public MaintenanceTest {
   size_t LogBytes() const {
     for (const std::string& name : NamesIn(database_path())) {
       if (ParseFileName(name).kind == FileKind::kLog) {
-        return fs::file_size(database_path() + "/" + name);
+        return RecordBytes(database_path() + "/" + name);
       }
     }
     return 0;
@@ -227,6 +277,48 @@ TEST_F(FileCheckTest, BytesBehindTheMarkAreNoDamageOfTheMarked) {
   AppendLogRecord(std::string(100, 'x'), record);
   SetLog(log_ + record.substr(0, record.size() / 2));
   EXPECT_EQ(OpenedCode(), StatusCode::kOk);
+}
+
+// LevelDB would report them as damage, or take what lies behind them for records.
+TEST_F(FileCheckTest, UnfinishedRecordsAreCutOff) {
+  std::string log = log_;
+  for (const char fill : {'x', 'y', 'z'}) AppendLogRecord(std::string(3000, fill), log);
+  const size_t hole = log_.size() + 1000;
+  log.replace(hole - hole % 512, 512, 512, '\0');
+  log.resize(log.size() + 2 * kLogBlockBytes);
+  Restore();
+  SetLog(log);
+  ASSERT_TRUE(LevelDatabase::OpenReadOnly(database_path()).ok());
+  EXPECT_EQ(ReadFile(database_path() + "/" + log_name_), log) << "reading changes nothing";
+  EXPECT_EQ(OpenedCode(), StatusCode::kOk);
+  EXPECT_THAT(Problems(), IsEmpty());
+  Serve([&](Client& client) {
+    Result<MessagePage> page = client.ListMessages(Scope::All(), "t", Page(0));
+    ASSERT_TRUE(page.ok()) << page.status().ToString();
+    EXPECT_THAT(page->messages, SizeIs(messages_));
+  });
+}
+
+// The lengths of these records seem to reach the zeros behind the last one.
+TEST_F(FileCheckTest, DamageBeforeZerosIsFoundWithoutMarks) {
+  const std::vector<size_t> ends = Ends();
+  Restore();
+  const size_t last = ends.size() - 1;
+  ASSERT_EQ(ends[last - 3] / kLogBlockBytes, ends[last] / kLogBlockBytes) << "in one block";
+  std::string log = log_;
+  log[ends[last - 3] + 5] = '\x7f';
+  log.resize(log.size() + 2 * kLogBlockBytes);
+  SetLog(log);
+  fs::remove(database_path() + "/SYNCED");
+  EXPECT_EQ(OpenedCode(), StatusCode::kDataLoss);
+}
+
+TEST_F(FileCheckTest, ARepairLeavesAnIntactLogWithZerosBehindIt) {
+  Restore();
+  SetLog(log_ + std::string(2 * kLogBlockBytes, '\0'));
+  ASSERT_TRUE(Repair(database_path()).ok());
+  EXPECT_FALSE(fs::exists(database_path() + "/lost/" + log_name_));
+  EXPECT_THAT(Problems(), IsEmpty());
 }
 
 TEST_F(FileCheckTest, ARepairLosesTheDamagedRecordOnly) {

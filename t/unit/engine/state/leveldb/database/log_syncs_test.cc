@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "../log_file.h"
 #include "state/leveldb/database/database.h"
 #include "state/leveldb/disk/disk_env.h"
 #include "state/leveldb/disk/folder_watch.h"
@@ -87,7 +88,7 @@ TEST_F(LogSyncsTest, WhatIsSyncedLaterIsMarkedThen) {
     if (entry.is_regular_file()) fs::copy_file(entry.path(), copy / entry.path().filename());
   }
   const std::string log = copy + LogPath().substr(folder_.size());
-  fs::resize_file(log, fs::file_size(log) - 1);
+  fs::resize_file(log, RecordBytes(log) - 1);
   EXPECT_EQ(LevelDatabase::OpenDirectory(copy).status().code(), StatusCode::kDataLoss);
 }
 

@@ -1,0 +1,115 @@
+// What was synced survives a power cut, whichever sectors of later writes reach the disk.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../log_file.h"
+#include "state/leveldb/database/database.h"
+#include "state/leveldb/files/synced_marks.h"
+
+namespace agent_graph::state {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kSectorBytes = 512;
+constexpr int kPowerCuts = 25;
+
+class PowerCutTest : public testing::Test {
+ protected:
+  PowerCutTest() {
+    std::string pattern = (fs::temp_directory_path() / "power-cut-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    live_ = folder_ + "/live";
+    synced_ = folder_ + "/synced";
+    cut_ = folder_ + "/cut";
+  }
+  ~PowerCutTest() override { fs::remove_all(folder_); }
+
+  // Writes rows of all sizes until the log has grown by `bytes`.
+  std::vector<std::string> WriteRows(LevelDatabase& database, size_t bytes) {
+    std::vector<std::string> keys;
+    for (size_t written = 0; written < bytes;) {
+      const size_t size = random_() % (random_() % 8 == 0 ? 70'000 : 3'000);
+      const std::unique_ptr<RowBatch> batch = database.NewBatch();
+      keys.push_back(std::to_string(next_key_++));
+      batch->Put(keys.back(), std::string(size, 'v'));
+      EXPECT_TRUE(database.WriteRows(*batch, WriteSync::kLater).ok());
+      written += size;
+    }
+    return keys;
+  }
+  static std::string LogIn(const std::string& folder) {
+    std::string newest;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string path = entry.path().string();
+      if (path.ends_with(".log")) newest = std::max(newest, path);
+    }
+    return newest;
+  }
+  // The folder as the disk holds it: each sector that was written since the sync may be there.
+  void CutPower(const std::string& synced_log, const std::string& live_log) {
+    fs::remove_all(cut_);
+    fs::copy(synced_, cut_, fs::copy_options::recursive);
+    std::string log = live_log;
+    const uint32_t lost_of_8 = random_() % 8 + 1;
+    for (size_t at = 0; at < log.size(); at += kSectorBytes) {
+      if (random_() % 8 >= lost_of_8) continue;
+      const size_t size = std::min(kSectorBytes, log.size() - at);
+      std::string before = at < synced_log.size() ? synced_log.substr(at, size) : "";
+      before.resize(size);
+      log.replace(at, size, before);
+    }
+    std::ofstream(LogIn(cut_), std::ios::binary) << log;
+  }
+  void ExpectRows(const std::vector<std::string>& keys) {
+    auto database = LevelDatabase::OpenDirectory(cut_);
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    for (const std::string& key : keys) {
+      const auto row = (*database)->Get(key);
+      ASSERT_TRUE(row.ok() && *row) << key;
+    }
+  }
+
+  std::mt19937 random_{1};  // NOLINT(cert-msc51-cpp): the same power cuts each time
+  int next_key_ = 0;
+  std::string folder_;
+  std::string live_;
+  std::string synced_;
+  std::string cut_;
+};
+
+TEST_F(PowerCutTest, RowsThatWereSyncedAreThere) {
+  auto opened = LevelDatabase::OpenDirectory(live_);
+  ASSERT_TRUE(opened.ok());
+  LevelDatabase& database = **opened;
+  std::vector<std::string> keys;
+  for (int sync = 0; sync < 6; ++sync) {
+    const std::vector<std::string> written = WriteRows(database, random_() % 200'000);
+    keys.insert(keys.end(), written.begin(), written.end());
+    ASSERT_TRUE(database.SyncWritten().ok());
+    fs::remove_all(synced_);
+    fs::copy(live_, synced_, fs::copy_options::recursive);
+    const std::string synced_log = ReadFile(LogIn(live_));
+    const std::vector<std::string> unsynced = WriteRows(database, random_() % 400'000);
+    const std::string live_log = ReadFile(LogIn(live_));
+    for (int cut = 0; cut < kPowerCuts; ++cut) {
+      CutPower(synced_log, live_log);
+      // A database that another program has left has no marks.
+      if (cut % 2 == 0) fs::remove(cut_ + "/" + SyncedMarks::kName);
+      ExpectRows(keys);
+      if (HasFatalFailure()) return;
+    }
+    keys.insert(keys.end(), unsynced.begin(), unsynced.end());
+  }
+}
+
+}  // namespace
+}  // namespace agent_graph::state

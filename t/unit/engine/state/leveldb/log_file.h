@@ -1,0 +1,20 @@
+// The bytes of LevelDB's logs.
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace agent_graph::state {
+
+inline std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The bytes before the zeros at the end of a log that is open. No record ends with a zero.
+inline size_t RecordBytes(const std::string& log_path) {
+  return ReadFile(log_path).find_last_not_of('\0') + 1;
+}
+
+}  // namespace agent_graph::state
