@@ -1,9 +1,11 @@
 """Tests with a disk that is really full: the state is on a small file system of its own."""
 
+import concurrent.futures
 import contextlib
 import os
 import secrets
 import subprocess
+import threading
 
 import pytest
 
@@ -289,6 +291,43 @@ def test_a_full_disk_goes_on_with_reads_and_deletes(make_service, small_disk, re
     wait_until(lambda: _append(service, "t0").status == 200, "there is space again")
     wait_until(lambda: _store_memory(service, "m3").status == 200, "a memory is stored")
     assert service.invoke("hello", config={"thread_id": "t7"}).status == 200
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in admin("verify", disk / "test")
+
+
+@contextlib.contextmanager
+def _readers(service, count, thread):
+    """Reads the messages of a thread from several connections, all the time."""
+    stop = threading.Event()
+
+    def read():
+        while not stop.is_set():
+            assert service.get(f"/v1/threads/{thread}/messages?limit=1").status == 200
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        reads = [pool.submit(read) for _ in range(count)]
+        try:
+            yield
+        finally:
+            stop.set()
+        for each in reads:
+            each.result()
+
+
+def test_space_is_freed_while_many_read(make_service, small_disk):
+    """A reader keeps the files of a compaction that has just ended. The next compaction may need their
+    space."""
+    service = make_service(_SETTINGS)
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    service.error_log.allow(r"is not available|No space left on device")
+    _fill_with(service, disk, 8)
+    with _readers(service, 8, "t7"):
+        for number in range(7):
+            assert service.request("DELETE", f"/v1/threads/t{number}", {}).status == 200
+        wait_until(lambda: _append(service, "new").status == 200, "there is space again")
     service.stop()
     service.wait_until_gone()
     assert "0 problems" in admin("verify", disk / "test")

@@ -16,7 +16,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "state/leveldb/database/conversions.h"
 #include "state/leveldb/database/open_views.h"
+#include "state/leveldb/database/reads.h"
 #include "state/leveldb/database/synced_env.h"
 #include "state/leveldb/disk/disk_env.h"
 #include "state/leveldb/disk/folder_watch.h"
@@ -45,21 +47,6 @@ constexpr std::chrono::minutes kOldViewsWait{10};
 // nginx's helper process does not raise its soft descriptor limit
 constexpr int kOpenFilesMax = 256;
 
-Status FromLevelDb(const leveldb::Status& status) {
-  if (status.ok()) return Status::Ok();
-  StatusCode code = status.IsCorruption() ? StatusCode::kDataLoss : StatusCode::kUnavailable;
-  const char* text = status.IsCorruption() ? "stored state cannot be read back"
-                                           : "the state database does not answer";
-  return Status(code, text).WithDetail(status.ToString());
-}
-
-leveldb::ReadOptions ReadOptionsFor(const leveldb::Snapshot* snapshot) {
-  leveldb::ReadOptions options;
-  options.verify_checksums = true;
-  options.snapshot = snapshot;
-  return options;
-}
-
 // `disk_bytes` is the space that compactions can use on a full disk.
 void ChooseSizes(uint64_t disk_bytes, leveldb::Options& options) {
   const auto bytes = static_cast<size_t>(disk_bytes);
@@ -69,71 +56,14 @@ void ChooseSizes(uint64_t disk_bytes, leveldb::Options& options) {
                  kWriteBufferBytesMin, kWriteBufferBytesMax);
 }
 
-leveldb::Slice ToSlice(std::string_view text) {
-  return {text.data(), text.size()};
-}
-std::string_view ToView(const leveldb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
-Result<std::optional<std::string>> GetRow(leveldb::DB& db, const leveldb::Snapshot* snapshot,
-                                          const std::string& key) {
-  std::string value;
-  leveldb::Status status = db.Get(ReadOptionsFor(snapshot), key, &value);
-  if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return FromLevelDb(status);
-  return std::optional<std::string>(std::move(value));
-}
-
-Status ScanRows(leveldb::DB& db, const leveldb::Snapshot* snapshot, const std::string& begin,
-                const std::string& end, const RowUse& row) {
-  std::unique_ptr<leveldb::Iterator> iterator(db.NewIterator(ReadOptionsFor(snapshot)));
-  for (iterator->Seek(begin); iterator->Valid(); iterator->Next()) {
-    if (!end.empty() && iterator->key().compare(ToSlice(end)) >= 0) break;
-    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
-  }
-  return FromLevelDb(iterator->status());
-}
-
-Status ScanRowsBackwards(leveldb::DB& db, const leveldb::Snapshot* snapshot,
-                         const std::string& begin, const std::string& end, const RowUse& row) {
-  std::unique_ptr<leveldb::Iterator> iterator(db.NewIterator(ReadOptionsFor(snapshot)));
-  if (!end.empty()) iterator->Seek(end);
-  if (!end.empty() && iterator->Valid()) {
-    iterator->Prev();
-  } else {
-    iterator->SeekToLast();
-  }
-  for (; iterator->Valid() && iterator->key().compare(ToSlice(begin)) >= 0; iterator->Prev()) {
-    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
-  }
-  return FromLevelDb(iterator->status());
-}
-
-class Cursor : public RowCursor {
- public:
-  Cursor(std::unique_ptr<leveldb::Iterator> iterator, const std::string& begin, std::string end)
-      : iterator_(std::move(iterator)), end_(std::move(end)) {
-    iterator_->Seek(begin);
-  }
-
-  bool Valid() const override {
-    return iterator_->Valid() && (end_.empty() || iterator_->key().compare(ToSlice(end_)) < 0);
-  }
-  std::string_view key() const override { return ToView(iterator_->key()); }
-  std::string_view value() const override { return ToView(iterator_->value()); }
-  void Next() override { iterator_->Next(); }
-  Status status() const override { return FromLevelDb(iterator_->status()); }
-
- private:
-  const std::unique_ptr<leveldb::Iterator> iterator_;
-  const std::string end_;
-};
-
 class View : public DatabaseView {
  public:
-  View(leveldb::DB& db, OpenViews& views)
-      : db_(db), views_(views), number_(views.Add()), snapshot_(db.GetSnapshot()) {}
+  View(leveldb::DB& db, ReadGate& gate, OpenViews& views)
+      : db_(db),
+        views_(views),
+        number_(views.Add()),
+        snapshot_(db.GetSnapshot()),
+        reads_(db, gate, snapshot_) {}
   ~View() override {
     db_.ReleaseSnapshot(snapshot_);
     views_.Remove(number_);
@@ -142,18 +72,17 @@ class View : public DatabaseView {
   View& operator=(const View&) = delete;
 
   Result<std::optional<std::string>> Get(const std::string& key) const override {
-    return GetRow(db_, snapshot_, key);
+    return reads_.Get(key);
   }
   Status Scan(const std::string& begin, const std::string& end, const RowUse& row) const override {
-    return ScanRows(db_, snapshot_, begin, end, row);
+    return reads_.Scan(begin, end, row);
   }
   Status ScanBackwards(const std::string& begin, const std::string& end,
                        const RowUse& row) const override {
-    return ScanRowsBackwards(db_, snapshot_, begin, end, row);
+    return reads_.ScanBackwards(begin, end, row);
   }
   std::unique_ptr<RowCursor> NewCursor(const std::string& begin, std::string end) const override {
-    std::unique_ptr<leveldb::Iterator> iterator(db_.NewIterator(ReadOptionsFor(snapshot_)));
-    return std::make_unique<Cursor>(std::move(iterator), begin, std::move(end));
+    return reads_.NewCursor(begin, std::move(end));
   }
 
  private:
@@ -161,6 +90,7 @@ class View : public DatabaseView {
   OpenViews& views_;
   const uint64_t number_;
   const leveldb::Snapshot* const snapshot_;
+  const LevelReads reads_;
 };
 
 using ChangeUse = std::function<void(std::string_view, std::optional<std::string_view>)>;
@@ -194,7 +124,8 @@ struct Batch : public RowBatch {
 
 }  // namespace
 
-LevelDatabase::LevelDatabase() : views_(std::make_unique<OpenViews>()) {}
+LevelDatabase::LevelDatabase()
+    : views_(std::make_unique<OpenViews>()), gate_(std::make_shared<ReadGate>(nullptr)) {}
 LevelDatabase::~LevelDatabase() {
   LevelDatabase::StopWaiting();
 }
@@ -214,7 +145,9 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::s
   AG_RETURN_IF_ERROR(CutUnfinished(unfinished));
   database->marks_->Begin();
   auto files = std::make_shared<FolderWatch>(directory);
-  database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files, database->marks_);
+  database->gate_ = std::make_shared<ReadGate>(database->reserve_);
+  database->disk_ =
+      std::make_unique<DiskEnv>(database->reserve_, files, database->marks_, database->gate_);
   auto synced = std::make_unique<SyncedEnv>(database->disk_.get());
   database->synced_ = synced.get();
   database->env_ = std::move(synced);
@@ -284,21 +217,25 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::Open(
 }
 
 Result<std::optional<std::string>> LevelDatabase::Get(const std::string& key) const {
-  return GetRow(*db_, nullptr, key);
+  return Latest().Get(key);
 }
 
 Status LevelDatabase::Scan(const std::string& begin, const std::string& end,
                            const RowUse& row) const {
-  return ScanRows(*db_, nullptr, begin, end, row);
+  return Latest().Scan(begin, end, row);
 }
 
 Status LevelDatabase::ScanBackwards(const std::string& begin, const std::string& end,
                                     const RowUse& row) const {
-  return ScanRowsBackwards(*db_, nullptr, begin, end, row);
+  return Latest().ScanBackwards(begin, end, row);
+}
+
+LevelReads LevelDatabase::Latest() const {
+  return {*db_, *gate_, nullptr};
 }
 
 std::unique_ptr<DatabaseView> LevelDatabase::TakeView() const {
-  return std::make_unique<View>(*db_, *views_);
+  return std::make_unique<View>(*db_, *gate_, *views_);
 }
 
 std::unique_ptr<RowBatch> LevelDatabase::NewBatch() const {

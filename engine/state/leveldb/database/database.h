@@ -23,7 +23,9 @@ namespace agent_graph::state {
 
 class DiskEnv;
 class FolderWatch;
+class LevelReads;
 class OpenViews;
+class ReadGate;
 class ReserveFile;
 class SyncedEnv;
 class SyncedMarks;
@@ -90,6 +92,7 @@ class LevelDatabase : public Database {
                                                      DatabaseOptions choice,
                                                      std::unique_ptr<LevelDatabase> database);
 
+  LevelReads Latest() const;
   Status WriteBatch(leveldb::WriteBatch& batch, bool sync);
   // Call before writes are acknowledged: records them in the marks, and fails if the files are
   // gone.
@@ -105,6 +108,7 @@ class LevelDatabase : public Database {
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   const std::unique_ptr<OpenViews> views_;
+  std::shared_ptr<ReadGate> gate_;
   std::unique_ptr<leveldb::DB> db_;
 };
 

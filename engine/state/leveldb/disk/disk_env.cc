@@ -155,11 +155,13 @@ class DiskEnv::OpenLogs {
 class DiskEnv::File final : public leveldb::WritableFile {
  public:
   File(std::string path, FileDescriptor file, std::shared_ptr<Space> space,
-       std::shared_ptr<SyncedMarks> marks, std::shared_ptr<OpenLogs> logs)
+       std::shared_ptr<SyncedMarks> marks, std::shared_ptr<OpenLogs> logs,
+       std::shared_ptr<ReadGate> gate)
       : path_(std::move(path)),
         file_(std::make_shared<SyncedPart>(path_, std::move(file), std::move(marks))),
         space_(std::move(space)),
-        logs_(std::move(logs)) {
+        logs_(std::move(logs)),
+        gate_(std::move(gate)) {
     const off_t end = lseek(file_->descriptor(), 0, SEEK_END);
     if (end > 0) file_->AddWritten(static_cast<uint64_t>(end));
     file_->NoteRecordsEnd();  // LevelDB may reuse a file number after its process was killed
@@ -188,13 +190,17 @@ class DiskEnv::File final : public leveldb::WritableFile {
   leveldb::Status Sync() override {
     leveldb::Status written = WriteBuffer();
     if (!written.ok()) return written;
-    if (file_->name().kind == FileKind::kManifest) {
+    const bool is_manifest = file_->name().kind == FileKind::kManifest;
+    if (is_manifest) {
       // Sync the directory first, so that the files that the MANIFEST lists have durable names.
       const Status synced = SyncPath(path_.substr(0, path_.rfind('/')));
       if (!synced.ok()) return Fail(leveldb::Status::IOError(path_, synced.message()));
     }
     const leveldb::Status synced = file_->SyncAll();
-    return synced.ok() ? written : Fail(synced);
+    if (!synced.ok()) return Fail(synced);
+    // LevelDB installs the tables of a compaction next.
+    if (is_manifest) gate_->Close();
+    return written;
   }
   leveldb::Status Close() override {
     leveldb::Status written = WriteBuffer();
@@ -218,6 +224,8 @@ class DiskEnv::File final : public leveldb::WritableFile {
 
   leveldb::Status WriteAll(std::string_view bytes) {
     if (prepared_ && !bytes.empty()) prepared_->Prepare(file_->written(), bytes.size());
+    // A log was flushed in the middle of a compaction, which goes on.
+    if (file_ != nullptr && file_->name().kind == FileKind::kTable) gate_->Open();
     while (!bytes.empty() && failure_.ok()) {
       ssize_t count = 0;
       const bool wrote = space_->Try(path_, [&] {
@@ -241,17 +249,19 @@ class DiskEnv::File final : public leveldb::WritableFile {
   std::optional<PreparedSpace> prepared_;  // of a new log
   const std::shared_ptr<Space> space_;
   const std::shared_ptr<OpenLogs> logs_;
+  const std::shared_ptr<ReadGate> gate_;
   std::string buffer_;
   leveldb::Status failure_;
 };
 
 DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files,
-                 std::shared_ptr<SyncedMarks> marks)
+                 std::shared_ptr<SyncedMarks> marks, std::shared_ptr<ReadGate> gate)
     : EnvWrapper(leveldb::Env::Default()),
       files_(std::move(files)),
       marks_(std::move(marks)),
       space_(std::make_shared<Space>(std::move(reserve))),
-      logs_(std::make_shared<OpenLogs>()) {}
+      logs_(std::make_shared<OpenLogs>()),
+      gate_(std::move(gate)) {}
 
 DiskEnv::~DiskEnv() {
   EndThread();
@@ -306,7 +316,9 @@ void DiskEnv::RunScheduled() {
     const std::function<void()> work = std::move(scheduled_.front());
     scheduled_.pop_front();
     lock.Unlock();
+    gate_->WorkBegins();
     work();
+    gate_->WorkEnds();
     lock.Lock();
   }
 }
@@ -329,6 +341,7 @@ leveldb::Status DiskEnv::NewRandomAccessFile(const std::string& path,
 }
 
 leveldb::Status DiskEnv::RemoveFile(const std::string& path) {
+  gate_->Open();
   leveldb::Status found = CheckFolder(path);
   return found.ok() ? target()->RemoveFile(path) : found;
 }
@@ -360,7 +373,7 @@ leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
   });
   if (!found) return FailedCall(path);
   if (path.ends_with(".log")) files_->UseLog(path, opened.get());
-  *file = new File(path, std::move(opened), space_, marks_, logs_);
+  *file = new File(path, std::move(opened), space_, marks_, logs_, gate_);
   return leveldb::Status::OK();
 }
 

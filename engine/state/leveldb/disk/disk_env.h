@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "state/leveldb/disk/folder_watch.h"
+#include "state/leveldb/disk/read_gate.h"
 #include "state/leveldb/disk/reserve_file.h"
 #include "state/leveldb/files/synced_marks.h"
 
@@ -27,9 +28,9 @@ class DiskEnv final : public leveldb::EnvWrapper {
  public:
   // `reserve` may be null: then nothing waits. Once the folder of `files` is gone, no file is
   // opened, created or removed, because the path could lead to another database. `marks` is updated
-  // with each write.
+  // with each write. `gate` closes around the end of each compaction.
   DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files,
-          std::shared_ptr<SyncedMarks> marks);
+          std::shared_ptr<SyncedMarks> marks, std::shared_ptr<ReadGate> gate);
   ~DiskEnv() override;
 
   // Between these two calls, writes of tables wait for space.
@@ -68,6 +69,7 @@ class DiskEnv final : public leveldb::EnvWrapper {
   const std::shared_ptr<SyncedMarks> marks_;  // shared with files
   const std::shared_ptr<Space> space_;        // shared with files
   const std::shared_ptr<OpenLogs> logs_;      // shared with files
+  const std::shared_ptr<ReadGate> gate_;      // shared with files
   Mutex mutex_;
   CondVar changed_;
   // LevelDB schedules one at most.

@@ -55,7 +55,8 @@ TEST_F(LogSyncsTest, AMarkDoesNotLieInsideARecordThatIsBeingWritten) {
   ASSERT_TRUE(opened.ok());
   const std::shared_ptr<SyncedMarks> marks = *std::move(opened);
   marks->Begin();
-  DiskEnv env(nullptr, std::make_shared<FolderWatch>(folder_), marks);
+  DiskEnv env(nullptr, std::make_shared<FolderWatch>(folder_), marks,
+              std::make_shared<ReadGate>(nullptr));
   leveldb::WritableFile* file = nullptr;
   ASSERT_TRUE(env.NewWritableFile(folder_ + "/000005.log", &file).ok());
   const std::unique_ptr<leveldb::WritableFile> log(file);

@@ -1,0 +1,51 @@
+#include "state/leveldb/disk/read_gate.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace agent_graph::state {
+
+bool ReadGate::Enter() {
+  if (!is_used()) return false;
+  MutexLock lock(mutex_);
+  const Deadline end = DeadlineAfter(kClosedMax);
+  while (closed_ && changed_.WaitUntil(mutex_, end)) continue;
+  ++reads_;
+  return true;
+}
+
+void ReadGate::Leave() {
+  MutexLock lock(mutex_);
+  AG_CHECK(reads_ > 0, "each read leaves once");
+  if (--reads_ == 0) changed_.NotifyAll();
+}
+
+void ReadGate::WorkBegins() {
+  MutexLock lock(mutex_);
+  works_ = true;
+}
+
+void ReadGate::WorkEnds() {
+  MutexLock lock(mutex_);
+  works_ = false;
+  closed_ = false;
+  changed_.NotifyAll();
+}
+
+void ReadGate::Close() {
+  if (!is_used()) return;
+  MutexLock lock(mutex_);
+  if (!works_) return;
+  closed_ = true;
+  const Deadline end = DeadlineAfter(kClosedMax);
+  while (reads_ > 0 && changed_.WaitUntil(mutex_, end)) continue;
+}
+
+void ReadGate::Open() {
+  MutexLock lock(mutex_);
+  if (!closed_) return;
+  closed_ = false;
+  changed_.NotifyAll();
+}
+
+}  // namespace agent_graph::state
