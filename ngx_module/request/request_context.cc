@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kRequestIdBytesMax = 64;
 
+int64_t ToMicros(MonotonicClock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
 void CountEnd(const RequestContext& context) {
   const ServiceConfig& service = *context.location.service;
   CountRequest(service, context.route, context.outcome, context.request->headers_out.status);
@@ -61,18 +65,19 @@ bool IsHalfRead(const ngx_http_request_t* request) {
 }  // namespace
 
 int64_t MonotonicMicros() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             MonotonicClock::now().time_since_epoch())
-      .count();
+  return ToMicros(MonotonicClock::now());
 }
 
 RequestContext::RequestContext(ngx_http_request_t* http_request,
                                const LocationConfig& location_config)
     : request(http_request), location(location_config), writer(http_request) {}
 
-void RequestContext::Annotate(bridge::Annotate note) {
-  if (!note.thread_id.empty()) thread_id = std::move(note.thread_id);
-  if (!note.run_id.empty()) run_id = std::move(note.run_id);
+void RequestContext::TakeNote(bridge::Exchange& exchange) {
+  std::optional<bridge::RunNote> note = exchange.TakeNote();
+  if (!note) return;
+  if (!note->thread_id.empty()) thread_id = std::move(note->thread_id);
+  if (!note->run_id.empty()) run_id = std::move(note->run_id);
+  if (first_item == 0) first_item = ToMicros(note->noted_at);
 }
 
 RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location) {

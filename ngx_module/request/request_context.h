@@ -68,8 +68,8 @@ struct RequestContext {
   // Number of response headers of the service, at the beginning of nginx's list (header_filter.cc).
   size_t own_headers = 0;
 
-  // Takes over what the engine notes for the access log.
-  void Annotate(bridge::Annotate note);
+  // Takes over what the engine has noted for the access log.
+  void TakeNote(bridge::Exchange& exchange);
 
   // Headers and body that replace an error page of nginx.
   bridge::HeaderList error_headers;

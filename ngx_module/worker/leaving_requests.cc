@@ -57,6 +57,7 @@ void WorkerService::RequestGone(RequestContext& context) {
     context.address.reset();
     return;
   }
+  context.TakeNote(*slot->exchange);
   AbandonLateBody(context, *slot);
   auto reason = runtime::CancelReason::kClientGone;
   context.outcome = "client_abort";

@@ -243,8 +243,6 @@ void WebSocketConnection::Take(ExchangeSlot& slot, bridge::OutboxPayload& payloa
     if (is_live() && !IsIdle(slot) && !slot.overdue) {
       ngx_add_timer(&slot.timer, context_.location.run_timeout);  // the model is producing output
     }
-  } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
-    context_.Annotate(std::move(*note));
   } else if (auto* taken = std::get_if<bridge::ReadBody>(&payload)) {
     slot.mailbox_bytes -= taken->bytes;
     ++slot.messages_taken;

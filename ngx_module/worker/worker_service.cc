@@ -166,6 +166,7 @@ void WorkerService::OnItem(bridge::OutboxItem& item) {
 
 void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   RequestContext& context = *slot.context;
+  context.TakeNote(*slot.exchange);
   if (context.first_item == 0) context.first_item = MonotonicMicros();
   if (IsSocket(context)) return context.websocket->Take(slot, payload);
   if (auto* head = std::get_if<bridge::SendHead>(&payload)) {
@@ -177,8 +178,6 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
     context.writer.Append(std::move(chunk->bytes));
   } else if (auto* part = std::get_if<bridge::SendFile>(&payload)) {
     context.writer.AppendFile(std::move(*part));
-  } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
-    context.Annotate(std::move(*note));
   } else if (auto* admit = std::get_if<bridge::Admit>(&payload)) {
     Admit(slot, admit->user_id);
   } else if (auto* end = std::get_if<bridge::End>(&payload)) {

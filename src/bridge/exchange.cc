@@ -51,6 +51,13 @@ const runtime::Cancellation& Exchange::active_cancellation() const {
   return message == nullptr ? cancellation_ : *message;
 }
 
+std::optional<RunNote> Exchange::TakeNote() {
+  if (!has_note_) return std::nullopt;
+  MutexLock lock(note_mutex_);
+  has_note_ = false;
+  return std::exchange(note_, {});
+}
+
 Status Exchange::AwaitMemory(uint64_t bytes, Deadline deadline) {
   WorkerMemory& memory = outbox_.memory();
   AG_RETURN_IF_ERROR(memory.AwaitRoom(bytes, active_cancellation(), deadline, held_bytes()));
@@ -148,7 +155,11 @@ void Exchange::Reply(ReplyHead head, std::vector<std::string> body, std::string 
 }
 
 void Exchange::Annotate(std::string thread_id, std::string run_id) {
-  if (!ended_) Push(bridge::Annotate{std::move(thread_id), std::move(run_id)});
+  MutexLock lock(note_mutex_);
+  if (!thread_id.empty()) note_.thread_id = std::move(thread_id);
+  if (!run_id.empty()) note_.run_id = std::move(run_id);
+  note_.noted_at = MonotonicClock::now();
+  has_note_ = true;
 }
 
 void Exchange::CountRun(std::string outcome) {

@@ -11,11 +11,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "bridge/outbox.h"
 #include "bridge/request.h"
@@ -38,6 +40,13 @@ struct CreditLimits {
 // limit the whole time for a body, and a wait for credit that nginx does not see.
 inline constexpr std::chrono::minutes kBodyWaitMax{10};
 inline constexpr std::chrono::minutes kSendWaitMax{10};
+
+// What the engine knows about a request for the access log.
+struct RunNote {
+  std::string thread_id;  // empty: as before
+  std::string run_id;     // the same
+  MonotonicClock::time_point noted_at = {};
+};
 
 // The reply, the credit for it and the cancellation are those of every exchange; the request's body
 // and the messages of a WebSocket are parts with headers of their own.
@@ -66,6 +75,8 @@ class Exchange {
   void ReturnCredit(uint64_t bytes);
   // Cancels the run, because the request is gone or must end.
   void Cancel(runtime::CancelReason reason);
+  // The engine's latest note, if it was not taken before.
+  std::optional<RunNote> TakeNote();
 
   // --- Engine side (one fiber at a time) ----------------------------------------------------
   const runtime::Cancellation& cancellation() const { return cancellation_; }
@@ -96,6 +107,8 @@ class Exchange {
   // Head, body and end of a complete reply; never suspends. Ignored once a head was sent. The body
   // comes in parts, so that a large one need not be copied to get something around it.
   void Reply(ReplyHead head, std::vector<std::string> body, std::string outcome);
+  // Notes the run for the access log. The loop is not woken for it: it takes the note with the next
+  // item, or when the request is gone.
   void Annotate(std::string thread_id, std::string run_id);
   // Counts a run of the graph that has ended. An exchange may have several runs.
   void CountRun(std::string outcome);
@@ -136,6 +149,10 @@ class Exchange {
   const runtime::Cancellation cancellation_;
   RequestBody body_;
   const std::unique_ptr<SocketChannel> socket_;  // null: not a WebSocket
+
+  std::atomic<bool> has_note_{false};
+  Mutex note_mutex_;
+  RunNote note_ AG_GUARDED_BY(note_mutex_);
 
   std::atomic<bool> admitted_{false};
   runtime::Signal admission_signal_;

@@ -51,11 +51,6 @@ struct End {
   std::string outcome =
       "ok";  // ok | error | cancelled | client_abort | timeout | shutdown | rejected
 };
-// Values for the access log. May be sent at any time before End.
-struct Annotate {
-  std::string thread_id;
-  std::string run_id;
-};
 // A run of the graph has ended; `outcome` as for End, but never "rejected". It is counted even if
 // its request is gone.
 struct RunOver {
@@ -81,8 +76,8 @@ struct WriteLog {
   std::string text;
 };
 
-using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End, Annotate, WriteLog,
-                                   RunOver, CloseSocket, MessageOver, TurnOver, Admit>;
+using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End, WriteLog, RunOver,
+                                   CloseSocket, MessageOver, TurnOver, Admit>;
 
 struct OutboxItem {
   ExchangeAddress address;  // ignored for a WriteLog without an exchange (generation 0)

@@ -30,13 +30,13 @@ TEST(Exchange, KeepsTheOrderOfChunksAndOtherItems) {
   exchange->SendHead(ReplyHead{});
   exchange->SendLast("a");
   exchange->SendLast("b");
-  exchange->Annotate("thread", "run");
+  exchange->CountRun("ok");
   exchange->SendLast("c");
   exchange->End("ok");
   const auto items = Take(outbox);
   ASSERT_EQ(items.size(), 5u);
   EXPECT_EQ(std::get<SendChunk>(items[1].payload).bytes, "ab");
-  EXPECT_TRUE(std::holds_alternative<Annotate>(items[2].payload));
+  EXPECT_TRUE(std::holds_alternative<RunOver>(items[2].payload));
   EXPECT_EQ(std::get<SendChunk>(items[3].payload).bytes, "c");
   EXPECT_TRUE(std::holds_alternative<End>(items[4].payload));
 }
@@ -44,21 +44,34 @@ TEST(Exchange, KeepsTheOrderOfChunksAndOtherItems) {
 TEST(Exchange, ReplyIsHeadBodyAndEndOnce) {
   Outbox outbox;
   const auto exchange = MakeExchange(outbox, {}, {7, 3});
-  exchange->Annotate("thread", "run");
   exchange->Reply(ReplyHead{.status = 201}, {"he", "", "llo"}, "ok");
   exchange->Reply(ReplyHead{}, {"again"}, "ok");
   exchange->End("error");
   const auto items = Take(outbox);
-  ASSERT_EQ(items.size(), 5u);
-  EXPECT_EQ(items[1].address.slot, 7u);
-  EXPECT_EQ(items[1].address.generation, 3u);
-  EXPECT_EQ(std::get<Annotate>(items[0].payload).run_id, "run");
-  EXPECT_EQ(std::get<SendHead>(items[1].payload).head.status, 201);
-  EXPECT_EQ(std::get<SendHead>(items[1].payload).head.content_length, 5);
-  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "he");
-  EXPECT_EQ(std::get<SendChunk>(items[3].payload).bytes, "llo");
-  EXPECT_EQ(std::get<End>(items[4].payload).outcome, "ok");
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(items[0].address.slot, 7u);
+  EXPECT_EQ(items[0].address.generation, 3u);
+  EXPECT_EQ(std::get<SendHead>(items[0].payload).head.status, 201);
+  EXPECT_EQ(std::get<SendHead>(items[0].payload).head.content_length, 5);
+  EXPECT_EQ(std::get<SendChunk>(items[1].payload).bytes, "he");
+  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "llo");
+  EXPECT_EQ(std::get<End>(items[3].payload).outcome, "ok");
   EXPECT_TRUE(exchange->head_sent());
+}
+
+TEST(Exchange, ANoteWakesNobody) {
+  Outbox outbox;
+  const auto exchange = MakeExchange(outbox);
+  EXPECT_FALSE(exchange->TakeNote());
+  exchange->Annotate("thread", "first");
+  exchange->Annotate("", "second");
+  EXPECT_TRUE(Take(outbox).empty());
+  const std::optional<RunNote> note = exchange->TakeNote();
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->thread_id, "thread");
+  EXPECT_EQ(note->run_id, "second");
+  EXPECT_GT(note->noted_at, MonotonicClock::time_point());
+  EXPECT_FALSE(exchange->TakeNote());
 }
 
 TEST(Exchange, EndsAsErrorAndClosesItsFileWhenDropped) {

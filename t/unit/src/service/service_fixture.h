@@ -60,7 +60,6 @@ class Loop {
     if (!service_.inbox().Submit(exchange)) return false;
     slot_ = slot;
     answer_ = {};
-    run_started_ = false;
     exchange_ = exchange;
     return true;
   }
@@ -70,7 +69,12 @@ class Loop {
   }
   // Waits until the run of the request is in its first node.
   void AwaitRun() {
-    while (!run_started_ && answer_.outcome.empty()) Receive();
+    const auto has_note = [this] {
+      const auto exchange = exchange_.lock();
+      return exchange != nullptr && exchange->TakeNote().has_value();
+    };
+    // The exchange rings no bell for a note.
+    while (!has_note() && answer_.outcome.empty()) Receive(std::chrono::milliseconds(1));
     EXPECT_EQ(answer_.outcome, "");
   }
   Answer Await() {
@@ -91,9 +95,10 @@ class Loop {
   std::vector<std::string> lines;
 
  private:
-  void Receive() {
+  // Waits for items, but not longer than `wait_max`; negative: without a limit.
+  void Receive(std::chrono::milliseconds wait_max = std::chrono::milliseconds(-1)) {
     pollfd bell{service_.outbox().doorbell(), POLLIN, 0};
-    EXPECT_EQ(poll(&bell, 1, -1), 1);
+    if (poll(&bell, 1, static_cast<int>(wait_max.count())) == 0) return;
     service_.outbox().ClearDoorbell();
     std::vector<bridge::OutboxItem> items;
     service_.outbox().Swap(items);
@@ -109,8 +114,6 @@ class Loop {
       answer_.headers = std::move(head->head.headers);
     } else if (auto* chunk = std::get_if<bridge::SendChunk>(&item.payload)) {
       answer_.body += chunk->bytes;
-    } else if (std::holds_alternative<bridge::Annotate>(item.payload)) {
-      run_started_ = true;
     } else if (auto* end = std::get_if<bridge::End>(&item.payload)) {
       answer_.outcome = end->outcome;
     }
@@ -121,7 +124,6 @@ class Loop {
   Service& service_;
   uint32_t slot_ = 0;
   std::weak_ptr<bridge::Exchange> exchange_;
-  bool run_started_ = false;
   Answer answer_;
 };
 
