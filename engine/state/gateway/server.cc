@@ -32,7 +32,12 @@ bool Watch(int epoll, int operation, int fd, uint64_t id, uint32_t events) {
 }  // namespace
 
 Connection::Connection(uint64_t id, FileDescriptor socket, int epoll, int64_t process)
-    : id_(id), epoll_(epoll), process_(process), socket_(std::move(socket)), interest_(EPOLLIN) {}
+    : id_(id),
+      epoll_(epoll),
+      process_(process),
+      descriptor_(socket.get()),
+      socket_(std::move(socket)),
+      interest_(EPOLLIN) {}
 
 void Connection::SendAll(std::vector<ClientMessage> messages) {
   std::string frames;
@@ -220,13 +225,9 @@ void Server::Handle(uint64_t id, uint32_t events) {
 }
 
 bool Server::Receive(const std::shared_ptr<Connection>& connection) {
-  int socket;
-  {
-    MutexLock lock(connection->mutex_);
-    socket = connection->socket_.get();  // closed by this thread only
-  }
   for (int i = 0; i < kReceivesPerEvent; ++i) {
-    ssize_t received = recv(socket, buffer_.get(), wire::kReceiveBytes, MSG_DONTWAIT);
+    ssize_t received =
+        recv(connection->descriptor_, buffer_.get(), wire::kReceiveBytes, MSG_DONTWAIT);
     if (received < 0 && errno == EINTR) continue;
     if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     if (received == 0) return false;

@@ -36,15 +36,21 @@ void HeldMessages::ExpectWrite() {
 }
 
 void HeldMessages::NoteWritten(std::vector<Item> items) {
-  MutexLock lock(mutex_);
-  written_ = expected_;
-  Add(std::move(items));
+  {
+    MutexLock lock(mutex_);
+    written_ = expected_;
+    Add(std::move(items));
+  }
+  changed_.NotifyOne();
 }
 
 void HeldMessages::Hold(std::vector<Item> items) {
   if (items.empty()) return;
-  MutexLock lock(mutex_);
-  Add(std::move(items));
+  {
+    MutexLock lock(mutex_);
+    Add(std::move(items));
+  }
+  changed_.NotifyOne();
 }
 
 void HeldMessages::Add(std::vector<Item> items) {
@@ -53,7 +59,6 @@ void HeldMessages::Add(std::vector<Item> items) {
     if (item.is_ordered) ++ordered_[item.connection->id()];
     held_.push_back(std::move(item));
   }
-  changed_.NotifyOne();
 }
 
 bool HeldMessages::MustHold(uint64_t connection) const {
