@@ -2,6 +2,7 @@
 do."""
 
 import collections
+import json
 import os
 import shutil
 import subprocess
@@ -84,6 +85,38 @@ def test_the_page_without_a_registry(tree):
     assert "Studio, the page /ui/, will be a plain page" in done.stderr
     asked = collections.Counter(request["path"] for request in registry.requests)
     assert asked and max(asked.values()) <= 2, asked
+
+
+_FAKE_NPM = """#!/bin/sh
+mkdir -p build/programs/node_modules/@scope/one build/programs/node_modules/$TWO
+echo {} >build/programs/node_modules/@scope/one/package.json
+echo {} >build/programs/node_modules/$TWO/package.json
+"""
+
+
+def test_programs_that_npm_does_not_install(tree):
+    """npm reports success; the script fails until everything is there, and asks npm again each time."""
+    (tree / "wanted").mkdir()
+    packages = {"dependencies": {"@scope/one": "1.0.0"}, "devDependencies": {"two": "npm:other@2.0.0"}}
+    (tree / "wanted" / "package.json").write_text(json.dumps(packages, indent=2))
+    (tree / "wanted" / "package-lock.json").write_text("{}")
+    path = _path_without(tree, "npm")
+    npm = tree / "programs" / "npm"
+    npm.write_text(_FAKE_NPM)
+    npm.chmod(0o755)
+
+    def install(two):
+        return _run(tree, "install-npm-programs.sh", "wanted", "build/programs", variables={"TWO": two}, path=path)
+
+    for _ in range(2):
+        done = install("other")
+        assert done.returncode == 1
+        assert "npm has not installed two in build/programs" in done.stderr
+    assert install("two").returncode == 0
+    npm.write_text("#!/bin/sh\nexit 3\n")
+    assert install("two").returncode == 0, "recorded, so npm is not needed"
+    shutil.rmtree(tree / "build" / "programs" / "node_modules")
+    assert install("two").returncode == 3, "somebody deleted the programs"
 
 
 @pytest.mark.parametrize("missing, reason", [("npm", "there is no npm"), ("mktemp", "no temporary folder")])
