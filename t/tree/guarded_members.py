@@ -19,8 +19,13 @@ UNCHECKED = re.compile(
     r"\bstd::(?:(?:recursive_|timed_|shared_|recursive_timed_|shared_timed_)?mutex"
     r"|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable(?:_any)?)\b"
 )
-SPECIAL_FUNCTION = re.compile(r"^\s*(?:explicit )?(?:(?:\w+::)*(\w+)::~?\1|~\w+)\(")
-LOCK = re.compile(r"\b(?:MutexLock|ReaderLock|WriterLock) \w+\(")
+CLASS = re.compile(r"\b(?:class|struct) (?:\[\[\w+\]\] |AG_\w+(?:\([^)]*\))? )?(\w+)")
+# A constructor or destructor outside of its class, or any function inside a class that has no type.
+SPECIAL_FUNCTION = re.compile(
+    r"^\s*(?:(?:explicit|constexpr|inline|virtual|template ?<[^>]*>) )*"
+    r"(?:(?:\w+(?:<[^>]*>)?::)*(\w+)(?:<[^>]*>)?::~?\1|~\w+|(\w+))\("
+)
+LOCK = re.compile(r"\b(?:MutexLock|ReaderLock|WriterLock) \w+[({]")
 OUR_MUTEX = "engine/base/mutex.h"
 MEMBER = re.compile(r"^\s*(?:mutable )?[\w:]+(?:<.*>)?[ *&]+(?:const )?\w+_?(?:\[[^\]]*\])?\s*(?:\{.*\}|=.*)?;")
 SAFE = re.compile(
@@ -28,24 +33,31 @@ SAFE = re.compile(
 )
 
 
+def shown(path):
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
 def unchecked_types(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if match := UNCHECKED.search(line.partition("//")[0]):
-            yield f"{path.relative_to(ROOT)}:{number}: {match[0]} (use the types of base/mutex.h)"
+            yield f"{shown(path)}:{number}: {match[0]} (use the types of base/mutex.h)"
 
 
 def unanalysed_locks(path):
+    text = path.read_text()
+    classes = set(CLASS.findall(text))
     depth = 0
     inside = False  # a constructor or destructor
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         code = line.partition("//")[0].rstrip()
-        if not inside and SPECIAL_FUNCTION.match(code):
+        begun = None if inside else SPECIAL_FUNCTION.match(code)
+        if begun and (begun[2] is None or begun[2] in classes):
             inside, depth = True, 0
         if not inside:
             continue
         depth += code.count("{") - code.count("}")
         if LOCK.search(code):
-            yield f"{path.relative_to(ROOT)}:{number}: {code.strip()} (in a constructor or destructor)"
+            yield f"{shown(path)}:{number}: {code.strip()} (in a constructor or destructor)"
         inside = depth > 0 or not code.endswith(("}", ";"))
 
 
@@ -73,7 +85,7 @@ def problems_of(path):
         elif line.startswith(indent + "//"):
             exempt = exempt or "Not AG_GUARDED_BY" in line
         elif not exempt and not line.startswith(indent + " ") and MEMBER.match(line) and not SAFE.match(line):
-            yield f"{path.relative_to(ROOT)}:{number}: {line.strip()} (not guarded: put a blank line before it)"
+            yield f"{shown(path)}:{number}: {line.strip()} (not guarded: put a blank line before it)"
         else:
             exempt = False
 
