@@ -198,7 +198,7 @@ Status PlainCall::TakeReceived() {
 
 Status PlainCall::TakeBytes(std::string_view bytes) {
   const size_t before = body_.size();
-  const Status status = reply_->Take(bytes, body_);
+  Status status = reply_->Take(bytes, body_);
   body_bytes_ += body_.size() - before;
   if (status.code() == StatusCode::kResourceExhausted) return TooLarge(kHeadBytesMax);
   if (body_bytes_ <= request_.reply_bytes_max) return status;

@@ -35,6 +35,7 @@ std::optional<uint64_t> RunWatches::Join(const Key& run, uint64_t lease_epoch, D
 std::vector<std::pair<RunWatches::Key, uint64_t>> RunWatches::All() const {
   std::vector<std::pair<Key, uint64_t>> all;
   MutexLock lock(mutex_);
+  all.reserve(watches_.size());
   for (const auto& [run, watch] : watches_) all.emplace_back(run, watch.number);
   return all;
 }
@@ -47,6 +48,7 @@ RunWatches::Known RunWatches::KnownOf(const Key& run, const Watch& watch) {
 std::vector<RunWatches::Known> RunWatches::AllKnown() const {
   std::vector<Known> all;
   MutexLock lock(mutex_);
+  all.reserve(watches_.size());
   for (const auto& [run, watch] : watches_) all.push_back(KnownOf(run, watch));
   return all;
 }

@@ -30,7 +30,7 @@ ConnectionOptions LinkConnection(ConnectionOptions options) {
 
 }  // namespace
 
-HostExecutor::HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
+HostExecutor::HostExecutor(std::unique_ptr<Database> database, const StoreExecutorOptions& options,
                            std::unique_ptr<Membership> membership,
                            std::shared_ptr<SharedMemoryRows> memories)
     : StoreExecutor(std::move(database), options),
@@ -88,9 +88,9 @@ void HostExecutor::StopForGood() {
 bool HostExecutor::Pause(Duration time, Until until) {
   const Deadline end = MonotonicClock::now() + time;
   MutexLock lock(mutex_);
-  while (!stopping_ && !(until == Until::kTimeOrWatch && has_new_watch_) &&
-         stop_.WaitUntil(mutex_, end)) {
-    continue;
+  bool in_time = true;
+  while (in_time && !stopping_ && !(until == Until::kTimeOrWatch && has_new_watch_)) {
+    in_time = stop_.WaitUntil(mutex_, end);
   }
   return !stopping_;
 }

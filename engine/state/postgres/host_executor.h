@@ -35,7 +35,7 @@ class HostExecutor : public StoreExecutor {
  public:
   // `membership` has joined. `memories` belong to the database, and to `options`, whose
   // `state.database_status` shows beats and takeovers.
-  HostExecutor(std::unique_ptr<Database> database, StoreExecutorOptions options,
+  HostExecutor(std::unique_ptr<Database> database, const StoreExecutorOptions& options,
                std::unique_ptr<Membership> membership, std::shared_ptr<SharedMemoryRows> memories);
   ~HostExecutor() override;
 

@@ -89,7 +89,7 @@ class PostgresStorage : public Storage {
         std::make_shared<StoredMemoryRows>(*database), Connections());
     options.memory_rows = memories;
     return std::unique_ptr<Executor>(std::make_unique<postgres::HostExecutor>(
-        std::move(database), std::move(options), std::move(membership), std::move(memories)));
+        std::move(database), options, std::move(membership), std::move(memories)));
   }
 
   postgres::ConnectionOptions Connections() const {

@@ -267,6 +267,7 @@ Result<MemoryHits> MemoryIndex::ReadHits(const std::vector<Candidate>& candidate
     const size_t count =
         std::min({kReadAtOnce, limit - hits.hits.size(), candidates.size() - read});
     std::vector<MemoryKey> keys;
+    keys.reserve(count);
     for (size_t i = 0; i < count; ++i) keys.push_back(candidates[read + i].memory);
     AG_ASSIGN_OR_RETURN(auto records, snapshot->FindRecords(keys));
     for (size_t i = 0; i < count && !full; ++i) {

@@ -72,7 +72,7 @@ class MemoryIndex {
 
   Upkeep& UpkeepOf(Entry& entry) const AG_REQUIRES(mutex_) { return entry.upkeep; }
   // Return `partition`, which was taken from the entry and may have been replaced there since.
-  static const Partition& ToRead(Entry& entry, const Partition& partition)
+  static const Partition& ToRead(Entry& entry, Partition& partition)
       AG_REQUIRES_SHARED(entry.mutex);
   static Partition& ToChange(Entry& entry, Partition& partition) AG_REQUIRES(entry.mutex);
 

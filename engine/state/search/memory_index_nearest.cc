@@ -82,7 +82,7 @@ bool MemoryIndex::IndexSome(Entry& entry) {
   return false;
 }
 
-const Partition& MemoryIndex::ToRead(Entry&, const Partition& partition) {
+const Partition& MemoryIndex::ToRead(Entry&, Partition& partition) {
   return partition;
 }
 

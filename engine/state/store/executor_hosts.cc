@@ -43,6 +43,7 @@ StoreExecutor::Trial StoreExecutor::TryBatch(std::vector<WriteItem>& items, cons
     return Trial::kNone;
   }
   std::vector<std::string> clients;
+  clients.reserve(items.size());
   for (const WriteItem& item : items) clients.push_back(item.request.client);
   store_.BeginTrial(use, clients);
   store_.SyncLeases(use);
