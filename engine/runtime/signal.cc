@@ -1,9 +1,9 @@
 #include "runtime/signal.h"
 
-#include <cassert>
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/engine_thread.h"
 #include "runtime/fiber.h"
 #include "runtime/user_pool.h"
@@ -73,12 +73,12 @@ struct Signal::State {
   }
 
   void WaitOnThread(Waiter& entering, const Cancellation* cancellation, Deadline deadline) {
-    // Waiting here would stop the loop that has to run what is waited for.
-    assert(EngineThread::Current() == nullptr && "an event loop handler must not wait");
     thread_local CondVar wakeup;
     entering.wakeup = &wakeup;
     const UserPool::Parked parked;
     if (!Enter(entering)) return;
+    // It would stop the loop that has to run what is waited for.
+    AG_CHECK(EngineThread::Current() == nullptr, "a handler of the event loop does not wait");
     Cancellation::Hook hook(&WakeCancelled, this);
     if (cancellation != nullptr) hook.Attach(*cancellation);
     MutexLock lock(mutex);

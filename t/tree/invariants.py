@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """invariants.py   Fails for an AG_CHECK whose text no EXPECT_DEATH of a unit test expects, so that a
 test fails when the check is removed. Two checks with the same text fail, too: the test of one would
-stand for both."""
+stand for both. And for an assert, which release builds leave out."""
 
 import pathlib
 import re
@@ -13,6 +13,7 @@ FOLDERS = ("engine", "src", "ngx_module")
 STRINGS = r'((?:"[^"]*"\s*)+)\)'
 CHECK = re.compile(r"\bAG_CHECK\(.*?" + STRINGS + ";", re.DOTALL)
 DEATH = re.compile(r"\bEXPECT_DEATH\(.*?" + STRINGS + ";", re.DOTALL)
+ASSERT = re.compile(r"^[^/\"]*(?<!\w)assert\(", re.MULTILINE)
 CONSTANT = re.compile(r'^constexpr char k\w+\[\] = "([^"]*)";', re.MULTILINE)
 
 
@@ -54,6 +55,11 @@ def main():
         if not any(part in text for part in expected)
     ]
     problems += [f"{path}: another check has the text \"{text}\"" for path, text in checks if counts[text] > 1]
+    problems += [
+        f"{path.relative_to(ROOT)}: release builds leave assert out (use AG_CHECK)"
+        for path, content in sources(*FOLDERS)
+        if ASSERT.search(content)
+    ]
     print("\n".join(problems) or "invariants: each has a test")
     return len(problems) > 0
 
