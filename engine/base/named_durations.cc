@@ -19,16 +19,17 @@ NamedDurations::Entry* NamedDurations::Find(std::string_view name) const {
 DurationHistogram& NamedDurations::Of(std::string_view name) {
   name = CutAtCharacter(name, kNameBytesMax);
   if (Entry* known = Find(name)) return known->durations;
-  const auto find_or_add = [&]() AG_REQUIRES(adding_) -> DurationHistogram& {
-    if (Entry* known = Find(name)) return known->durations;
-    const size_t count = size();
-    if (count > kNamesMax) return entries_[0].durations;
-    entries_[count].name = name;
-    size_.store(count + 1, std::memory_order_release);
-    return entries_[count].durations;
-  };
   MutexLock lock(adding_);
-  return find_or_add();
+  return FindOrAdd(name).durations;
+}
+
+NamedDurations::Entry& NamedDurations::FindOrAdd(std::string_view name) {
+  if (Entry* known = Find(name)) return *known;
+  const size_t count = size();
+  if (count > kNamesMax) return entries_[0];
+  entries_[count].name = name;
+  size_.store(count + 1, std::memory_order_release);
+  return entries_[count];
 }
 
 }  // namespace agent_graph

@@ -39,6 +39,7 @@ class NamedDurations {
   };
 
   Entry* Find(std::string_view name) const;
+  Entry& FindOrAdd(std::string_view name) AG_REQUIRES(adding_);
 
   const std::unique_ptr<Entry[]> entries_;
   std::atomic<size_t> size_{1};

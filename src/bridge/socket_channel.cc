@@ -50,10 +50,8 @@ void SocketChannel::CancelMessage(uint64_t ordinal, runtime::CancelReason reason
 }
 
 void SocketChannel::CancelTakenMessage(runtime::CancelReason reason) {
-  // The member has no annotation, because the engine side reads it without the lock. This one has.
-  const auto taken = [this]() AG_REQUIRES(mutex_) { return message_cancellation_; };
   MutexLock lock(mutex_);
-  std::optional<runtime::Cancellation> message = taken();
+  std::optional<runtime::Cancellation> message = TakenMessage();
   lock.Unlock();
   if (message) message->Cancel(reason);
 }

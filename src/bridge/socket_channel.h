@@ -98,6 +98,10 @@ class SocketChannel {
 
  private:
   SocketMessage PopMessage() AG_REQUIRES(mutex_);
+  // message_cancellation_, for the loop side.
+  std::optional<runtime::Cancellation> TakenMessage() const AG_REQUIRES(mutex_) {
+    return message_cancellation_;
+  }
   void ForgetTakenMessage() AG_REQUIRES(mutex_);
   void CountMailbox(int64_t bytes) AG_REQUIRES(mutex_);
 
