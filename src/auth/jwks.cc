@@ -9,9 +9,14 @@
 #include "auth/jwt_key.h"
 #include "auth/openssl_owned.h"
 #include "base/configuration_json.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "settings/short_secret.h"
 
 namespace agent_graph::auth {
 namespace {
+
+constexpr size_t kShownIdBytesMax = 64;
 
 std::string Text(const json& entry, const char* name) {
   auto member = entry.find(name);
@@ -136,6 +141,25 @@ EVP_PKEY* MakePublicKey(const JwtAlgorithm& algorithm, const json& entry) {
   return nullptr;
 }
 
+// Names a key in an error: by its place and, if it has one, by its id.
+std::string NameOf(size_t index, const json& entry) {
+  std::string name = "key " + std::to_string(index) + " of the set ";
+  const std::string id = Text(entry, "kid");
+  if (id.empty()) return name;
+  name += "(kid ";
+  AppendJsonString(name, CutAtCharacter(id, kShownIdBytesMax));
+  return name + ") ";
+}
+
+Result<JwtKey> ReadSecret(const JwtAlgorithm& algorithm, const json& entry) {
+  const std::string secret = Decoded(entry, "k");
+  if (secret.empty()) return InvalidArgument("is empty");
+  if (auto problem = settings::ShortSecretProblem(algorithm.name, secret)) {
+    return InvalidArgument(*std::move(problem));
+  }
+  return JwtKey::FromSecret(algorithm, secret);
+}
+
 }  // namespace
 
 Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text) {
@@ -153,13 +177,13 @@ Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_
       return InvalidArgument("has more than " + std::to_string(kJwksKeysMax) +
                              " keys for the algorithm");
     }
-    const std::string name = "key " + std::to_string(i) + " of the set ";
+    const std::string name = NameOf(i, entry);
     EVP_PKEY* public_key = nullptr;
     if (algorithm.family != JwtFamily::kHmac) {
       public_key = MakePublicKey(algorithm, entry);
       if (public_key == nullptr) return InvalidArgument(name + "is incomplete or broken");
     }
-    Result<JwtKey> key = public_key == nullptr ? JwtKey::FromSecret(algorithm, Decoded(entry, "k"))
+    Result<JwtKey> key = public_key == nullptr ? ReadSecret(algorithm, entry)
                                                : JwtKey::FromPublicKey(algorithm, public_key);
     if (!key.ok()) return InvalidArgument(name + key.status().message());
     key->id_ = Text(entry, "kid");

@@ -8,13 +8,13 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "net/redis.h"
+#include "settings/short_secret.h"
 
 namespace agent_graph::settings {
 namespace {
 
 using Policy = AuthorizationSettings::Policy;
 
-constexpr size_t kSecretBytesAdvised = 32;  // RFC 7518, 3.2
 constexpr std::string_view kAlgorithms =
     "HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA";
 
@@ -60,9 +60,11 @@ Status ReadJwt(const Value& value, Settings& settings) {
   bool secret_counts = authentication.jwt.algorithm.starts_with("HS") &&
                        authentication.jwt.jwks_file.empty() &&
                        authentication.jwt.public_key_file.empty();
-  if (secret_counts && authentication.jwt.secret.size() < kSecretBytesAdvised) {
-    settings.warnings.push_back("JWT_SECRET_KEY: has less than " +
-                                std::to_string(kSecretBytesAdvised) + " bytes and can be guessed");
+  if (secret_counts) {
+    if (auto problem =
+            ShortSecretProblem(authentication.jwt.algorithm, authentication.jwt.secret)) {
+      settings.warnings.push_back("JWT_SECRET_KEY: " + *problem);
+    }
   }
   authentication.method = AuthenticationSettings::Method::kJwt;
   return Status::Ok();

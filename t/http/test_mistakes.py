@@ -283,7 +283,7 @@ def test_a_state_folder_that_others_may_read(make_service):
 
 @pytest.mark.parametrize("settings, variables, warning", [
     (DEMO | {"auth": "jwt"}, {"JWT_SECRET_KEY": "secret", "JWT_ALGORITHM": "HS256"},
-     "JWT_SECRET_KEY: has less than 32 bytes and can be guessed"),
+     "JWT_SECRET_KEY: is shorter than the 32 bytes that HS256 needs to be safe"),
     (DEMO | {"authorization": "ownership"}, {},
      'authorization: without auth all callers are the same user, so "ownership" keeps nobody apart; set auth'),
 ])  # fmt: skip

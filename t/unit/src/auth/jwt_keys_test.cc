@@ -83,14 +83,17 @@ TEST_F(KeyFiles, AProblemInAKeySetIsNamedByFileAndPlace) {
             "JWT_JWKS_FILE: " + path_ + ": is not a key set: it has no array \"keys\"");
 }
 
+constexpr char kOneSecret[] = "secret one, which is long enough for HS256";
+constexpr char kTwoSecret[] = "secret two, which is long enough for HS256";
+
 json SetEntry(const char* id, std::string_view secret) {
   return {{"kty", "oct"}, {"kid", id}, {"k", EncodeBase64Url(secret)}};
 }
 
 TEST_F(KeyFiles, AKeySetIsSearchedById) {
   json set = {{"keys",
-               {SetEntry("one", "secret one"),
-                SetEntry("two", "secret two"),
+               {SetEntry("one", kOneSecret),
+                SetEntry("two", kTwoSecret),
                 {{"kty", "RSA"}, {"n", "broken"}},
                 {{"kty", "oct"}, {"use", "enc"}, {"k", "AAAA"}}}}};
   Write(set.dump());
@@ -102,11 +105,11 @@ TEST_F(KeyFiles, AKeySetIsSearchedById) {
     if (id != nullptr) header["kid"] = id;
     return HmacToken(Claims(), secret, header);
   };
-  EXPECT_EQ(Verify(*verifier, token("one", "secret one")), TokenVerdict::kValid);
-  EXPECT_EQ(Verify(*verifier, token("two", "secret two")), TokenVerdict::kValid);
-  EXPECT_EQ(Verify(*verifier, token("one", "secret two")), TokenVerdict::kInvalid);
-  EXPECT_EQ(Verify(*verifier, token("three", "secret one")), TokenVerdict::kInvalid);
-  EXPECT_EQ(Verify(*verifier, token(nullptr, "secret two")), TokenVerdict::kValid);
+  EXPECT_EQ(Verify(*verifier, token("one", kOneSecret)), TokenVerdict::kValid);
+  EXPECT_EQ(Verify(*verifier, token("two", kTwoSecret)), TokenVerdict::kValid);
+  EXPECT_EQ(Verify(*verifier, token("one", kTwoSecret)), TokenVerdict::kInvalid);
+  EXPECT_EQ(Verify(*verifier, token("three", kOneSecret)), TokenVerdict::kInvalid);
+  EXPECT_EQ(Verify(*verifier, token(nullptr, kTwoSecret)), TokenVerdict::kValid);
 }
 
 TEST_F(KeyFiles, AKeySetNeedsAKeyThatFits) {
@@ -145,6 +148,25 @@ class KeySets : public KeyFiles {
     return Refusal(algorithm, json{{"keys", {entry}}}.dump());
   }
 };
+
+// RFC 7518, 3.2: a secret is at least as long as the hash.
+TEST_F(KeySets, RefuseAShortSecret) {
+  const std::pair<const char*, size_t> algorithms[] = {{"HS256", 32}, {"HS384", 48}, {"HS512", 64}};
+  for (const auto& [algorithm, bytes] : algorithms) {
+    EXPECT_EQ(Refusal(algorithm, SetEntry("one", std::string(bytes, 'x'))), "");
+    const std::string needed =
+        "is shorter than the " + std::to_string(bytes) + " bytes that " + algorithm + " needs";
+    for (const size_t size : {size_t{1}, bytes - 1}) {
+      const std::string refusal = Refusal(algorithm, SetEntry("one", std::string(size, 'x')));
+      EXPECT_NE(refusal.find("key 0 of the set (kid \"one\") " + needed), std::string::npos)
+          << refusal;
+    }
+  }
+  json nameless = SetEntry("one", "xxx");
+  nameless.erase("kid");
+  EXPECT_NE(Refusal("HS256", nameless).find("key 0 of the set is shorter"), std::string::npos);
+  EXPECT_NE(Refusal("HS256", SetEntry("one", "")).find("is empty"), std::string::npos);
+}
 
 TEST_F(KeySets, RefuseAWeakExponent) {
   const Key key = RsaKey();
@@ -269,7 +291,7 @@ TEST_F(KeySets, RefusePointsOfSmallOrder) {
 }
 
 TEST_F(KeySets, SkipKeysForOtherUses) {
-  const json good = SetEntry("one", "secret one");
+  const json good = SetEntry("one", kOneSecret);
   const std::pair<const char*, json> unfit[] = {
       {"use", "enc"},
       {"use", 5},

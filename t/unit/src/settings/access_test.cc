@@ -240,11 +240,18 @@ TEST(Access, WarnsOnceAboutACacheOfOneWorker) {
 
 TEST(Access, WarnsAboutAShortSecret) {
   Environment environment = kJwt;
-  environment["JWT_SECRET_KEY"] = "short";
-  Result<Settings> settings = LoadMember(R"("auth": "jwt")", environment);
-  ASSERT_TRUE(settings.ok());
-  ASSERT_EQ(settings->warnings.size(), 1u);
-  EXPECT_EQ(settings->warnings[0].find("short"), std::string::npos);
+  const auto warnings = [&](const char* algorithm, const char* secret) {
+    environment["JWT_ALGORITHM"] = algorithm;
+    environment["JWT_SECRET_KEY"] = secret;
+    return LoadMember(R"("auth": "jwt")", environment).value().warnings;
+  };
+  EXPECT_EQ(warnings("HS256", kSecret), std::vector<std::string>());
+  EXPECT_EQ(warnings("HS256", "guessed"),
+            std::vector<std::string>{
+                "JWT_SECRET_KEY: is shorter than the 32 bytes that HS256 needs to be safe"});
+  EXPECT_EQ(warnings("HS512", kSecret),
+            std::vector<std::string>{
+                "JWT_SECRET_KEY: is shorter than the 64 bytes that HS512 needs to be safe"});
 }
 
 }  // namespace
