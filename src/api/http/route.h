@@ -52,7 +52,7 @@ struct RouteExample {
   std::string_view request = {};  // JSON of the body; for a WebSocket: of the client's first frame
   // JSON of `data` in the response, or of one line of a stream; in a façade of the whole response.
   std::string_view answer = {};
-  std::string_view events = {};  // the response of a façade as server-sent events; empty: never
+  std::string_view events = {};  // the response as server-sent events; empty: never
 };
 
 struct Route {

@@ -135,10 +135,20 @@ json AnswerExample(const Route& route) {
             {"message", "OK"}}}};
 }
 
+// Describes server-sent events, for which JSON Schema has no form.
+json EventsContent(const Route& route) {
+  return {{"schema", {{"type", "string"}}}, {"example", route.example.events}};
+}
+
 json StreamContent(const Route& route) {
-  json lines = {{"schema", Reference("StreamChunk")}};
+  json lines = {{"schema", Reference(kStreamAnswer)}};
   if (!route.example.answer.empty()) lines["example"] = json::parse(route.example.answer);
-  return {{"text/event-stream", lines}, {"application/x-ndjson", lines}};
+  json events = lines;  // a stream of lines has this type by default
+  if (!route.example.events.empty()) {
+    events = EventsContent(route);
+    events["x-event"] = Reference(kStreamAnswer);
+  }
+  return {{"text/event-stream", std::move(events)}, {"application/x-ndjson", std::move(lines)}};
 }
 
 // Returns the table of the façade that has the route; null: it is a route of this API.
@@ -156,8 +166,7 @@ json FacadeContent(const Route& route) {
                                    {"example", json::parse(route.example.answer)}};
   }
   if (!route.example.events.empty()) {
-    content["text/event-stream"] = {{"schema", {{"type", "string"}}},
-                                    {"example", route.example.events}};
+    content["text/event-stream"] = EventsContent(route);
     if (route.example.answer.empty()) {
       content["text/event-stream"]["x-event"] = Reference(route.shape.data);
     }
@@ -175,7 +184,7 @@ json Success(const Route& route) {
   if (route.transport != Transport::kHttp)
     return {{"description", "The connection is a WebSocket"}};
   if (route.shape.data == kStreamAnswer) {
-    return {{"description", "One JSON object a line, each sent as it is produced"},
+    return {{"description", "Chunks, each sent as it is produced"},
             {"content", StreamContent(route)}};
   }
   if (route.shape.data == kBytesAnswer) {

@@ -54,7 +54,8 @@ inline constexpr RouteExample kRunResultExample{.answer = R"json({
   }
 })json"};
 
-inline constexpr RouteExample kRunStreamExample{.answer = R"json({
+inline constexpr RouteExample kRunStreamExample{
+    .answer = R"json({
   "event": "message",
   "message": {
     "message_id": "93a245aa-2c40-4de1-9179-874138d06a3c", "role": "assistant",
@@ -67,7 +68,12 @@ inline constexpr RouteExample kRunStreamExample{.answer = R"json({
     "cursor": "00000000000010000000000001000000000000000000000000000000000000003"
   },
   "timestamp": 1795466970.946
-})json"};
+})json",
+    .events = R"events(id: 00000000000010000000000001000000000000000000000000000000000000003
+event: message
+data: {"event": "message", "message": {"message_id": "93a245aa-2c40-4de1-9179-874138d06a3c", "role": "assistant", "content": [{"type": "text", "text": "It is 21:49 in Tokyo."}]}}
+
+)events"};
 
 inline constexpr RouteExample kCancelRunExample{.request = "{}", .answer = R"json({
   "cancelling": false,

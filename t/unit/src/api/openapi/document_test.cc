@@ -71,6 +71,21 @@ TEST(OpenApiDocument, NamesPermissionsParametersAndBodies) {
             "#/components/schemas/RunFrame");
 }
 
+TEST(OpenApiDocument, DistinguishesServerSentEventsFromLines) {
+  json paths = Document(true)["paths"];
+  const auto content = [&](const char* path, const char* method) -> const json& {
+    return paths[path][method]["responses"]["200"]["content"];
+  };
+  const json lines = {{"$ref", "#/components/schemas/StreamChunk"}};
+  const json& run = content("/v1/threads/{thread_id}/runs/{run_id}/stream", "get");
+  EXPECT_EQ(run["text/event-stream"]["schema"], (json{{"type", "string"}}));
+  EXPECT_EQ(run["text/event-stream"]["x-event"], lines);
+  EXPECT_EQ(run["application/x-ndjson"]["schema"], lines);
+  const json& graph = content("/v1/graph/stream", "post");
+  EXPECT_EQ(graph["text/event-stream"]["schema"], lines) << "lines with the type of events";
+  EXPECT_EQ(graph["application/x-ndjson"]["schema"], lines);
+}
+
 TEST(OpenApiDocument, AsksForATokenWhereTheServiceDoes) {
   json guarded = Document(true);
   EXPECT_TRUE(guarded.contains("security"));
