@@ -29,10 +29,6 @@ bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
   return headers;
 }
 
-api::ErrorInfo NoRoom() {
-  return {api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
-}
-
 // Requests that are refused before authentication count against the rate limit, too.
 ngx_int_t Refuse(RequestContext& context, api::Reply reply) {
   std::optional<api::Reply> limited = CountRefusal(context);
@@ -52,7 +48,7 @@ void OnBody(ngx_http_request_t* request) noexcept {
         if (body.ok() && context->worker->HasRoomFor(body->size())) {
           return context->worker->Submit(*context, std::move(body).value());
         }
-        if (body.ok()) return Refuse(*context, NoRoom());
+        if (body.ok()) return Refuse(*context, api::NoRoomError());
         api::ErrorInfo error = api::ErrorOf(body.status());
         if (body.status().code() == StatusCode::kResourceExhausted) {
           error.error = api::ApiError::kRequestTooLarge;
@@ -94,7 +90,8 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
     return Refuse(context, {api::ApiError::kUnavailable, "the service did not start", {}});
   }
   if (context.late_body.streamed()) {
-    if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes)) return Refuse(context, NoRoom());
+    if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes))
+      return Refuse(context, api::NoRoomError());
     context.head.late_body_bytes = LargeBodyInMemory(request);
     return SubmitWithoutBody(context);
   }
@@ -106,7 +103,7 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
                    {}});
   }
   if (!context.worker->HasRoomFor(std::max<off_t>(request->headers_in.content_length_n, 0))) {
-    return Refuse(context, NoRoom());
+    return Refuse(context, api::NoRoomError());
   }
   request->request_body_file_log_level = 0;  // temporary files are normal here, no warning
   // Bodies in files take no memory until the engine reads them.

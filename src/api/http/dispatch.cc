@@ -7,7 +7,6 @@
 #include "api/http/page_reads.h"
 #include "api/http/request_memory.h"
 #include "api/http/socket.h"
-#include "base/clock.h"
 
 namespace agent_graph::api {
 namespace {
@@ -24,19 +23,9 @@ std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route)
   return std::move(problems).Error();
 }
 
-// Waits for a place of a request whose answer may be large, and for memory if answers that clients
-// have not read take much.
-std::optional<ErrorInfo> EnterPageReads(HandlerContext& context, PageReads::Place& place) {
+PageReads& ReadsOf(const HandlerContext& context) {
   const bool searches = context.head().query.find("search=") != std::string::npos;
-  PageReads& reads = searches ? *context.api().page_searches : *context.api().page_reads;
-  Result<PageReads::Place> entered =
-      reads.Enter(context.exchange().cancellation(), DeadlineAfter(kMemoryWaitMax));
-  if (entered.ok()) {
-    place = *std::move(entered);
-    return AwaitPageMemory(context.exchange(), context.api().settings->limits);
-  }
-  if (entered.status().code() != StatusCode::kDeadlineExceeded) return ErrorOf(entered.status());
-  return ErrorInfo{ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+  return searches ? *context.api().page_searches : *context.api().page_reads;
 }
 
 // Does what precedes the handler. Answers a request that it refuses, and returns false. This
@@ -64,7 +53,10 @@ std::optional<ErrorInfo> EnterPageReads(HandlerContext& context, PageReads::Plac
   if (!context.AdmitBodyThread(route)) return false;
   if (auto error = CheckShape(context, route)) return refuse(*error);
   if (route.reads_page) {
-    if (auto error = EnterPageReads(context, place)) return refuse(*error);
+    if (auto error = EnterPageReads(context.exchange(), ReadsOf(context),
+                                    context.api().settings->limits, place)) {
+      return refuse(*error);
+    }
   }
   return true;
 }

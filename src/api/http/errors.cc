@@ -183,6 +183,10 @@ const ErrorKind& Describe(ApiError error) {
   return kErrors[static_cast<size_t>(error)].kind;
 }
 
+ErrorInfo NoRoomError() {
+  return {ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+}
+
 ApiError ErrorOf(StatusCode code) {
   switch (code) {
     case StatusCode::kInvalidArgument:

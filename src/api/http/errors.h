@@ -112,6 +112,9 @@ int64_t RetryAfterOf(const ErrorInfo& error);
 // True if the response has a member `error_code`.
 bool IsAuthenticationError(ApiError error);
 
+// The worker buffers as much as limits.buffered_bytes_max allows: kOverloaded.
+ErrorInfo NoRoomError();
+
 // Convert errors of lower layers and the guard's refusals.
 ApiError ErrorOf(StatusCode code);
 ErrorInfo ErrorOf(const Status& status);

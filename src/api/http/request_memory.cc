@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/http/page_reads.h"
 #include "base/clock.h"
 #include "bridge/exchange.h"
 #include "settings/settings.h"
@@ -54,8 +53,14 @@ std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t by
   return ErrorOf(room);
 }
 
-std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
-                                         const settings::LimitSettings& limits) {
+std::optional<ErrorInfo> EnterPageReads(bridge::Exchange& exchange, PageReads& reads,
+                                        const settings::LimitSettings& limits,
+                                        PageReads::Place& place) {
+  Result<PageReads::Place> entered =
+      reads.Enter(exchange.cancellation(), DeadlineAfter(kMemoryWaitMax));
+  if (entered.status().code() == StatusCode::kDeadlineExceeded) return NoRoomError();
+  if (!entered.ok()) return ErrorOf(entered.status());
+  place = *std::move(entered);
   // As many pages and as many searches are read at a time.
   constexpr uint64_t kReadsMax = 2 * kPageReadsMax;
   const uint64_t page =
@@ -66,7 +71,7 @@ std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
     if (!room.ok()) return ErrorOf(Explain(room));
   }
   if (!exchange.worker_is_full()) return std::nullopt;
-  return ErrorInfo{ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+  return NoRoomError();
 }
 
 Result<state::ThreadState> ReadThreadState(bridge::Exchange& exchange, state::Service& state,

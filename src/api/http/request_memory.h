@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/http/errors.h"
+#include "api/http/page_reads.h"
 #include "base/status.h"
 
 namespace agent_graph::bridge {
@@ -61,11 +62,14 @@ Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes);
 // holds already is part of that. The error to answer with.
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
 
-// Waits until the worker has room for a page of stored data, and holds it, if the pages that are
-// read at a time might exceed the bound together with what is buffered. So pages that clients do
-// not read leave the last memory to small requests. The error to answer with.
-std::optional<ErrorInfo> AwaitPageMemory(bridge::Exchange& exchange,
-                                         const settings::LimitSettings& limits);
+// Waits for a place among the requests that read stored data. Then waits until the worker has room
+// for a page, and holds it, if the pages that are read at a time might exceed the bound together
+// with what is buffered. So pages that clients do not read leave the last memory to small requests.
+// The size of an answer is known only when it has been read, so a small page waits like a large
+// one. Returns the error to answer with.
+std::optional<ErrorInfo> EnterPageReads(bridge::Exchange& exchange, PageReads& reads,
+                                        const settings::LimitSettings& limits,
+                                        PageReads::Place& place);
 
 // Reads a thread's state. If it is large, first waits until the worker has room for it, which the
 // exchange then holds.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/http/page_reads.h"
+#include "api/http/request_memory.h"
 #include "base/clock.h"
 #include "facades/agui/events.h"
 #include "message/codec.h"
@@ -13,7 +14,6 @@
 namespace agent_graph::agui {
 namespace {
 
-constexpr std::chrono::seconds kReadWaitMax{30};
 // A page may be cut at a number of bytes.
 constexpr size_t kPagesMax = 64;
 
@@ -39,7 +39,7 @@ Result<MessageList> ReadHistory(api::HandlerContext& context, const std::string&
   MessageList list;
   AG_ASSIGN_OR_RETURN(const api::PageReads::Place place,
                       context.api().page_reads->Enter(context.exchange().cancellation(),
-                                                      DeadlineAfter(kReadWaitMax)));
+                                                      DeadlineAfter(api::kMemoryWaitMax)));
   state::PageRequest page;
   page.limit = kSnapshotMessagesMax;
   page.cursor =

@@ -8,7 +8,6 @@
 #include "api/http/page_reads.h"
 #include "api/http/request_memory.h"
 #include "auth/guard.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/percent_encoding.h"
 #include "facades/mcp/call.h"
@@ -65,14 +64,10 @@ std::optional<api::ErrorInfo> FindReader(const Call& call, const std::string& th
   return std::nullopt;
 }
 
-// Waits for a place of a request whose answer may be large.
 std::optional<api::ErrorInfo> EnterReads(const Call& call, api::PageReads::Place& place) {
   api::HandlerContext& context = call.context;
-  Result<api::PageReads::Place> entered = context.api().page_reads->Enter(
-      context.exchange().cancellation(), DeadlineAfter(api::kMemoryWaitMax));
-  if (!entered.ok()) return api::ErrorOf(entered.status());
-  place = *std::move(entered);
-  return api::AwaitPageMemory(context.exchange(), context.api().settings->limits);
+  return api::EnterPageReads(context.exchange(), *context.api().page_reads,
+                             context.api().settings->limits, place);
 }
 
 void AppendThread(std::string& out, const state::ThreadRecord& thread) {

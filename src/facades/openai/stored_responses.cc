@@ -1,14 +1,12 @@
 #include "facades/openai/stored_responses.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "agent_graph/json.h"
 #include "api/http/page_reads.h"
 #include "api/http/request_memory.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/own_json.h"
 #include "base/utf8.h"
@@ -28,7 +26,6 @@ using api::HandlerContext;
 
 constexpr uint64_t kWindowMax = 10'000;
 constexpr uint64_t kPageMessages = 1000;
-constexpr std::chrono::seconds kReadWaitMax{30};
 
 api::ErrorInfo NoSuchResponse() {
   return {api::ApiError::kNotFound, "there is no response with this id", {}};
@@ -118,13 +115,9 @@ ResponseReaderOptions ReaderOptions(const HandlerContext& context) {
 std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const ResponseName& name,
                                            ResponseReader& reader) {
   // As other reads of stored data; a stream would keep its place for long.
-  const Result<api::PageReads::Place> place = context.api().page_reads->Enter(
-      context.exchange().cancellation(), DeadlineAfter(kReadWaitMax));
-  if (place.status().code() == StatusCode::kDeadlineExceeded) {
-    return api::ErrorInfo{api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
-  }
-  if (!place.ok()) return context.Explain(place.status());
-  if (auto error = api::AwaitPageMemory(context.exchange(), context.api().settings->limits)) {
+  api::PageReads::Place place;
+  if (auto error = api::EnterPageReads(context.exchange(), *context.api().page_reads,
+                                       context.api().settings->limits, place)) {
     return error;
   }
   api::FollowerOptions options;
