@@ -173,7 +173,7 @@ void RetireIfWornOut() {
     if (lost < kWrittenOffThreadsMax) continue;
     Log(ngx_cycle->log, NGX_LOG_WARN,
         "service \"" + service->config().name + "\": " + std::to_string(lost) +
-            " user functions did not come back after their deadline, this worker retires");
+            " user functions did not return by their deadline, so this worker exits");
     raise(ngx_signal_value(NGX_SHUTDOWN_SIGNAL));
     return;
   }

@@ -23,7 +23,7 @@ void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
   int lifeline[2];
   if (pipe2(lifeline, O_CLOEXEC) != 0) {
     listener->Close();
-    Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": no pipe for the spawner");
+    Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": cannot create a pipe for the spawner");
     return;
   }
   const pid_t child = fork();

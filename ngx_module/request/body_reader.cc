@@ -70,10 +70,11 @@ Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
   if (file != nullptr) {
     // If nginx uses a temporary file, that file holds the whole body.
     if (file->file_pos != 0 || static_cast<uint64_t>(file->file_last) != total) {
-      return Status(StatusCode::kInternal, "the request body is split");
+      return Status(StatusCode::kInternal,
+                    "the file with the request body does not hold all of it");
     }
     body.file = FileDescriptor(fcntl(file->file->fd, F_DUPFD_CLOEXEC, 0));
-    if (!body.file) return Status(StatusCode::kUnavailable, "out of descriptors");
+    if (!body.file) return Status(StatusCode::kUnavailable, "no file descriptor is free");
     body.file_length = total;
     CloseForNginx(request, file->file);
     FreeForNginx(request);

@@ -40,7 +40,7 @@ void LogItem(ngx_log_t* log, const bridge::WriteLog& line) {
 
 bool Port::Open(ngx_cycle_t* cycle) {
   if (!outbox_.ok()) {
-    Log(cycle->log, NGX_LOG_EMERG, "no eventfd for the engine's outbox");
+    Log(cycle->log, NGX_LOG_EMERG, "cannot create an eventfd for the engine's outbox");
     return false;
   }
   connection_ = ngx_get_connection(outbox_.doorbell(), cycle->log);

@@ -317,7 +317,7 @@ void WebSocketConnection::End(Socket::Life life) {
   if (!endpoint.fault().empty()) {
     ngx_str_t fault = Reference(endpoint.fault());
     ngx_log_error(NGX_LOG_INFO, request->connection->log, 0,
-                  "agent_graph: websocket client broke a rule: %V", &fault);
+                  "agent_graph: websocket client violated the protocol: %V", &fault);
   }
   worker_.stalled_sockets().Remove(*this);
   StopMessageDeadline();

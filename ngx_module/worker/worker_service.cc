@@ -66,7 +66,9 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));
   // Never destroyed: a thread that does not stop may still use it.
   port_ = std::make_unique<Port>(service->outbox(), *this);
-  if (!port_->Open(cycle)) return Status(StatusCode::kUnavailable, "no connection for the engine");
+  if (!port_->Open(cycle)) {
+    return Status(StatusCode::kUnavailable, "nginx has no connection for the engine's events");
+  }
   if (Status started = service->Start(); !started.ok()) {
     port_->Close();
     return started;

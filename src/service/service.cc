@@ -26,7 +26,7 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
   auto implementation =
       std::make_unique<Implementation>(std::move(settings), std::move(options), std::move(agent));
   if (!implementation->outbox.ok()) {
-    return Status(StatusCode::kUnavailable, "no eventfd for the engine's doorbell");
+    return Status(StatusCode::kUnavailable, "cannot create an eventfd for the engine's doorbell");
   }
   AG_RETURN_IF_ERROR(implementation->MakeGuard());
   AG_RETURN_IF_ERROR(implementation->MakeSharedRate());

@@ -152,7 +152,7 @@ void WarnAboutProduction(Settings& settings) {
   }
   if (!settings.rate_limit) {
     settings.warnings.emplace_back(
-        "rate_limit: MODE is production and there is none, so one caller can use up the service");
+        "rate_limit: MODE is production and no limit is set, so one caller can use up the service");
   }
 }
 

@@ -362,7 +362,7 @@ def test_a_worker_that_lost_its_threads_is_replaced(start_service):
     assert {worker.pid for worker in service.workers()} == old
     assert service.invoke("hello").status == 504
     service.wait_for_workers(other_than=old)
-    service.wait_for_log("16 user functions did not come back .* this worker retires")
+    service.wait_for_log("16 user functions did not return by their deadline, so this worker exits")
     service.wait_for_log("did not stop: .*HANG")
     assert service.invoke("hello").status == 504
 

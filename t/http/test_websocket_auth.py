@@ -81,7 +81,7 @@ def test_a_token_of_the_query_reaches_no_error_log(start_guarded):
     socket = _open(service, f"{_TARGET}?a=1&token={secret}")
     socket.send(frame(3))
     assert socket.is_closed_with(1002)
-    (line,) = wait_until(lambda: service.error_log.lines("broke a rule"), "the fault is logged")
+    (line,) = wait_until(lambda: service.error_log.lines("violated the protocol"), "the fault is logged")
     assert f'request: "GET {_TARGET}?a=1&token=*** HTTP/1.1"' in line
     assert secret not in service.error_log.text()
 

@@ -23,7 +23,7 @@ bool IsIndex(Table table) {
 void CheckCounter(Examination& examination, const std::string& key, uint64_t largest) {
   const uint64_t next = examination.Find<uint64_t>(key).value_or(1);
   if (next > largest) return;
-  examination.Wrong(key, "numbers that are in use would be given again",
+  examination.Wrong(key, "the counter would assign numbers that are in use",
                     pack::ToBytes(largest + 1));
 }
 
@@ -165,10 +165,10 @@ class RecordFaults {
     const auto thread = examination_.Find<ThreadRow>(keys::Thread(id));
     const bool right = thread && thread->updated_micros == updated &&
                        (table == Table::kListing || thread->owner == owner) && !IsDeleted(*thread);
-    if (!right) examination_.Wrong(key, "a listing names a thread that is not so");
+    if (!right) examination_.Wrong(key, "a listing differs from the thread that it names");
   }
 
-  // A row that no thread refers to can be left by a program without the index.
+  // A build without this index may have changed or deleted the thread and left the row.
   void CheckMetadata(Table table, std::string_view key, keys::Parser& parser) {
     const std::string owner = table == Table::kMetadataByOwner ? parser.Text() : "";
     MetadataValue value{parser.Text(), {}};
@@ -183,7 +183,7 @@ class RecordFaults {
     const bool right = indexed && indexed->updated_micros == updated &&
                        std::ranges::find(indexed->values, value) != indexed->values.end() &&
                        (table == Table::kMetadata || thread->owner == owner);
-    if (!right) examination_.Wrong(key, "a value of metadata names a thread that is not so");
+    if (!right) examination_.Wrong(key, "the metadata index differs from the thread that it names");
   }
 
   // True if it points to a memory with that id.

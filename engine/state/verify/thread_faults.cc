@@ -187,10 +187,10 @@ class ThreadFaults {
     if (bytes == pack::ToBytes(stored)) return;
     const bool too_low = right.next_sequence != stored.next_sequence ||
                          right.next_log_index != stored.next_log_index;
-    examination_.Wrong(
-        keys::Counters(thread_),
-        too_low ? "numbers that are in use would be given again" : "the thread is counted wrong",
-        std::move(bytes));
+    examination_.Wrong(keys::Counters(thread_),
+                       too_low ? "the counter would assign numbers that are in use"
+                               : "the counters of the thread are wrong",
+                       std::move(bytes));
   }
 
   static bool MarksFit(const CountersRow& counters) {
@@ -205,7 +205,7 @@ class ThreadFaults {
     const uint64_t oldest_kept = counters.log_marks.front();
     if (*oldest_log_row_ >= oldest_kept) return;
     if (log_cut_ && log_cut_->from <= *oldest_log_row_ && log_cut_->to >= oldest_kept) return;
-    examination_.Wrong(keys::LogCut(thread_), "what was cut off the log stays",
+    examination_.Wrong(keys::LogCut(thread_), "entries that were cut off the log are still stored",
                        pack::ToBytes(LogCutRow{0, oldest_kept}));
   }
 

@@ -189,7 +189,7 @@ TEST_F(LostRows, Messages) {
   EXPECT_THAT(Problems(),
               UnorderedElementsAre(HasSubstr("an id names a message that is not there"),
                                    HasSubstr("the window names a message that is not there"),
-                                   HasSubstr("the thread is counted wrong")));
+                                   HasSubstr("the counters of the thread are wrong")));
   ASSERT_TRUE(Repair(database_path()).ok());
   EXPECT_THAT(Problems(), IsEmpty());
   Serve([](Client& client) {
@@ -211,7 +211,7 @@ TEST_F(LostRows, Window) {
 TEST_F(LostRows, Record) {
   Lose(keys::Thread(kThread));
   EXPECT_THAT(Problems(),
-              UnorderedElementsAre(HasSubstr("a listing names"), HasSubstr("a listing names"),
+              UnorderedElementsAre(HasSubstr("a listing differs"), HasSubstr("a listing differs"),
                                    HasSubstr("the thread has rows but no record")));
   ASSERT_TRUE(Repair(database_path()).ok());
   EXPECT_THAT(Problems(), IsEmpty());
@@ -253,7 +253,7 @@ TEST_F(LostRows, MarkOfWhatWasCutOff) {
   counters.log_marks = {2};
   counters.log_is_cut = true;
   Put(keys::Counters(key_), counters);
-  ExpectMended("what was cut off the log stays");
+  ExpectMended("entries that were cut off the log are still stored");
   EXPECT_TRUE(Has(keys::LogCut(key_)));
 }
 
