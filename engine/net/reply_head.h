@@ -8,8 +8,8 @@
 
 namespace agent_graph::net {
 
-// Bytes of the head at the beginning of `bytes`, with its empty line; 0 if its end has not arrived.
-// The first `searched` bytes hold no end of a head.
+// Returns the size of the head at the beginning of `bytes`, with its empty line; 0 if the head is
+// not complete. The caller knows that it does not end within the first `searched` bytes.
 size_t ReplyHeadSize(std::string_view bytes, size_t searched);
 
 // True if some line of the head ends with LF alone.

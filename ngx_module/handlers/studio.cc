@@ -28,7 +28,7 @@ constexpr size_t kHashLetters = 8;  // letters of the hash in a name: app-3FKQ2M
 constexpr std::string_view kPolicy =
     "default-src 'self'; img-src 'self' blob:; media-src 'self' blob:; object-src 'none'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// As for every page of the service, but the live page asks for the microphone.
+// The policy of every page of the service, except that the live page may ask for the microphone.
 constexpr std::string_view kPermissions =
     "geolocation=(), microphone=(self), camera=(), payment=(), usb=()";
 

@@ -11,7 +11,7 @@
 namespace agent_graph::auth {
 namespace {
 
-// As for a token: which of two members with one name is used depends on the parser.
+// Duplicate names are refused, as in tokens, because parsers differ in which of the two they use.
 constexpr JsonLimits kClaimLimits = {.depth_max = 32, .values_max = 4096, .unique_keys = true};
 
 bool ChangesNothing(const IncomingRequest& request) {

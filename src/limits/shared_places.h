@@ -1,5 +1,5 @@
-// Places that several hosts share, such as open WebSockets: never more than a number of them are
-// taken. Redis counts them.
+// Limits how many places of a kind, such as open WebSockets, are taken on all hosts together. Redis
+// counts them.
 #pragma once
 
 #include <atomic>
@@ -34,8 +34,8 @@ class SharedPlaces {
   void Start(runtime::Runtime& runtime);
   void Close();
 
-  // Takes a place; false: all are taken. Suspends the calling fiber. If Redis does not answer, the
-  // place is taken: then each host counts only its own.
+  // Takes a place and returns true; false: there is none. Suspends the calling fiber. Returns true
+  // also if Redis does not answer, so each host then has only its own limit.
   bool Take();
   // Gives a place back. The others learn of it within a second.
   void Release() { --taken_; }

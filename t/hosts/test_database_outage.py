@@ -25,7 +25,7 @@ def _is_ready(service):
 
 
 def test_a_stream_goes_on_while_the_database_is_away(start_service, postgres_server, provider):
-    """Its client gets every piece meanwhile, and its end when the database is back."""
+    """The client gets every piece during the outage, and the end of the run when the database is back."""
     service = _start(start_service, asking(provider), postgres_server.create().url)
     body = invocation("go", config={"thread_id": "t", "run_id": "r"})
     with RunStream(service.port, "/v1/graph/stream?framing=sse", method="POST", body=body) as stream:

@@ -80,7 +80,7 @@ def test_everybody_sees_all_where_all_is_allowed(start_guarded):
     assert (memory["content"], memory["user_id"]) == ("alice's coffee", "alice")
     assert service.request("DELETE", path, headers=bob).status == 200
     assert service.post(path, headers=alice).status == 404
-    # Deleted by bob: first the memories of the user he selects, then those of all users.
+    # Bob deletes the memories of one user, and then those of all users.
     hers = store_memory(service, "alice's milk", headers=alice)
     body = {"config": {"user_id": "bob"}}
     assert data_of(service.post(FORGET, body, headers=bob))["data"] == {"deleted": 1}

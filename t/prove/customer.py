@@ -163,7 +163,7 @@ class Customer:
         return run.events, latest.run_id, record["attempt"]
 
     async def _live_guilty(self, run):
-        """Its function ends its worker each time; readers get the end of the run."""
+        """Each attempt of the run ends its worker, until the run is given up. Readers get its end."""
         await self._start(run, [run.question])
         await self._read(run)
         record = (await fetch_surely(self._instance.port, "GET", run.path)).data

@@ -1,6 +1,6 @@
 """The world outside of nginx: the model, and the services that tools and functions call. It counts
-effects, and it is what strikes nginx at precise moments: it knows when a model is asked, when an
-effect is about to happen, and when its result is under way."""
+effects. It also strikes nginx, because it knows the critical moments: a model is asked, an effect is
+about to happen, a result is under way."""
 
 import asyncio
 import collections

@@ -124,7 +124,7 @@ class WorkingThread {
   // Position in the run's log of the last change of each field.
   std::map<std::string, uint64_t> changed_fields_;
   std::optional<uint64_t> summary_changed_;
-  // Fields that have their default, which is not stored: a change of them is logged completely.
+  // Fields that still have their default, which is not stored: a change logs their whole value.
   std::set<std::string> unstored_fields_;
   state::ForgottenMessages forgotten_;
 };

@@ -7,7 +7,7 @@
 
 namespace agent_graph::run {
 
-// Repeats the node after failures that may pass, unless the client has already received a part of
+// Repeats the node after temporary failures, unless the client has already received a part of
 // its answer. Logs each failed attempt. Call on the run's fiber.
 Result<NodeResult> ExecuteNode(const NodeRun& run);
 

@@ -214,7 +214,7 @@ auto Runner::WhileLeased(const RunRequest& request, const BegunRun& begun, Work 
   return failure;
 }
 
-// Releases the thread unchanged. An accepted run goes to another worker if the failure may pass.
+// Releases the thread unchanged. An accepted run goes to another worker if that may help.
 void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
                      std::string reason) const {
   if (StateFor(request) == nullptr) return;

@@ -25,7 +25,7 @@ class UserEmission {
   // Emits a delta of a message. If others can follow the run to its next attempt, the log names the
   // message first.
   Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
-  // As the methods of Emitter: memory of the replies that the function gets from models.
+  // Wait for and hold memory for the replies that the function gets from models; see Emitter.
   Status AwaitPiece(uint64_t bytes);
   Status HoldPiece(uint64_t bytes);
   // Logs a model call that the function has made. If the run has a budget over several attempts,

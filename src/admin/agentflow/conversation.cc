@@ -141,7 +141,7 @@ class Converter {
     }
   }
 
-  // The context has more of a message than its row, above all its own time.
+  // Takes a message from the context if it is there: its row lacks some members, such as its time.
   void AddMessages() {
     std::vector<bool> added(context_order_.size());
     for (size_t i = 0; i < stored_.messages.size();) {

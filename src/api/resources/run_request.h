@@ -18,7 +18,7 @@ struct GraphRequest {
   Granularity granularity = Granularity::kLow;
 };
 
-// Returns a run of the caller, with what does not depend on the body.
+// Returns a run of the caller. Sets only the fields that do not depend on the body.
 run::RunRequest RunRequestOf(const HandlerContext& context);
 
 // Reads a body whose fields were checked. `messages_key` is the member with the messages. Problems

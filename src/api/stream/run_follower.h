@@ -37,8 +37,8 @@ struct LiveRuns {
   std::function<std::shared_ptr<const run::LiveRun>()> here;
   // For a run of another worker.
   std::function<std::shared_ptr<run::RemoteRun>(uint64_t thread_number)> elsewhere;
-  // When this worker leaves: the time at which this reader of a run that is executed elsewhere must
-  // go, with its cursor, to another worker. Before that: kNoDeadline.
+  // For a run of another worker, when this worker leaves: the time at which the reader must go to
+  // another worker, where its cursor is valid, too. kNoDeadline while this worker stays.
   std::function<Deadline()> leave_time;
 };
 

@@ -29,8 +29,8 @@ AgUiRequest ReadRequest(const api::HandlerContext& context, api::Problems& probl
 // The ids of the messages as the client lists them, without those of reasoning and activities.
 std::vector<std::string> MessageIdsOf(const json& messages);
 
-// Returns the index of the first message that a thread with the messages `window` lacks: behind
-// those that it has, and behind the last one of the assistant.
+// Returns the index of the first message to add to a thread with the messages `window`. Messages of
+// the client up to the last one that the thread has, or that the assistant wrote, are not new.
 size_t FirstNew(const json& messages, const std::vector<state::StoredMessage>& window);
 
 }  // namespace agent_graph::agui

@@ -196,7 +196,7 @@ void Worker::Advance(const AttemptPtr& attempt) {
     if (attempt->phase == Attempt::Phase::kReady) AppendStep(attempt);
     return Lose(attempt);
   }
-  // A worker that stays gives a run back, too, if it fails for a reason that may pass.
+  // A worker that stays gives a run back, too, if it fails for a temporary reason.
   const bool gives_back = leaving_ || chance_.OneIn(kRunsPerPassingFailure);
   if (gives_back && attempt->accepted) return GiveBack(attempt);
   if (attempt->phase == Attempt::Phase::kGranted) return Begin(attempt);

@@ -15,8 +15,8 @@
 
 namespace agent_graph::state::postgres {
 
-// Something that an instance has to do, because another one has changed the data: stop or cancel a
-// run, forget a thread. `kind` and `body` belong to the sender and the receiver.
+// A notice to an instance from another one that has changed the data: stop or cancel a run, forget
+// a thread. Membership does not interpret `kind` and `body`.
 struct Notice {
   int64_t id = 0;
   int32_t kind = 0;

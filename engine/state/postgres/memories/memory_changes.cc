@@ -14,7 +14,7 @@ int64_t BucketOf(std::string_view owner) {
   return static_cast<int64_t>(StableHash(owner) % MemoryChanges::kBuckets);
 }
 
-// In the order of their numbers, so that two transactions do not wait for each other.
+// Locks the buckets in the order of their numbers, so that two transactions cannot deadlock.
 constexpr char kLockBuckets[] =
     "SELECT 1 FROM agent_graph.memory_bucket WHERE bucket = ANY ($1) ORDER BY bucket FOR UPDATE";
 

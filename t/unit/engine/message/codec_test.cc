@@ -130,7 +130,7 @@ TEST(CodecTest, ReasoningOfBlocksIsShownBesideThem) {
   const std::string block = R"("content":[{"type":"reasoning","summary":"because"}])";
   Message message = Read(R"({"role":"assistant",)" + block + "}");
   EXPECT_EQ(ToJson(message)["reasoning"], "because");
-  // As a client sends back what it has read.
+  // A client sends back what it has read.
   Message echoed = Read(ToJsonText(message));
   EXPECT_EQ(echoed.reasoning, "");
   EXPECT_EQ(ToJsonText(echoed), ToJsonText(message));

@@ -211,7 +211,7 @@ TEST(WorkerMemory, MessagesHaveRoomWhileFewWait) {
 
 TEST(WorkerMemory, OneThatNeedsTooMuchWaitsForHalf) {
   WorkerMemory memory(kMax);
-  memory.CountHeld(10);  // small requests, which never end all at once
+  memory.CountHeld(10);  // small requests: some are always at work
   Request first(memory, kHalf);
   ASSERT_TRUE(first.Wait().ok());
   Request large(memory, 5 * kMax);

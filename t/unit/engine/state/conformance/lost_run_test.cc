@@ -219,7 +219,7 @@ TEST_P(LostRunTest, AnAppendThatIsRepeatedCountsOnce) {
   Begin();
   AppendRunRequest append = Next({Changing({AppendTo("list", 0, "[1]")})});
   ASSERT_TRUE(worker_->AppendRun(append).ok());
-  // As a worker that got no answer sends it: with further entries.
+  // A worker that got no answer repeats the request with further entries.
   append.entries.push_back(Changing({AppendTo("list", 1, "[2]")}));
   ++entries_;
   ASSERT_TRUE(worker_->AppendRun(append).ok());

@@ -44,7 +44,7 @@ class HistoryTest : public postgres::DatabaseTest {
   std::unique_ptr<Client> client_;
 };
 
-// As a failover to a standby that is behind.
+// Simulates a failover to a standby that is behind.
 TEST_F(HistoryTest, ARunWhoseEntriesAreMissingEnds) {
   const BeginRunRequest run = RunOn("t", "anna");
   const Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);

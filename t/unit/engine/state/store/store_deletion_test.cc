@@ -43,7 +43,7 @@ TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   }
 }
 
-// Like the write thread right after it has applied an operation.
+// The write thread sweeps right after it has applied an operation.
 TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
   Apply(1, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
   Commit();

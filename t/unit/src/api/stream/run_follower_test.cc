@@ -34,7 +34,7 @@ TEST_F(RunFollowerTest, EveryCursorLeadsToTheRest) {
   }
 }
 
-// The entries before a cursor that come in several replies were not lost.
+// Each reply of the state server has one entry; a cursor still leads to all that follows it.
 TEST_F(RunFollowerTest, EveryCursorLeadsToTheRestOfLargeEntries) {
   page_entries_max_ = 1;
   AddWholeRun();
