@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Memory of many idle WebSockets: right after they were opened, and after each has had a run.
 
-Usage: bench/sockets.py BUILD_DIRECTORY [SOCKETS]   as many of SOCKETS (50,000) as descriptors are allowed
+Usage: bench/sockets.py BUILD_DIRECTORY [SOCKETS]   SOCKETS: 50,000
+
+A process may have only so many descriptors, so there are as many workers and clients as the sockets need.
 """
 import asyncio
 import json
+import multiprocessing
 import os
 import pathlib
 import resource
@@ -27,19 +30,20 @@ HANDSHAKE = (b"GET /plain/v1/graph/ws HTTP/1.1\r\nHost: bench\r\nConnection: Upg
 
 
 class SocketNginx(Nginx):
-    """Two workers with room for all sockets."""
+    """Workers that have room for all sockets, also if their shares differ."""
 
-    def __init__(self, build, directory, port, sockets):
+    def __init__(self, build, directory, port, sockets, descriptors):
         self.build, self.directory, self.port = build, directory, port
+        workers = max(2, -(-5 * sockets // (4 * (descriptors - SPARE))))
         (directory / "plain.json").write_text(json.dumps({"agent": f"{build}/bench/graph.so:app"}))
         (directory / "nginx.conf").write_text(f"""
 {user_directive()}
 load_module "{build}/ngx_http_agent_graph_module.so";
-worker_processes 2;
-worker_rlimit_nofile {sockets + SPARE};
+worker_processes {workers};
+worker_rlimit_nofile {descriptors};
 error_log {directory}/error.log notice;
 pid {directory}/nginx.pid;
-events {{ worker_connections {sockets + SPARE}; }}
+events {{ worker_connections {descriptors - SPARE}; }}
 http {{
     access_log off;
     client_max_body_size 26m;
@@ -93,36 +97,74 @@ async def for_all(sockets, act):
         await asyncio.gather(*map(act, sockets[first:first + AT_ONCE]))
 
 
-async def measure(nginx, count):
+def serve_client(pipe, port, numbers):
+    """A process that opens sockets, and does with all of them what it is told."""
+
+    async def serve():
+        sockets = {Socket(): number for number in numbers}
+        acts = {"open": lambda one: one.open(port, sockets[one]), "run": Socket.run, "answer": Socket.answer}
+        while (wanted := pipe.recv()) != "close":
+            await for_all(list(sockets), acts[wanted])
+            pipe.send("done")
+        for one in sockets:
+            one.writer.close()
+
+    asyncio.run(serve())
+
+
+class Clients:
+    """Processes that have the sockets among them."""
+
+    def __init__(self, port, count, descriptors):
+        share = descriptors - SPARE
+        self._clients = []
+        for first in range(0, count, share):
+            here, there = multiprocessing.Pipe()
+            numbers = range(first, min(first + share, count))
+            process = multiprocessing.Process(target=serve_client, args=(there, port, numbers), daemon=True)
+            process.start()
+            self._clients.append((process, here))
+
+    def tell(self, wanted):
+        for process, pipe in self._clients:
+            pipe.send(wanted)
+            while not pipe.poll(1):
+                if not process.is_alive():
+                    raise SystemExit(f"a client ended before it could {wanted}")
+            pipe.recv()
+
+    def close(self):
+        for process, pipe in self._clients:
+            pipe.send("close")
+            process.join()
+
+
+def measure(nginx, clients, count):
     before = private_kib(nginx.workers())
-    numbers = {Socket(): number for number in range(count)}
-    sockets = list(numbers)
     start = time.monotonic()
-    await for_all(sockets, lambda one: one.open(nginx.port, numbers[one]))
+    clients.tell("open")
     print(f"{count:,} WebSockets opened in {time.monotonic() - start:.1f} s", flush=True)
     idle = (private_kib(nginx.workers()) - before) / count
     results.note(f"private memory per idle WebSocket, {count:,} open", idle, "KiB", results.at_most(16))
-    await for_all(sockets, Socket.run)
+    clients.tell("run")
     after = (private_kib(nginx.workers()) - before) / count
     results.note("the same after each has had a run", after, "KiB", results.at_most(16))
-    await for_all(sockets, Socket.answer)
+    clients.tell("answer")
     print(f"all {count:,} answer a ping", flush=True)
-    for one in sockets:
-        one.writer.close()
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    # All of them may come to one worker.
-    count = min(wanted, hard - 2 * SPARE)
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
+    descriptors = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], count + 2 * SPARE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
     with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
         directory = pathlib.Path(name)
         directory.chmod(0o755)
-        with SocketNginx(build, directory, 18700 + os.getpid() % 1000, count) as nginx:
-            asyncio.run(measure(nginx, count))
+        with SocketNginx(build, directory, 18700 + os.getpid() % 1000, count, descriptors) as nginx:
+            clients = Clients(nginx.port, count, descriptors)
+            measure(nginx, clients, count)
+            clients.close()
 
 
 if __name__ == "__main__":
