@@ -154,6 +154,8 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::s
   AG_ASSIGN_OR_RETURN(database, Open(directory, options, std::move(database)));
   files->Begin();
   database->files_ = std::move(files);
+  // From now on, a power cut finds a database that has marks.
+  database->marks_->Flush();
   return database;
 }
 

@@ -9,7 +9,9 @@ bool ReadGate::Enter() {
   if (!is_used()) return false;
   MutexLock lock(mutex_);
   const Deadline end = DeadlineAfter(kClosedMax);
+  ++waiting_;
   while (closed_ && changed_.WaitUntil(mutex_, end)) continue;
+  --waiting_;
   ++reads_;
   return true;
 }
@@ -39,6 +41,16 @@ void ReadGate::Close() {
   closed_ = true;
   const Deadline end = DeadlineAfter(kClosedMax);
   while (reads_ > 0 && changed_.WaitUntil(mutex_, end)) continue;
+}
+
+bool ReadGate::is_closed() const {
+  MutexLock lock(mutex_);
+  return closed_;
+}
+
+int ReadGate::waiting() const {
+  MutexLock lock(mutex_);
+  return waiting_;
 }
 
 void ReadGate::Open() {

@@ -2,7 +2,8 @@
 //
 // LevelDB removes the tables that a compaction has replaced right after it, but not those that a
 // read uses, and looks for them again only after the next compaction. On a full disk the next one
-// may wait for just this space, and then it waits forever.
+// may wait for just this space, and then it waits forever. A read that takes longer than
+// kClosedMax, such as a check of all rows, can still cause that.
 #pragma once
 
 #include <chrono>
@@ -33,7 +34,7 @@ class ReadGate {
     const bool is_counted_;
   };
 
-  static constexpr std::chrono::seconds kClosedMax{2};
+  static constexpr std::chrono::seconds kClosedMax{1};
 
   // `reserve` null: the disk is never full.
   explicit ReadGate(std::shared_ptr<const ReserveFile> reserve) : reserve_(std::move(reserve)) {}
@@ -47,6 +48,10 @@ class ReadGate {
   // Call when LevelDB has decided which tables it removes.
   void Open();
 
+  // For tests.
+  bool is_closed() const;
+  int waiting() const;  // reads
+
  private:
   // Returns true if Leave must be called.
   bool Enter();
@@ -54,11 +59,12 @@ class ReadGate {
   bool is_used() const { return reserve_ != nullptr && reserve_->low(); }
 
   const std::shared_ptr<const ReserveFile> reserve_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   bool works_ AG_GUARDED_BY(mutex_) = false;
   bool closed_ AG_GUARDED_BY(mutex_) = false;
-  int reads_ AG_GUARDED_BY(mutex_) = 0;
+  int reads_ AG_GUARDED_BY(mutex_) = 0;  // under way
+  int waiting_ AG_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace agent_graph::state

@@ -135,7 +135,9 @@ Result<ManifestReport> ReadManifest(const std::string& path, uint64_t mark) {
 // Checks one log that LevelDB will read.
 class LogCheck {
  public:
-  LogCheck(std::string path, uint64_t mark) : path_(std::move(path)), mark_(mark) {}
+  // `has_marks`: only a database with marks writes its logs ahead with zeros.
+  LogCheck(std::string path, uint64_t mark, bool has_marks)
+      : path_(std::move(path)), mark_(mark), has_marks_(has_marks) {}
 
   bool has_records() const { return has_records_; }
   const std::optional<UnfinishedLog>& unfinished() const { return unfinished_; }
@@ -149,7 +151,7 @@ class LogCheck {
     if (end < mark_) return Broken(end, Bytes(mark_) + " were written");
     if (reader.AtEnd()) return Status::Ok();
     if (later_records) return Broken(end, "the next log has records");
-    if (reader.IsUnfinished()) {
+    if (has_marks_ && reader.IsUnfinished()) {
       unfinished_ = UnfinishedLog{path_, end};
       return Status::Ok();
     }
@@ -191,6 +193,7 @@ class LogCheck {
 
   const std::string path_;
   const uint64_t mark_;
+  const bool has_marks_;
   bool has_records_ = false;
   std::optional<UnfinishedLog> unfinished_;
 };
@@ -211,7 +214,8 @@ Result<std::vector<UnfinishedLog>> CheckLogs(const std::string& folder, const Ma
   bool later_records = false;
   for (auto log = logs.rbegin(); log != logs.rend(); ++log) {
     if (!is_needed(*log)) continue;
-    LogCheck check(folder + "/" + LogName(*log), MarkOf(marks.logs, *log));
+    LogCheck check(folder + "/" + LogName(*log), MarkOf(marks.logs, *log),
+                   !marks.manifests.empty());
     AG_RETURN_IF_ERROR(check.Run(later_records));
     later_records = later_records || check.has_records();
     if (check.unfinished()) unfinished.push_back(*check.unfinished());

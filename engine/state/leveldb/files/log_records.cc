@@ -18,6 +18,9 @@ uint32_t Masked(uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
 
+// Parts of a head.
+constexpr size_t kChecksumBytes = 4;
+constexpr size_t kTypeOffset = 6;
 // A disk writes a sector as a whole or not at all.
 constexpr size_t kSectorBytes = 512;
 
@@ -70,7 +73,7 @@ std::optional<LogReader::Fragment> LogReader::FragmentAt(size_t at) const {
   if (kLogHeadBytes + length > RoomInBlock(at) || end > log_.size()) return std::nullopt;
   uint32_t stored = 0;
   std::memcpy(&stored, head, sizeof stored);
-  if (stored != Masked(Crc32c(log_.substr(at + 6, 1 + length)))) return std::nullopt;
+  if (stored != Masked(Crc32c(log_.substr(at + kTypeOffset, 1 + length)))) return std::nullopt;
   return Fragment{type, log_.substr(at + kLogHeadBytes, length), end};
 }
 
@@ -86,13 +89,23 @@ bool LogReader::AtEnd() const {
   return IsZero(log_.substr(whole_end_));
 }
 
+// Without its whole checksum, a head cannot be recognised.
+bool LogReader::LacksBegin(size_t at, size_t zeros) const {
+  if (zeros >= kChecksumBytes) return true;
+  const size_t end = ClaimedEnd(at);
+  if (end > log_.size() || end < at + kLogHeadBytes) return false;
+  const uint32_t checksum = Masked(Crc32c(log_.substr(at + kTypeOffset, end - at - kTypeOffset)));
+  char bytes[kChecksumBytes];
+  std::memcpy(bytes, &checksum, sizeof bytes);
+  return std::equal(bytes + zeros, bytes + kChecksumBytes, log_.data() + at + zeros);
+}
+
 std::optional<size_t> LogReader::FindUnwritten() const {
   const size_t end = std::min(ClaimedEnd(at_), log_.size());
   for (size_t at = at_; at < end;) {
     const size_t sector_end = std::min(at - at % kSectorBytes + kSectorBytes, log_.size());
     const std::string_view rest = log_.substr(at, sector_end - at);
-    // Fewer zeros may be a damaged head.
-    if (rest.size() > kLogHeadBytes && IsZero(rest)) return at;
+    if (IsZero(rest) && (rest.size() > kLogHeadBytes || LacksBegin(at, rest.size()))) return at;
     at = sector_end;
   }
   return std::nullopt;

@@ -61,6 +61,8 @@ class LogReader {
   std::optional<Fragment> FragmentAt(size_t at) const;
   // Where the fragment at `at` ends, if its head is right. It may lie behind the end of the log.
   size_t ClaimedEnd(size_t at) const;
+  // True if the fragment at `at` is whole, but for the zeros with which a sector ends.
+  bool LacksBegin(size_t at, size_t zeros) const;
   // The first sector of the fragment at at_, or the rest of one, that has never been written.
   std::optional<size_t> FindUnwritten() const;
   // True if all fragments from `at` to the end of the block, or of its records, are intact.

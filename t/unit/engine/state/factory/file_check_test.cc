@@ -90,20 +90,38 @@ LogReader AtLastWhole(std::string_view log) {
 }
 
 TEST(LogRecords, AreUnfinishedIfASectorIsMissing) {
-  std::string log;
-  AppendLogRecord("first", log);
-  const size_t begin = log.size();
-  AppendLogRecord(std::string(3 * kLogBlockBytes, 'x'), log);
-  AppendLogRecord("third", log);
-  const std::string whole = log;
   constexpr size_t kSector = 512;
+  // The head of the second record begins at each place of a sector.
+  for (size_t first = 1; first <= kSector; ++first) {
+    std::string log;
+    AppendLogRecord(std::string(first, 'f'), log);
+    const size_t begin = log.size();
+    AppendLogRecord(std::string(2000, 'x'), log);
+    const size_t end = log.size();
+    AppendLogRecord("third", log);
+    const std::string whole = log;
+    for (size_t sector = begin - begin % kSector; sector < end; sector += kSector) {
+      log = whole;
+      const size_t from = std::max(begin, sector);
+      const size_t size = std::min(sector + kSector, log.size()) - from;
+      log.replace(from, size, size, '\0');
+      const LogReader reader = AtLastWhole(log);
+      EXPECT_EQ(reader.whole_end(), begin);
+      EXPECT_TRUE(reader.IsUnfinished()) << "sector at " << sector << ", record at " << begin;
+    }
+  }
+}
+
+TEST(LogRecords, AreUnfinishedIfASectorOfALongOneIsMissing) {
+  constexpr size_t kSector = 512;
+  std::string whole;
+  AppendLogRecord(std::string(3 * kLogBlockBytes, 'x'), whole);
+  AppendLogRecord("second", whole);
   for (size_t sector = 0; sector < 3 * kLogBlockBytes; sector += kSector) {
-    log = whole;
-    const size_t from = std::max(begin, sector);
-    log.replace(from, sector + kSector - from, sector + kSector - from, '\0');
+    std::string log = whole;
+    log.replace(sector, kSector, kSector, '\0');
     const LogReader reader = AtLastWhole(log);
-    EXPECT_EQ(reader.whole_end(), begin);
-    EXPECT_FALSE(reader.AtEnd());
+    EXPECT_EQ(reader.whole_end(), 0U);
     EXPECT_TRUE(reader.IsUnfinished()) << "sector at " << sector;
   }
 }
@@ -297,6 +315,18 @@ TEST_F(FileCheckTest, UnfinishedRecordsAreCutOff) {
     ASSERT_TRUE(page.ok()) << page.status().ToString();
     EXPECT_THAT(page->messages, SizeIs(messages_));
   });
+}
+
+// No database without marks was written ahead with zeros: a hole in it is damage.
+TEST_F(FileCheckTest, AHoleWithoutMarksIsDamage) {
+  const std::vector<size_t> ends = Ends();
+  Restore();
+  std::string log = log_;
+  const size_t hole = ends[ends.size() - 4] + 1000;
+  log.replace(hole - hole % 512, 512, 512, '\0');
+  SetLog(log);
+  fs::remove(database_path() + "/SYNCED");
+  EXPECT_EQ(OpenedCode(), StatusCode::kDataLoss);
 }
 
 // The lengths of these records seem to reach the zeros behind the last one.

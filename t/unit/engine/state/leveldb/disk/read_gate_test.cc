@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "../../requests.h"
 
@@ -33,16 +35,16 @@ class ReadGateTest : public testing::Test {
 
 TEST_F(ReadGateTest, StaysOpenWhileThereIsSpace) {
   gate_->WorkBegins();
-  const ReadGate::Pass before(*gate_);
+  const ReadGate::Pass read(*gate_);
   gate_->Close();
-  const ReadGate::Pass after(*gate_);
+  EXPECT_FALSE(gate_->is_closed());
 }
 
 TEST_F(ReadGateTest, StaysOpenWithoutWork) {
   FillDisk();
-  const ReadGate::Pass before(*gate_);
+  const ReadGate::Pass read(*gate_);
   gate_->Close();
-  const ReadGate::Pass after(*gate_);
+  EXPECT_FALSE(gate_->is_closed());
 }
 
 TEST_F(ReadGateTest, ClosesWhenTheReadsUnderWayHaveEnded) {
@@ -54,38 +56,38 @@ TEST_F(ReadGateTest, ClosesWhenTheReadsUnderWayHaveEnded) {
     gate_->Close();
     return ended.load();
   });
+  while (!gate_->is_closed()) std::this_thread::yield();
   ended = true;
   read.reset();
   EXPECT_TRUE(closed.get());
-  gate_->WorkEnds();
+}
+
+// Calls `open` when a read waits at the closed gate, and expects that it was kept until then.
+void ExpectKeptUntil(ReadGate& gate, const std::function<void()>& open) {
+  std::atomic<bool> opened{false};
+  auto read = std::async(std::launch::async, [&] {
+    const ReadGate::Pass pass(gate);
+    return opened.load();
+  });
+  while (gate.waiting() == 0) std::this_thread::yield();
+  opened = true;
+  open();
+  EXPECT_TRUE(read.get());
+  EXPECT_FALSE(gate.is_closed());
 }
 
 TEST_F(ReadGateTest, KeepsReadsWaitingUntilItOpens) {
   FillDisk();
   gate_->WorkBegins();
   gate_->Close();
-  std::atomic<bool> opened{false};
-  auto read = std::async(std::launch::async, [&] {
-    const ReadGate::Pass pass(*gate_);
-    return opened.load();
-  });
-  opened = true;
-  gate_->Open();
-  EXPECT_TRUE(read.get());
+  ExpectKeptUntil(*gate_, [this] { gate_->Open(); });
 }
 
 TEST_F(ReadGateTest, OpensAtTheEndOfTheWork) {
   FillDisk();
   gate_->WorkBegins();
   gate_->Close();
-  std::atomic<bool> ended{false};
-  auto read = std::async(std::launch::async, [&] {
-    const ReadGate::Pass pass(*gate_);
-    return ended.load();
-  });
-  ended = true;
-  gate_->WorkEnds();
-  EXPECT_TRUE(read.get());
+  ExpectKeptUntil(*gate_, [this] { gate_->WorkEnds(); });
 }
 
 // A read that takes long must not stop the compaction, nor the compaction all reads.
