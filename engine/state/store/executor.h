@@ -168,9 +168,9 @@ class StoreExecutor : public Executor {
   // Sends what a commit says to clients (executor_replies.cc). `syncs_later`: the commit is not on
   // the disk yet.
   void Send(std::vector<StoreReply> replies, std::vector<StoreNotice> notices, bool syncs_later);
-  // Fills in the body of a reply that needs few rows. Leaves others, and failures, to a read
-  // thread.
-  void LoadIfLittle(StoreReply& reply);
+  // Fills in the body of a reply that needs few rows. Returns false for others, and after failures:
+  // they are left to a read thread.
+  bool LoadIfLittle(StoreReply& reply);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
   static bool ShowsRows(const ReadItem& item);

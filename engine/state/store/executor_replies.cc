@@ -31,8 +31,7 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
     const uint64_t sequence = reply.to.sequence;
     const bool holds = (unsynced && !reply.before_sync) || held_.MustHold(connection->first);
     if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing && loads_left > 0) {
-      --loads_left;
-      LoadIfLittle(reply);
+      loads_left = LoadIfLittle(reply) ? loads_left - 1 : 0;
     }
     if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
       auto load = std::make_shared<ReadItem>();
@@ -77,14 +76,15 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
   }
 }
 
-void StoreExecutor::LoadIfLittle(StoreReply& reply) {
+bool StoreExecutor::LoadIfLittle(StoreReply& reply) {
   try {
     std::optional<Result<std::string>> body = reader_.LoadIfLittle(reply.reply);
-    if (!body || !body->ok()) return;
+    if (!body || !body->ok()) return false;
     reply.reply.body = **std::move(body);
     reply.reply.load = ReplyRow::Load::kNothing;
+    return true;
   } catch (const std::exception&) {
-    // The read thread reports what is wrong.
+    return false;  // the read thread reports what is wrong
   }
 }
 

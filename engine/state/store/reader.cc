@@ -19,8 +19,10 @@ namespace {
 
 // Offsets up to this are as cheap as a first page.
 constexpr uint64_t kShallowOffsetMax = 1000;
-// What LoadIfLittle reads at most: messages of the window, and bytes of the thread's fields.
+// What LoadIfLittle loads at most: messages of the window, their bytes, and bytes of the thread's
+// fields. It reads larger fields in vain; a turn of such a thread also writes them.
 constexpr size_t kLittleMessages = 48;
+constexpr size_t kLittleMessageBytes = size_t{256} * 1024;
 constexpr size_t kLittleFieldBytes = size_t{64} * 1024;
 
 Reader::Cost CostOfPage(const PageRequest& page, uint64_t skip) {
@@ -227,7 +229,7 @@ Result<std::string> Reader::Load(const ReplyRow& reply, std::unique_ptr<Database
     return Packed(ReadState(snapshot, reply.thread_id, thread));
   }
   AG_ASSIGN_OR_RETURN(BegunWindow window, ReadBegunWindow(snapshot, thread, reply.known_window));
-  return LoadBegun(snapshot, reply, thread, std::move(window));
+  return LoadBegun(snapshot, reply, thread, std::move(window), kAnyBytes);
 }
 
 std::optional<Result<std::string>> Reader::LoadIfLittle(const ReplyRow& reply) const {
@@ -241,17 +243,22 @@ std::optional<Result<std::string>> Reader::LoadIfLittle(const ReplyRow& reply) c
   Result<BegunWindow> window = ReadBegunWindow(snapshot, *thread, reply.known_window);
   if (!window.ok()) return window.status();
   if (window->items.size() > kLittleMessages) return std::nullopt;
-  return LoadBegun(snapshot, reply, *thread, std::move(*window));
+  Result<std::string> begun =
+      LoadBegun(snapshot, reply, *thread, std::move(*window), kLittleMessageBytes);
+  if (begun.status().code() == StatusCode::kResourceExhausted) return std::nullopt;
+  return begun;
 }
 
 Result<std::string> Reader::LoadBegun(const DatabaseSnapshot& snapshot, const ReplyRow& reply,
-                                      const ThreadRow& thread, BegunWindow window) {
+                                      const ThreadRow& thread, BegunWindow window,
+                                      size_t bytes_max) {
   BeginRunReply begun{.created = reply.created,
                       .lease_epoch = reply.lease_epoch,
                       .state = {},
                       .remote_tools_version = reply.remote_tools_version,
                       .thread_number = thread.number};
-  AG_RETURN_IF_ERROR(ReadBegunState(snapshot, reply.thread_id, thread, std::move(window), begun));
+  AG_RETURN_IF_ERROR(
+      ReadBegunState(snapshot, reply.thread_id, thread, std::move(window), bytes_max, begun));
   std::string bytes = pack::ToBytes(begun);
   if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
   begun.omitted_bytes = bytes.size() + JsonWeight(begun.state.snapshot.fields_json).structure() +

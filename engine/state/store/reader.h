@@ -60,7 +60,8 @@ class Reader {
   // The thread of a reply.
   static Result<ThreadRow> ThreadOf(const DatabaseSnapshot& snapshot, const ReplyRow& reply);
   static Result<std::string> LoadBegun(const DatabaseSnapshot& snapshot, const ReplyRow& reply,
-                                       const ThreadRow& thread, BegunWindow window);
+                                       const ThreadRow& thread, BegunWindow window,
+                                       size_t bytes_max);
   Result<RunTotals> GetRunTotals() const;
   Result<ThreadPage> ListThreads(const ListThreadsRequest& body) const;
   Result<BackupReport> MakeBackup(const BackupRequest& body) const;

@@ -48,8 +48,28 @@ Status ScanMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thr
                        });
 }
 
+// Messages that are read, as long as they are not too large.
+class MessageList {
+ public:
+  explicit MessageList(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  Status Add(std::string_view value, uint64_t sequence) {
+    AG_ASSIGN_OR_RETURN(StoredMessage message, ToMessage(value, sequence));
+    bytes_ += message.json.size();
+    if (bytes_ > bytes_max_) return Status(StatusCode::kResourceExhausted, "large messages");
+    messages_.push_back(std::move(message));
+    return Status::Ok();
+  }
+  std::vector<StoredMessage> Take() && { return std::move(messages_); }
+
+ private:
+  const size_t bytes_max_;
+  size_t bytes_ = 0;
+  std::vector<StoredMessage> messages_;
+};
+
 Status ReadWindowByScan(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                        const std::vector<uint64_t>& items, std::vector<StoredMessage>& messages) {
+                        const std::vector<uint64_t>& items, MessageList& messages) {
   size_t next = 0;
   Status damage;
   AG_RETURN_IF_ERROR(ScanMessages(snapshot, thread, WindowRow::Sequence(items.front()),
@@ -59,36 +79,35 @@ Status ReadWindowByScan(const DatabaseSnapshot& snapshot, const keys::ThreadKey&
                                       ++next;
                                     if (next == items.size()) return false;
                                     if (WindowRow::Sequence(items[next]) != sequence) return true;
-                                    Result<StoredMessage> message = ToMessage(value, sequence);
-                                    if (message.ok()) messages.push_back(std::move(*message));
-                                    if (!message.ok()) damage = message.status();
+                                    damage = messages.Add(value, sequence);
                                     return ++next < items.size() && damage.ok();
                                   }));
   return damage;
 }
 
 Status ReadWindowByRow(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                       const std::vector<uint64_t>& items, std::vector<StoredMessage>& messages) {
+                       const std::vector<uint64_t>& items, MessageList& messages) {
   for (uint64_t item : items) {
     const uint64_t sequence = WindowRow::Sequence(item);
     AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
                         snapshot.Get(keys::Message(thread, sequence)));
     if (!value) continue;
-    AG_ASSIGN_OR_RETURN(messages.emplace_back(), ToMessage(*value, sequence));
+    AG_RETURN_IF_ERROR(messages.Add(*value, sequence));
   }
   return Status::Ok();
 }
 
 Result<std::vector<StoredMessage>> ReadMessagesOf(const DatabaseSnapshot& snapshot,
                                                   const keys::ThreadKey& thread,
-                                                  const std::vector<uint64_t>& items) {
-  std::vector<StoredMessage> messages;
-  if (items.empty()) return messages;
+                                                  const std::vector<uint64_t>& items,
+                                                  size_t bytes_max = kAnyBytes) {
+  MessageList list(bytes_max);
+  if (items.empty()) return std::vector<StoredMessage>();
   const uint64_t span = WindowRow::Sequence(items.back()) - WindowRow::Sequence(items.front()) + 1;
-  messages.reserve(items.size());
   AG_RETURN_IF_ERROR(span <= items.size() * kScanSpanPerItem
-                         ? ReadWindowByScan(snapshot, thread, items, messages)
-                         : ReadWindowByRow(snapshot, thread, items, messages));
+                         ? ReadWindowByScan(snapshot, thread, items, list)
+                         : ReadWindowByRow(snapshot, thread, items, list));
+  std::vector<StoredMessage> messages = std::move(list).Take();
   // Keep the newest messages that fit; a window of huge messages loses its oldest.
   size_t bytes = 0;
   auto kept = messages.end();
@@ -243,9 +262,11 @@ Result<BegunWindow> ReadBegunWindow(const DatabaseSnapshot& snapshot, const Thre
 }
 
 Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
-                      const ThreadRow& thread, BegunWindow window, BeginRunReply& reply) {
+                      const ThreadRow& thread, BegunWindow window, size_t bytes_max,
+                      BeginRunReply& reply) {
   AG_ASSIGN_OR_RETURN(reply.state, ReadStateBesideWindow(snapshot, thread_id, thread));
-  AG_ASSIGN_OR_RETURN(reply.state.window, ReadMessagesOf(snapshot, thread.key(), window.items));
+  AG_ASSIGN_OR_RETURN(reply.state.window,
+                      ReadMessagesOf(snapshot, thread.key(), window.items, bytes_max));
   reply.log_index = window.log_index;
   reply.window_version = window.version;
   reply.window_is_partial = window.is_partial;

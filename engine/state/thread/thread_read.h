@@ -1,6 +1,8 @@
 // Reads of one conversation thread.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,8 +45,11 @@ struct BegunWindow {
 Result<BegunWindow> ReadBegunWindow(const DatabaseSnapshot& snapshot, const ThreadRow& thread,
                                     const std::optional<KnownWindow>& known);
 // Fills in the state of a reply, the version of the window, and the index of the log.
+// kResourceExhausted: the messages have more than `bytes_max` bytes; most of them were not read.
+inline constexpr size_t kAnyBytes = std::numeric_limits<size_t>::max();
 Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
-                      const ThreadRow& thread, BegunWindow window, BeginRunReply& reply);
+                      const ThreadRow& thread, BegunWindow window, size_t bytes_max,
+                      BeginRunReply& reply);
 Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                   const std::string& message_id);
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,

@@ -73,6 +73,12 @@ TEST_F(ReaderTest, AWholeWindowIsLittleForTheClientThatHasIt) {
   EXPECT_EQ(begun.state.window.size(), 0u);
 }
 
+TEST_F(ReaderTest, LargeMessagesAreNot) {
+  Apply(1, Operation::kAppendMessages,
+        MessagesOn("t", "", {UserMessage("m", std::string(size_t{300} * 1024, 'x'))}));
+  EXPECT_FALSE(LoadIfLittle(Begin(2)));
+}
+
 TEST_F(ReaderTest, LargeFieldsAreNotLittle) {
   AppendMessages(1, 1);
   PutFields(2, size_t{100} * 1024);
