@@ -57,7 +57,6 @@ void WorkerService::RequestGone(RequestContext& context) {
     context.address.reset();
     return;
   }
-  context.TakeNote(*slot->exchange);
   AbandonLateBody(context, *slot);
   auto reason = runtime::CancelReason::kClientGone;
   context.outcome = "client_abort";
@@ -76,6 +75,7 @@ void WorkerService::RequestGone(RequestContext& context) {
 // Detaches the request from its exchange, which continues without it or is cancelled.
 void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
                                   runtime::CancelReason reason) {
+  context.TakeNote(*slot.exchange);
   context.address.reset();
   // A live session has to complete a turn of which the user has heard a part.
   bool may_go_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) ||

@@ -299,6 +299,7 @@ ExchangeSlot* WorkerService::SlotOf(const RequestContext& context) {
 }
 
 void WorkerService::ReleaseExchange(RequestContext& context, ExchangeSlot& slot) {
+  context.TakeNote(*slot.exchange);
   context.address.reset();
   exchanges_.Release(slot);
 }
