@@ -64,7 +64,7 @@ class PoisonInstance(Instance):
         await self._executions(run, 1)
         for executions, end in enumerate(ends, start=1):
             await asyncio.to_thread(end)
-            # The first one leaves the run in its worker.
+            # The first end is that of the state server: the run goes on in its worker.
             await self._executions(run, executions)
             record = (await fetch_surely(self.port, "GET", run.path)).data
             book.expect(_POISON, record["status"] == "running",

@@ -50,7 +50,7 @@ TEST(Status, CopiesAreIndependent) {
   EXPECT_EQ(status.detail(), "row 8");
 }
 
-// A caller may ask a status that it has passed on whether it was a failure.
+// ok() and code() are valid after a move, so a caller may still ask whether it was a failure.
 TEST(Status, KeepsItsCodeWhenItIsMovedFrom) {
   Status status = Failure();
   const Status taken = std::move(status);
