@@ -2,49 +2,15 @@
 // client that executes the run only while others watch, and never stored.
 #include <gmock/gmock.h>
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <thread>
 
 #include "../run_observer.h"
 #include "base/clock.h"
 #include "conformance.h"
+#include "grants.h"
 
 namespace agent_graph::state {
 namespace {
-
-// Takes what is sent to one client.
-template <typename Message>
-class Mailbox {
- public:
-  std::function<void(Message)> Receiver() {
-    return [this](Message message) {
-      const std::lock_guard lock(mutex_);
-      messages_.push_back(std::move(message));
-      arrived_.notify_all();
-    };
-  }
-  Message Next() {
-    std::unique_lock lock(mutex_);
-    if (!arrived_.wait_for(lock, kPatience, [this] { return !messages_.empty(); })) {
-      ADD_FAILURE() << "no message came";
-      return {};
-    }
-    Message message = std::move(messages_.front());
-    messages_.pop_front();
-    return message;
-  }
-  bool empty() {
-    const std::lock_guard lock(mutex_);
-    return messages_.empty();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<Message> messages_;
-};
 
 class RunWatchTest : public ConformanceTest {
  protected:
@@ -76,7 +42,7 @@ class RunWatchTest : public ConformanceTest {
     return PublishText(*worker_, begun_.lease_epoch, message_id, text, begin);
   }
 
-  Mailbox<GrantedRun> grants_;
+  Grants grants_;
   Mailbox<RunWatched> watched_;
   Client* worker_ = nullptr;
   BeginRunReply begun_;
