@@ -87,6 +87,14 @@ def _send(service, method, path, operation, ids):
     return service.request(method, target, None if body is None else json.dumps(body), headers=headers)
 
 
+def _data_of_events(described):
+    """The objects in an example of server-sent events that all have one schema."""
+    if "x-event" not in described:
+        return []
+    lines = described["example"].splitlines()
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+
+
 def test_every_operation_has_a_description_and_examples(openapi):
     texts = set()
     for method, path, operation in openapi.operations():
@@ -106,6 +114,8 @@ def test_every_operation_has_a_description_and_examples(openapi):
         for kind, described in content.items():
             assert "example" in described, f"{name} {kind}"
             openapi.validator(described["schema"]).validate(described["example"])
+            for event in _data_of_events(described):
+                openapi.validator(described["x-event"]).validate(event)
 
 
 def test_every_example_works(service, openapi):

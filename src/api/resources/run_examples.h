@@ -71,7 +71,7 @@ inline constexpr RouteExample kRunStreamExample{
 })json",
     .events = R"events(id: 00000000000010000000000001000000000000000000000000000000000000003
 event: message
-data: {"event": "message", "message": {"message_id": "93a245aa-2c40-4de1-9179-874138d06a3c", "role": "assistant", "content": [{"type": "text", "text": "It is 21:49 in Tokyo."}]}}
+data: {"event": "message", "message": {"message_id": "93a245aa-2c40-4de1-9179-874138d06a3c", "role": "assistant", "content": [{"type": "text", "text": "It is 21:49 in Tokyo."}], "timestamp": 1795466970.946}, "state": null, "data": null, "thread_id": "tour", "run_id": "0b1c9c7e-6a1f-4ed8-9a53-9f6a3a0f5c2d", "metadata": {"is_new_thread": false, "thread_id": "tour", "node": "MAIN", "step": 1, "cursor": "00000000000010000000000001000000000000000000000000000000000000003"}, "timestamp": 1795466970.946}
 
 )events"};
 
