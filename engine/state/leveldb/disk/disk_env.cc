@@ -156,7 +156,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
  public:
   File(std::string path, FileDescriptor file, std::shared_ptr<Space> space,
        std::shared_ptr<SyncedMarks> marks, std::shared_ptr<OpenLogs> logs,
-       std::shared_ptr<ReadGate> gate)
+       std::shared_ptr<ReadGate> gate, bool appends)
       : path_(std::move(path)),
         file_(std::make_shared<SyncedPart>(path_, std::move(file), std::move(marks))),
         space_(std::move(space)),
@@ -167,7 +167,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
     file_->NoteRecordsEnd();  // LevelDB may reuse a file number after its process was killed
     if (file_->name().kind != FileKind::kLog) return;
     logs_->Add(file_);
-    if (end == 0) prepared_.emplace(file_->descriptor());
+    if (end == 0 && !appends) prepared_.emplace(file_->descriptor());
   }
   ~File() override {
     WriteBuffer();
@@ -373,7 +373,7 @@ leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
   });
   if (!found) return FailedCall(path);
   if (path.ends_with(".log")) files_->UseLog(path, opened.get());
-  *file = new File(path, std::move(opened), space_, marks_, logs_, gate_);
+  *file = new File(path, std::move(opened), space_, marks_, logs_, gate_, (flags & O_APPEND) != 0);
   return leveldb::Status::OK();
 }
 
