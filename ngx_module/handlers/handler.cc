@@ -90,8 +90,9 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
     return Refuse(context, {api::ApiError::kUnavailable, "the service did not start", {}});
   }
   if (context.late_body.streamed()) {
-    if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes))
+    if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes)) {
       return Refuse(context, api::NoRoomError());
+    }
     context.head.late_body_bytes = LargeBodyInMemory(request);
     return SubmitWithoutBody(context);
   }

@@ -44,9 +44,9 @@ struct BegunWindow {
 // Leaves out the messages that `known` names if the client still has them as they are stored.
 Result<BegunWindow> ReadBegunWindow(const DatabaseSnapshot& snapshot, const ThreadRow& thread,
                                     const std::optional<KnownWindow>& known);
+inline constexpr size_t kAnyBytes = std::numeric_limits<size_t>::max();
 // Fills in the state of a reply, the version of the window, and the index of the log.
 // kResourceExhausted: the messages have more than `bytes_max` bytes; most of them were not read.
-inline constexpr size_t kAnyBytes = std::numeric_limits<size_t>::max();
 Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                       const ThreadRow& thread, BegunWindow window, size_t bytes_max,
                       BeginRunReply& reply);

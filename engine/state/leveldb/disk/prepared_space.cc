@@ -35,7 +35,7 @@ PreparedSpace::PreparedSpace(int file) : file_(file), is_useful_(WritesInPlace(f
 
 void PreparedSpace::Prepare(uint64_t begin, size_t bytes) {
   const uint64_t needed = begin + bytes;
-  if (!is_useful_ || needed <= end_ || bytes > kAheadBytes || !HasRoom(file_)) return;
+  if (!is_useful_ || needed <= end_ || !HasRoom(file_)) return;
   uint64_t at = std::max(begin, end_);
   end_ = needed + kAheadBytes;
   while (at < end_) {

@@ -22,8 +22,7 @@ class PreparedSpace {
   // `file` is empty, open for writing without O_APPEND, and outlives this object.
   explicit PreparedSpace(int file);
 
-  // Call before `bytes` are written at `begin`. Does nothing for so many bytes that a change of the
-  // file's size hardly counts.
+  // Call before `bytes` are written at `begin`.
   void Prepare(uint64_t begin, size_t bytes);
   // Frees what lies behind `end`, where the log ends.
   void Release(uint64_t end);

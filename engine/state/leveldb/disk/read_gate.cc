@@ -8,7 +8,7 @@ namespace agent_graph::state {
 bool ReadGate::Enter() {
   if (!is_used()) return false;
   MutexLock lock(mutex_);
-  const Deadline end = DeadlineAfter(kClosedMax);
+  const Deadline end = DeadlineAfter(closed_max_);
   ++waiting_;
   while (closed_ && changed_.WaitUntil(mutex_, end)) continue;
   --waiting_;
@@ -39,7 +39,7 @@ void ReadGate::Close() {
   MutexLock lock(mutex_);
   if (!works_) return;
   closed_ = true;
-  const Deadline end = DeadlineAfter(kClosedMax);
+  const Deadline end = DeadlineAfter(closed_max_);
   while (reads_ > 0 && changed_.WaitUntil(mutex_, end)) continue;
 }
 

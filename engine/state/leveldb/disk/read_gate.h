@@ -18,8 +18,8 @@ namespace agent_graph::state {
 // Thread-safe. Open unless the disk is full and a compaction is about to end.
 class ReadGate {
  public:
-  // A read passes the gate for as long as this object lives. On a closed gate it waits, at most
-  // kClosedMax.
+  // A read passes the gate for as long as this object lives. On a closed gate it waits, but not
+  // longer than `closed_max`.
   class Pass {
    public:
     explicit Pass(ReadGate& gate) : gate_(gate), is_counted_(gate.Enter()) {}
@@ -37,12 +37,14 @@ class ReadGate {
   static constexpr std::chrono::seconds kClosedMax{1};
 
   // `reserve` null: the disk is never full.
-  explicit ReadGate(std::shared_ptr<const ReserveFile> reserve) : reserve_(std::move(reserve)) {}
+  explicit ReadGate(std::shared_ptr<const ReserveFile> reserve,
+                    std::chrono::seconds closed_max = kClosedMax)
+      : reserve_(std::move(reserve)), closed_max_(closed_max) {}
 
   // LevelDB's background work, on one thread: between these two it may close the gate.
   void WorkBegins();
   void WorkEnds();
-  // Call before LevelDB installs new tables: waits until no read is under way, at most kClosedMax.
+  // Call before LevelDB installs new tables: waits until no read is under way, or for `closed_max`.
   // Does nothing outside of background work.
   void Close();
   // Call when LevelDB has decided which tables it removes.
@@ -59,6 +61,7 @@ class ReadGate {
   bool is_used() const { return reserve_ != nullptr && reserve_->low(); }
 
   const std::shared_ptr<const ReserveFile> reserve_;
+  const std::chrono::seconds closed_max_;
   mutable Mutex mutex_;
   CondVar changed_;
   bool works_ AG_GUARDED_BY(mutex_) = false;

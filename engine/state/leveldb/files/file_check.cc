@@ -255,6 +255,21 @@ Status ReplaceLog(const std::string& folder, const std::string& name, std::strin
   return SyncPath(folder);
 }
 
+// Copies what is cut off to lost/, as far as there is space: nobody needs it but to find out what
+// has happened.
+void KeepRest(const UnfinishedLog& log) {
+  const Result<std::string> bytes = ReadWholeFile(log.path);
+  if (!bytes.ok() || bytes->size() < log.whole_bytes) return;
+  std::string_view rest = std::string_view(*bytes).substr(log.whole_bytes);
+  rest = rest.substr(0, rest.find_last_not_of('\0') + 1);
+  const size_t name = log.path.rfind('/');
+  const std::string folder = log.path.substr(0, name) + kLost;
+  (void)mkdir(folder.c_str(), 0700);
+  const std::string copy = folder + log.path.substr(name) + ".cut";
+  (void)unlink(copy.c_str());
+  (void)WriteNewFile(copy, rest);
+}
+
 }  // namespace
 
 Result<std::vector<UnfinishedLog>> CheckFiles(const std::string& folder, const Marks& marks) {
@@ -268,6 +283,7 @@ Result<std::vector<UnfinishedLog>> CheckFiles(const std::string& folder, const M
 
 Status CutUnfinished(const std::vector<UnfinishedLog>& logs) {
   for (const UnfinishedLog& log : logs) {
+    KeepRest(log);
     const FileDescriptor file(open(log.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file || ftruncate(file.get(), static_cast<off_t>(log.whole_bytes)) != 0 ||
         fsync(file.get()) != 0) {

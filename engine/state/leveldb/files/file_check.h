@@ -27,7 +27,7 @@ struct UnfinishedLog {
 // Call while no process has the database open. A folder without a database is valid.
 Result<std::vector<UnfinishedLog>> CheckFiles(const std::string& folder, const Marks& marks);
 
-// Cuts off what is not whole.
+// Cuts off what is not whole, and keeps it in lost/.
 Status CutUnfinished(const std::vector<UnfinishedLog>& logs);
 
 // Like CheckFiles, for the MANIFEST only: LevelDB deletes all tables that it does not list.

@@ -90,14 +90,14 @@ bool LogReader::AtEnd() const {
 }
 
 // Without its whole checksum, a head cannot be recognised.
-bool LogReader::LacksBegin(size_t at, size_t zeros) const {
+bool LogReader::LacksBegin(size_t zeros) const {
   if (zeros >= kChecksumBytes) return true;
-  const size_t end = ClaimedEnd(at);
-  if (end > log_.size() || end < at + kLogHeadBytes) return false;
-  const uint32_t checksum = Masked(Crc32c(log_.substr(at + kTypeOffset, end - at - kTypeOffset)));
+  const size_t end = ClaimedEnd(at_);
+  if (end > log_.size() || end < at_ + kLogHeadBytes) return false;
+  const uint32_t checksum = Masked(Crc32c(log_.substr(at_ + kTypeOffset, end - at_ - kTypeOffset)));
   char bytes[kChecksumBytes];
   std::memcpy(bytes, &checksum, sizeof bytes);
-  return std::equal(bytes + zeros, bytes + kChecksumBytes, log_.data() + at + zeros);
+  return std::equal(bytes + zeros, bytes + kChecksumBytes, log_.data() + at_ + zeros);
 }
 
 std::optional<size_t> LogReader::FindUnwritten() const {
@@ -105,7 +105,8 @@ std::optional<size_t> LogReader::FindUnwritten() const {
   for (size_t at = at_; at < end;) {
     const size_t sector_end = std::min(at - at % kSectorBytes + kSectorBytes, log_.size());
     const std::string_view rest = log_.substr(at, sector_end - at);
-    if (IsZero(rest) && (rest.size() > kLogHeadBytes || LacksBegin(at, rest.size()))) return at;
+    const bool is_large = rest.size() > kLogHeadBytes;
+    if (IsZero(rest) && (is_large || (at == at_ && LacksBegin(rest.size())))) return at;
     at = sector_end;
   }
   return std::nullopt;
@@ -152,7 +153,7 @@ bool LogReader::IsWholeToBlockEnd(size_t at) const {
   const size_t block_end = std::min(at + RoomInBlock(at), log_.size());
   while (at < block_end && RoomInBlock(at) >= kLogHeadBytes) {
     const std::optional<Fragment> fragment = FragmentAt(at);
-    if (!fragment) return IsZero(log_.substr(at, block_end - at));
+    if (!fragment) return IsZero(log_.substr(at));
     at = fragment->end;
   }
   return true;

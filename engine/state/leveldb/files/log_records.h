@@ -46,9 +46,9 @@ class LogReader {
   // True if Next returned false because a part of the record has never been written.
   bool IsUnfinished() const;
   // Call after Next returned false: continues at the next offset from which all fragments up to the
-  // end of their block, or up to zeros there, are intact. A single intact fragment is not
-  // sufficient, because a user's payload may contain the bytes of a record. Returns false if there
-  // is no such offset.
+  // end of their block, or up to the zeros at the end of the log, are intact. A single intact
+  // fragment is not sufficient, because a user's payload may contain the bytes of a record. Returns
+  // false if there is no such offset.
   bool SkipDamage();
 
  private:
@@ -61,8 +61,8 @@ class LogReader {
   std::optional<Fragment> FragmentAt(size_t at) const;
   // Where the fragment at `at` ends, if its head is right. It may lie behind the end of the log.
   size_t ClaimedEnd(size_t at) const;
-  // True if the fragment at `at` is whole, but for the zeros with which a sector ends.
-  bool LacksBegin(size_t at, size_t zeros) const;
+  // True if the fragment at at_ is whole, but for the zeros at its begin, with which a sector ends.
+  bool LacksBegin(size_t zeros) const;
   // The first sector of the fragment at at_, or the rest of one, that has never been written.
   std::optional<size_t> FindUnwritten() const;
   // True if all fragments from `at` to the end of the block, or of its records, are intact.

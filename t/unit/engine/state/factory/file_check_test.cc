@@ -309,6 +309,8 @@ TEST_F(FileCheckTest, UnfinishedRecordsAreCutOff) {
   ASSERT_TRUE(LevelDatabase::OpenReadOnly(database_path()).ok());
   EXPECT_EQ(ReadFile(database_path() + "/" + log_name_), log) << "reading changes nothing";
   EXPECT_EQ(OpenedCode(), StatusCode::kOk);
+  const std::string kept = ReadFile(database_path() + "/lost/" + log_name_ + ".cut");
+  EXPECT_EQ(kept, log.substr(log_.size(), log.find_last_not_of('\0') + 1 - log_.size()));
   EXPECT_THAT(Problems(), IsEmpty());
   Serve([&](Client& client) {
     Result<MessagePage> page = client.ListMessages(Scope::All(), "t", Page(0));

@@ -60,12 +60,11 @@ TEST_F(PreparedSpaceTest, IsWrittenSeldom) {
   EXPECT_EQ(ReadAll().size(), size);
 }
 
-TEST_F(PreparedSpaceTest, IsNotWrittenForALargeBatch) {
+TEST_F(PreparedSpaceTest, HoldsMoreThanIsWrittenAhead) {
   PreparedSpace space(file_.get());
   Write(space, std::string(3 * PreparedSpace::kAheadBytes, 'x'));
-  EXPECT_EQ(ReadAll(), content_);
   Write(space, "end");
-  EXPECT_EQ(ReadAll(), content_ + std::string(PreparedSpace::kAheadBytes, '\0'));
+  EXPECT_EQ(ReadAll().substr(0, content_.size()), content_);
 }
 
 TEST_F(PreparedSpaceTest, IsFreedAtTheEnd) {

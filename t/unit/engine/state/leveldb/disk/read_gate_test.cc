@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -20,7 +21,7 @@ class ReadGateTest : public testing::Test {
     auto reserve = ReserveFile::Open(directory_.path());
     ASSERT_TRUE(reserve.ok());
     reserve_ = *std::move(reserve);
-    gate_ = std::make_unique<ReadGate>(reserve_);
+    gate_ = std::make_unique<ReadGate>(reserve_, kPatience);
   }
   // As a write does that finds no space.
   void FillDisk() {
@@ -56,7 +57,10 @@ TEST_F(ReadGateTest, ClosesWhenTheReadsUnderWayHaveEnded) {
     gate_->Close();
     return ended.load();
   });
-  while (!gate_->is_closed()) std::this_thread::yield();
+  const auto ends_too_early = [&] {
+    return closed.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  while (!gate_->is_closed() && !ends_too_early()) std::this_thread::yield();
   ended = true;
   read.reset();
   EXPECT_TRUE(closed.get());
@@ -69,7 +73,10 @@ void ExpectKeptUntil(ReadGate& gate, const std::function<void()>& open) {
     const ReadGate::Pass pass(gate);
     return opened.load();
   });
-  while (gate.waiting() == 0) std::this_thread::yield();
+  const auto passes_too_early = [&] {
+    return read.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  while (gate.waiting() == 0 && !passes_too_early()) std::this_thread::yield();
   opened = true;
   open();
   EXPECT_TRUE(read.get());
@@ -93,10 +100,11 @@ TEST_F(ReadGateTest, OpensAtTheEndOfTheWork) {
 // A read that takes long must not stop the compaction, nor the compaction all reads.
 TEST_F(ReadGateTest, NeitherSideWaitsForever) {
   FillDisk();
-  gate_->WorkBegins();
-  const ReadGate::Pass long_read(*gate_);
-  gate_->Close();
-  const ReadGate::Pass another(*gate_);
+  ReadGate gate(reserve_, std::chrono::seconds(0));
+  gate.WorkBegins();
+  const ReadGate::Pass long_read(gate);
+  gate.Close();
+  const ReadGate::Pass another(gate);
 }
 
 }  // namespace
