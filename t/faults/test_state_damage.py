@@ -27,17 +27,18 @@ _WHOLE_RECORD = 1  # type of a log record that is contained in one block
 pytestmark = [pytest.mark.timeout(600), pytest.mark.leveldb("its files")]
 
 
-def _tear_end_of_log(service):
-    """Appends a record that a power failure has cut after its header; it contains nothing
-    acknowledged."""
+def _tear_end_of_log(service, fill):
+    """Writes a record behind the last one that contains nothing acknowledged, and whose checksum is wrong.
+    A power failure leaves zeros where it has not been written."""
     log = max(state_of(service).glob("db/*.log"), key=lambda path: path.name)
-    with log.open("ab") as file:
+    with log.open("r+b") as file:
+        file.seek(len(leveldb_files.record_bytes(log)))
         room = LOG_BLOCK - file.tell() % LOG_BLOCK
         if room < RECORD_HEAD + 100:
-            file.write(bytes(room))
+            file.seek(room, os.SEEK_CUR)
             room = LOG_BLOCK
         length = min(room - RECORD_HEAD, 2000)
-        file.write(struct.pack("<IHB", 0xABCD, length, 1) + bytes(length))
+        file.write(struct.pack("<IHB", 0xABCD, length, 1) + fill * length)
 
 
 def _repaired(service):
@@ -59,14 +60,20 @@ def _repaired(service):
     service.start()
 
 
-def test_a_torn_log_costs_nothing_that_was_acknowledged(start_service):
+@pytest.mark.parametrize("fill", [b"\0", b"x"], ids=["unwritten", "damaged"])
+def test_a_torn_log_costs_nothing_that_was_acknowledged(start_service, fill):
     service = start_service(_SETTINGS, workers=2)
 
     def tear(writers):
         service.kill_all()
-        _tear_end_of_log(service)
-        _repaired(service)
+        _tear_end_of_log(service, fill)
+        if fill == b"x":
+            _repaired(service)
+            return progress(writers)
+        service.start()
         progress(writers)
+        assert list(state_of(service).glob("db/lost/*.log.cut"))
+        return None
 
     writers = run_writers(service, _WRITERS, tear)
     settle(service)

@@ -113,9 +113,14 @@ def data_blocks(table):
     return blocks
 
 
+def record_bytes(path):
+    """The bytes of a log before the zeros that its next records replace. No record ends with a zero."""
+    return path.read_bytes().rstrip(b"\0")
+
+
 def log_records(log):
     """All physical records of an undamaged log."""
-    content = log.read_bytes()
+    content = record_bytes(log)
     records, at = [], 0
     while at + RECORD_HEAD <= len(content):
         if LOG_BLOCK - at % LOG_BLOCK < RECORD_HEAD:
