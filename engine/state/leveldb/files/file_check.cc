@@ -303,7 +303,7 @@ Status CheckManifest(const std::string& folder, const Marks& marks) {
 Status SalvageLogs(const std::string& folder) {
   for (const uint64_t log : LogsIn(folder)) {
     const std::string name = LogName(log);
-    AG_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(folder + "/" + name));
+    AG_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile((folder + "/").append(name)));
     const std::optional<std::string> salvaged = Salvaged(bytes);
     if (salvaged) AG_RETURN_IF_ERROR(ReplaceLog(folder, name, *salvaged));
   }
