@@ -29,7 +29,7 @@ RunFollower::RunFollower(state::Service& state, LiveRuns runs, FollowedRun follo
     : state_(state),
       runs_(std::move(runs)),
       followed_(std::move(followed)),
-      options_(options),
+      options_(std::move(options)),
       cancellation_(cancellation) {}
 
 Result<RunFollower::Place> RunFollower::Open(const std::optional<run::Cursor>& after) {
@@ -184,7 +184,7 @@ Status RunFollower::FollowLive(const std::shared_ptr<const run::LiveRun>& live) 
   if (view.ended || IsOvertaken(view)) left_ = live;
   if (!shown) return ReadLog(view.ended ? UntilLook() : kCatchUpWait);
   if (left_ == live) return Status::Ok();
-  const Status waited = live->Await(view.version, cancellation_, next_beat_);
+  Status waited = live->Await(view.version, cancellation_, next_beat_);
   if (waited.code() != StatusCode::kDeadlineExceeded) return waited;
   // The thread may have been deleted, or the run granted to another worker.
   return ReadLog(std::chrono::milliseconds(0));
@@ -247,7 +247,7 @@ std::string RunFollower::CursorAt(uint64_t index, uint64_t reasoning_bytes,
   return run::CursorText({PlaceNumber(), lease_epoch_, index, reasoning_bytes, text_bytes});
 }
 
-Status RunFollower::Sent(Status sent) {
+Status RunFollower::Sent(const Status& sent) {
   AG_RETURN_IF_ERROR(sent);
   next_beat_ = DeadlineAfter(options_.heartbeat);
   return Status::Ok();

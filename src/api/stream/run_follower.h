@@ -112,7 +112,7 @@ class RunFollower {
   // `reason`: why the events end before the run has; empty: the run has ended.
   Status ShowEnd(std::string_view reason = {});
   // Takes note of an event that the reader got.
-  Status Sent(Status sent);
+  Status Sent(const Status& sent);
   // Names the thread in cursors. After a restore the database may give the number of a thread, and
   // the places of its log, once more.
   uint64_t PlaceNumber() const { return record_.thread_number ^ history_; }

@@ -82,6 +82,7 @@ Result<std::vector<MemoryChanges::Position>> MemoryChanges::FindNews(const Scope
     for (size_t i = 0; i < kBuckets; ++i) buckets.push_back(static_cast<int64_t>(i));
   }
   std::vector<int64_t> positions;
+  positions.reserve(buckets.size());
   for (const int64_t bucket : buckets) {
     positions.push_back(positions_[static_cast<size_t>(bucket)]);
   }
