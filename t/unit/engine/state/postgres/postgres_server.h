@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "../requests.h"
 #include "state/postgres/database/connection.h"
 
 namespace agent_graph::state {
@@ -77,6 +78,9 @@ class PostgresServer {
   void Execute(const std::string& database, const std::string& sql) {
     postgres::ConnectionOptions options;
     options.url = Url(database);
+    // To create a database takes long on a loaded machine.
+    options.statement_timeout = kPatience;
+    options.answer_timeout = kPatience;
     postgres::Connection connection(options);
     const Status executed = connection.RunScript(sql);
     EXPECT_TRUE(executed.ok()) << executed.ToString();
