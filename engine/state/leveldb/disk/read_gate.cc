@@ -1,6 +1,5 @@
 #include "state/leveldb/disk/read_gate.h"
 
-#include "base/check.h"
 #include "base/clock.h"
 
 namespace agent_graph::state {
@@ -18,7 +17,6 @@ bool ReadGate::Enter() {
 
 void ReadGate::Leave() {
   MutexLock lock(mutex_);
-  AG_CHECK(reads_ > 0, "each read leaves once");
   if (--reads_ == 0) changed_.NotifyAll();
 }
 
