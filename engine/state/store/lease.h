@@ -48,6 +48,7 @@ struct Lease {
   // The run continues in another worker if it loses its own. Without a worker, row.client is empty.
   bool accepted = false;
   bool suspect = false;              // see RunRow
+  bool is_counted = false;           // among the runs that its client holds
   uint64_t log_bytes = 0;            // bytes of the run's entries since this object exists
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
 };

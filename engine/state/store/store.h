@@ -226,7 +226,7 @@ class Store {
   void GrantReserved(const std::string& thread_id, const std::string& preferred);
   Status StageGrant(Lease& lease, const std::string& client);
   const std::string* ChooseClient(const Lease& lease, const std::string& preferred) const;
-  void CountGrant(const Lease& lease, bool granted);
+  void CountGrant(Lease& lease, bool granted);
   bool TakesRuns() const;
   void CountRun(uint64_t RunTotals::* counter);
   void MeasureWaits();

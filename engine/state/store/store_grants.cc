@@ -81,9 +81,13 @@ const std::string* Store::ChooseClient(const Lease& lease, const std::string& pr
   return best;
 }
 
-void Store::CountGrant(const Lease& lease, bool granted) {
+// A host may have the lease of a run, but not its request yet, if it failed while it took both over
+// from another one. Such a run has not been counted.
+void Store::CountGrant(Lease& lease, bool granted) {
+  if (!lease.accepted || lease.is_counted == granted) return;
   auto client = clients_.find(lease.row.client);
-  if (!lease.accepted || client == clients_.end()) return;
+  lease.is_counted = granted && client != clients_.end();
+  if (client == clients_.end()) return;
   const auto count = [granted](size_t& number) { granted ? ++number : --number; };
   AG_CHECK(granted || client->second.runs_granted > 0, "every granted run is counted");
   count(client->second.runs_granted);

@@ -52,9 +52,17 @@ TEST_F(LeaseDeathTest, EveryWaitingRunIsCounted) {
                "every cancelled run is counted");
 }
 
+// As after a host has failed while it took over the runs of another one.
+TEST_F(LeaseDeathTest, ARunThatWasNotCountedMayEnd) {
+  store_.leases_.at("t").accepted = true;
+  store_.EndLease("t");
+  EXPECT_EQ(store_.clients_.at("client").runs_granted, 0U);
+}
+
 TEST_F(LeaseDeathTest, EveryGrantedRunIsCounted) {
   Lease& lease = store_.leases_.at("t");
   lease.accepted = true;
+  lease.is_counted = true;
   EXPECT_DEATH(store_.CountGrant(lease, false), "every granted run is counted");
 }
 
