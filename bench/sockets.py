@@ -98,7 +98,7 @@ async def for_all(sockets, act):
 
 
 def serve_client(pipe, port, numbers):
-    """A process that opens sockets, and does with all of them what it is told."""
+    """Runs in a process of its own: opens sockets and executes the commands of Clients for all of them."""
 
     async def serve():
         sockets = {Socket(): number for number in numbers}

@@ -41,7 +41,7 @@ struct CreditLimits {
 inline constexpr std::chrono::minutes kBodyWaitMax{10};
 inline constexpr std::chrono::minutes kSendWaitMax{10};
 
-// What the engine knows about a request for the access log.
+// Ids of the run of a request, for the access log.
 struct RunNote {
   std::string thread_id;  // empty: as before
   std::string run_id;     // the same

@@ -116,7 +116,7 @@ def test_programs_that_npm_does_not_install(tree):
     npm.write_text("#!/bin/sh\nexit 3\n")
     assert install("two").returncode == 0, "recorded, so npm is not needed"
     shutil.rmtree(tree / "build" / "programs" / "node_modules")
-    assert install("two").returncode == 3, "somebody deleted the programs"
+    assert install("two").returncode == 3, "the programs were deleted, so they are installed again"
 
 
 @pytest.mark.parametrize("missing, reason", [("npm", "there is no npm"), ("mktemp", "no temporary folder")])

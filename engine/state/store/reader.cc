@@ -19,8 +19,8 @@ namespace {
 
 // Offsets up to this are as cheap as a first page.
 constexpr uint64_t kShallowOffsetMax = 1000;
-// What LoadIfLittle loads at most: messages of the window, their bytes, and bytes of the thread's
-// fields. It reads larger fields in vain; a turn of such a thread also writes them.
+// Limits of LoadIfLittle: messages of the window, their bytes, and bytes of the thread's fields. To
+// find out that fields are larger, it reads them; a turn of such a thread also writes them.
 constexpr size_t kLittleMessages = 48;
 constexpr size_t kLittleMessageBytes = size_t{256} * 1024;
 constexpr size_t kLittleFieldBytes = size_t{64} * 1024;

@@ -33,7 +33,7 @@ Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scop
                              const std::string& thread_id);
 Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                               const ThreadRow& thread);
-// What a run that begins needs of its thread's window.
+// The part of a thread's window that is read for a run that begins.
 struct BegunWindow {
   uint64_t log_index = 0;  // of the log, not of the window
   uint64_t version = 0;

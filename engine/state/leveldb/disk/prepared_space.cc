@@ -22,7 +22,7 @@ bool WritesInPlace(int file) {
   return type != kBtrfs && type != kZfs;
 }
 
-// What is prepared must not take space that the reserve gives to others.
+// On a nearly full disk, zeros could use up the space that the reserve releases for compactions.
 bool HasRoom(int file) {
   struct statvfs info{};
   if (fstatvfs(file, &info) != 0) return false;

@@ -255,8 +255,8 @@ Status ReplaceLog(const std::string& folder, const std::string& name, std::strin
   return SyncPath(folder);
 }
 
-// Copies what is cut off to lost/, as far as there is space: nobody needs it but to find out what
-// has happened.
+// Copies the bytes that will be cut off to lost/, where an operator can look at them. A failure,
+// such as a full disk, is ignored: they contain no acknowledged data.
 void KeepRest(const UnfinishedLog& log) {
   const Result<std::string> bytes = ReadWholeFile(log.path);
   if (!bytes.ok() || bytes->size() < log.whole_bytes) return;

@@ -1,4 +1,4 @@
-// What the state sends to one client by itself.
+// Collects the messages that the state sends to a client without a request.
 #pragma once
 
 #include <gtest/gtest.h>

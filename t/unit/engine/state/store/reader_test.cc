@@ -1,4 +1,4 @@
-// What the thread that executes writes may load itself for a reply.
+// Tests which threads are small enough for the write thread to load them itself.
 #include "state/store/reader.h"
 
 #include <string>

@@ -38,14 +38,7 @@ class LogSyncsTest : public testing::Test {
     batch->Put(key, "value");
     return database.WriteRows(*batch, sync);
   }
-  std::string LogPath() const {
-    std::string newest;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      const std::string path = entry.path().string();
-      if (path.ends_with(".log")) newest = std::max(newest, path);
-    }
-    return newest;
-  }
+  std::string LogPath() const { return NewestLog(folder_); }
 
   std::string folder_;
 };

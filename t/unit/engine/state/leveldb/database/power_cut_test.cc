@@ -1,6 +1,5 @@
-// What was synced survives a power cut, whichever sectors of later writes reach the disk.
+// Tests that synced rows survive a power cut, whichever sectors of later writes reach the disk.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../../requests.h"
 #include "../log_file.h"
 #include "state/leveldb/database/database.h"
 #include "state/leveldb/files/synced_marks.h"
@@ -24,15 +24,6 @@ constexpr int kPowerCuts = 25;
 
 class PowerCutTest : public testing::Test {
  protected:
-  PowerCutTest() {
-    std::string pattern = (fs::temp_directory_path() / "power-cut-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    live_ = folder_ + "/live";
-    synced_ = folder_ + "/synced";
-    cut_ = folder_ + "/cut";
-  }
-  ~PowerCutTest() override { fs::remove_all(folder_); }
-
   // Writes rows of all sizes until the log has grown by `bytes`.
   std::vector<std::string> WriteRows(LevelDatabase& database, size_t bytes) {
     std::vector<std::string> keys;
@@ -45,14 +36,6 @@ class PowerCutTest : public testing::Test {
       written += size;
     }
     return keys;
-  }
-  static std::string LogIn(const std::string& folder) {
-    std::string newest;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      const std::string path = entry.path().string();
-      if (path.ends_with(".log")) newest = std::max(newest, path);
-    }
-    return newest;
   }
   // The folder as the disk holds it: each sector that was written since the sync may be there.
   void CutPower(const std::string& synced_log, const std::string& live_log) {
@@ -67,7 +50,7 @@ class PowerCutTest : public testing::Test {
       before.resize(size);
       log.replace(at, size, before);
     }
-    std::ofstream(LogIn(cut_), std::ios::binary) << log;
+    std::ofstream(NewestLog(cut_), std::ios::binary) << log;
   }
   void ExpectRows(const std::vector<std::string>& keys) {
     auto database = LevelDatabase::OpenDirectory(cut_);
@@ -80,17 +63,17 @@ class PowerCutTest : public testing::Test {
 
   std::mt19937 random_{1};  // NOLINT(cert-msc51-cpp): the same power cuts each time
   int next_key_ = 0;
-  std::string folder_;
-  std::string live_;
-  std::string synced_;
-  std::string cut_;
+  const TemporaryDirectory directory_;
+  const std::string live_ = directory_.path() + "/live";
+  const std::string synced_ = directory_.path() + "/synced";
+  const std::string cut_ = directory_.path() + "/cut";
 };
 
 TEST_F(PowerCutTest, RowsThatWereSyncedAreThere) {
   auto opened = LevelDatabase::OpenDirectory(live_);
   ASSERT_TRUE(opened.ok());
   LevelDatabase& database = **opened;
-  const std::string old_marks = folder_ + "/" + SyncedMarks::kName;
+  const std::string old_marks = directory_.path() + "/" + SyncedMarks::kName;
   fs::copy_file(live_ + "/" + SyncedMarks::kName, old_marks);
   std::vector<std::string> keys;
   for (int sync = 0; sync < 6; ++sync) {
@@ -99,9 +82,9 @@ TEST_F(PowerCutTest, RowsThatWereSyncedAreThere) {
     ASSERT_TRUE(database.SyncWritten().ok());
     fs::remove_all(synced_);
     fs::copy(live_, synced_, fs::copy_options::recursive);
-    const std::string synced_log = ReadFile(LogIn(live_));
+    const std::string synced_log = ReadFile(NewestLog(live_));
     const std::vector<std::string> unsynced = WriteRows(database, random_() % 400'000);
-    const std::string live_log = ReadFile(LogIn(live_));
+    const std::string live_log = ReadFile(NewestLog(live_));
     for (int cut = 0; cut < kPowerCuts; ++cut) {
       CutPower(synced_log, live_log);
       // The marks on the disk may be old.
