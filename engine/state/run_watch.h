@@ -27,7 +27,7 @@ struct MessagePiece {
   std::string message_id;
   std::string node;
   int64_t step = 0;
-  // Where the texts begin in the message, in bytes.
+  // Offsets in bytes at which the texts begin in the message.
   uint64_t reasoning_begin = 0;
   uint64_t text_begin = 0;
   std::string reasoning;

@@ -37,7 +37,7 @@ struct RequestHeader {
   int64_t micros = 0;
 };
 
-// A run that a client holds, or requests by a BeginRun that is resent.
+// A run that a client holds, or that it requests with a BeginRun that it sends again.
 struct HeldRun {
   std::string thread_id;
   std::string run_id;
@@ -136,8 +136,8 @@ class Executor {
   // Finishes the current commit and interrupts long reads. Open requests get no answer:
   // clients resend them to the next executor.
   virtual void Stop() = 0;
-  // Call instead of Stop if no process of this machine continues: others that share the data may
-  // take over what is left.
+  // Call instead of Stop if no process of this machine continues to serve: other machines that
+  // share the data may then take over its runs at once.
   virtual void StopForGood() { Stop(); }
 
   // The executor answers with Welcome and releases the client's leases of runs that it no longer

@@ -53,8 +53,8 @@ class Connection : public ClientConnection {
   const uint64_t id_;
   const int epoll_;
   const int64_t process_;
-  // That of `socket_`, for the socket thread: it alone closes it, so it may read from it without
-  // the lock, which a sender may hold at that moment.
+  // The descriptor of `socket_`. Only the socket thread closes it, so this thread may read from it
+  // without the lock, which a sender may be holding.
   const int descriptor_;
   uint32_t protocol_ = wire::kProtocolMax;
 

@@ -39,7 +39,7 @@ class HostExecutor : public StoreExecutor {
                std::unique_ptr<Membership> membership, std::shared_ptr<SharedMemoryRows> memories);
   ~HostExecutor() override;
 
-  // Its Storage has called it already; later calls do nothing.
+  // PostgresStorage has already called it; later calls do nothing.
   Status Start() override;
   void Stop() override;
   // Also declares this host's instance dead.

@@ -12,11 +12,11 @@
 
 namespace agent_graph::state::postgres {
 
-// Sent to the host that executes runs of a thread, about once a second: clients of the sender read
-// them. The receiver reports what happens for a few seconds.
+// Sent about once a second to the host that executes runs of a thread, while clients of the sender
+// read these runs. The receiver reports changes and pieces for a few seconds.
 struct ReadersMessage {
   std::string thread_id;
-  std::string run_id;  // the run whose pieces they want; empty: none
+  std::string run_id;  // the run whose pieces the sender wants; empty: none
   uint64_t lease_epoch = 0;
   // The part of the message in progress that the sender has. The receiver sends what is missing.
   std::string message_id;
@@ -38,7 +38,7 @@ auto Fields(T& s) {
   return std::tie(s.thread_id);
 }
 
-// One of them is set.
+// Exactly one of the optional members is set.
 struct HostMessage {
   std::string sender;  // instance
   std::optional<ReadersMessage> readers = {};

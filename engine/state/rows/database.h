@@ -204,9 +204,10 @@ class Database : public RowReads {
   virtual Status CheckPresent() const { return Status::Ok(); }
   // True if there is no space: then only make writes that free some.
   virtual bool low_on_space() const { return false; }
-  // Checks again what depends on the outside. Call about once a second, on a thread that may block.
+  // Updates what other processes can change, such as free space and the presence of files. Call
+  // about once a second, on a thread that may block.
   virtual void Tend() {}
-  // Makes waits inside the database fail; all later writes fail with them.
+  // Makes waits inside the database fail, and all later writes, too.
   virtual void StopWaiting() {}
   // Ok if writes of a reopened database would succeed.
   virtual Status CheckWritable() const { return Status::Ok(); }

@@ -144,19 +144,20 @@ class StoreExecutor : public Executor {
   std::vector<WriteItem> NextItems(Deadline wake);
   // The items of a database that several hosts write (executor_hosts.cc).
   static BatchUse UseOf(const std::vector<WriteItem>& items);
-  // Locks and reads what they use.
+  // Locks and reads the rows in `use`.
   Status PrepareBatch(BatchUse use);
   enum class Trial { kNone, kCommitted, kFailed };
-  // Executes and commits the items in one round trip, if what is known of their threads is enough.
-  // kNone: it was not, and nothing has happened.
+  // Executes and commits the items in one round trip, if the rows that they need are in memory.
+  // kNone: they are not, and nothing has happened.
   Trial TryBatch(std::vector<WriteItem>& items, const BatchUse& use);
   static bool MayBeTried(const WriteItem& item);
   Deadline NextTick() const;
   // Called after a Commit that failed. `items` are the latest requests, of which the first
   // `executed` have been executed.
   void RefuseWrites(std::vector<WriteItem> items, size_t executed);
-  // A database that is away will be back: the clients send their requests again to the next
-  // executor. Requests of which the database has refused one are answered.
+  // Call after a failure of a shared database. If the database was unreachable, the requests are
+  // not answered: the clients send them again to the next executor. If it has refused one of them,
+  // they are answered with the failure.
   void AwaitNextExecutor(const std::vector<WriteItem>& items);
   bool is_shared() const { return !database_->instance().empty(); }
   void RefuseWrite(uint64_t connection, uint64_t sequence);

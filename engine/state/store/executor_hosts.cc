@@ -61,7 +61,7 @@ StoreExecutor::Trial StoreExecutor::TryBatch(std::vector<WriteItem>& items, cons
 }
 
 void StoreExecutor::AwaitNextExecutor(const std::vector<WriteItem>& items) {
-  // A database that is away has refused none of them.
+  // An unreachable database has refused none of the requests.
   const StatusCode code = failure().code();
   if (code == StatusCode::kUnavailable || code == StatusCode::kFenced ||
       code == StatusCode::kCancelled) {

@@ -45,7 +45,7 @@ class HeldMessages {
 
   // Call before a write that needs a sync; from then on readers may see it.
   void ExpectWrite();
-  // Call after that write, also if it has failed: syncs it soon, and then sends what is about it.
+  // Call after that write, also if it has failed. Soon syncs the write, and then sends `items`.
   void NoteWritten(std::vector<Item> items);
   // Holds messages until everything that readers may have seen is on the disk.
   void Hold(std::vector<Item> items);

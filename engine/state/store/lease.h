@@ -45,7 +45,8 @@ struct Lease {
   // False: no entry of the run has changed the state. Unknown after a takeover; then true.
   bool has_effects = false;
   uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
-  // The run continues in another worker if it loses its own. Without a worker, row.client is empty.
+  // True for an accepted run: if its worker is lost, another one continues it. row.client is empty
+  // while it waits for a worker.
   bool accepted = false;
   bool suspect = false;              // see RunRow
   bool is_counted = false;           // among the runs that its client holds
@@ -66,7 +67,7 @@ struct FreedThread {
   std::vector<QueuedRun> queue = {};  // runs queued at all hosts; see LeaseRow
   // The thread's lease row was handed over to a run of this host; empty: there is no row.
   std::string lease_key = {};
-  // The client that has executed the run that has ended, unless it has kept the window already.
+  // The client that executed the run which has ended; empty if it had kept the window by then.
   std::string last_client = {};
 };
 

@@ -39,7 +39,8 @@ struct AddedMessages {
 // How far the index of metadata is built.
 struct Indexing {
   bool active = false;
-  // One of several hosts builds the index and has a claim with this number; not set: another one.
+  // Number of this host's claim to build the index, if several hosts share the database. Not set:
+  // another host builds it.
   std::optional<int64_t> claim = {};
   std::string from;          // key in the listing; empty: its beginning
   int64_t until_micros = 0;  // older threads are indexed already

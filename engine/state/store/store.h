@@ -221,8 +221,8 @@ class Store {
   // Grants of these runs (store_grants.cc). Reserve gives the thread's lease to a run that no
   // worker executes yet; it fails without a change.
   Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run);
-  // Grants the run of a reserved lease to a client; `preferred` if that takes runs. Without a
-  // client it waits for one.
+  // Grants the run of a reserved lease to a client: to `preferred`, if that client takes runs. If
+  // no client takes runs, the run waits.
   void GrantReserved(const std::string& thread_id, const std::string& preferred);
   Status StageGrant(Lease& lease, const std::string& client);
   const std::string* ChooseClient(const Lease& lease, const std::string& preferred) const;
@@ -242,7 +242,8 @@ class Store {
     kHostGone,  // its host has died
   };
   static bool IsCrash(Loss loss) { return loss < Loss::kLeft; }
-  // Keeps the lease for the next attempt. Returns the reason if there is none; empty: there is.
+  // Keeps the lease for the next attempt. Returns the reason if the run gets no further attempt,
+  // otherwise an empty text.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
   void ForgetAttempt(Lease& lease);
   // Ends an accepted run that no worker executes.

@@ -22,8 +22,8 @@ void Store::EndLostHistory(const std::string& thread_id) {
   EndWithoutHistory(thread_id);
 }
 
-// The entries that end it have an epoch of their own, so that readers see that others took the
-// place of what they have read.
+// The entries that end the run have a new epoch, so that readers notice that lost entries, which
+// they have read, were replaced.
 void Store::EndWithoutHistory(const std::string& thread_id) {
   Lease& lease = leases_.at(thread_id);
   const Result<std::optional<RunRow>> run =
@@ -56,7 +56,7 @@ Result<size_t> Store::EndRunsOf(const std::string& instance) {
   return EndQueuedRunsOf(instance);
 }
 
-// Those that no worker has got yet.
+// Ends runs that were granted to no worker yet.
 Result<size_t> Store::EndQueuedRunsOf(const std::string& instance) {
   std::vector<std::pair<std::string, RunRequestRow>> found;
   const std::string prefix = keys::TablePrefix(keys::Table::kRunRequest);

@@ -196,7 +196,7 @@ void Store::OnHostNotice(const HostNotice& notice) {
   }
   const bool holds = IsOurs(lease) && lease.row.run_id == notice.run_id;
   if (notice.kind == HostNotice::Kind::kStopWaiting && holds) {
-    // It has begun meanwhile.
+    // The run has begun meanwhile, so it does not wait any more.
     StopHolder(notice.thread_id, /*cancel=*/true);
     return transaction_.Accept(false);
   }

@@ -1,4 +1,5 @@
-// The memory of a Store before requests whose commit may be refused.
+// Copies of a Store's in-memory state, taken before requests whose commit may be refused, to
+// restore it in that case.
 #pragma once
 
 #include <cstddef>

@@ -105,8 +105,8 @@ class Listing {
   std::string prefix_;
 };
 
-// A row of the index may be older than the thread's record: a program without the index has changed
-// it.
+// False if the index row is older than the thread's record, because a build without the index has
+// changed the record.
 bool IsCurrent(const ThreadRow& thread, const Place& place, const PageRequest& page) {
   return page.metadata.empty() || (thread.updated_micros == place.updated_micros &&
                                    HasMetadata(thread.metadata_json, page.metadata));

@@ -116,7 +116,7 @@ void AddFirst(const UnseenRow& row, Lookups& lookups) {
   }
 }
 
-// Adds the rows to which those lead.
+// Adds the rows that are named by the rows of AddFirst.
 void AddSecond(const UnseenRow& row, Examination& examination, Lookups& lookups) {
   const auto id = ThreadIdOf(row);
   const auto thread = id ? examination.Find<ThreadRow>(keys::Thread(*id)) : std::nullopt;

@@ -41,8 +41,9 @@ constexpr size_t kLevel1Bytes = 10 * 1024 * 1024;
 constexpr size_t kWriteBuffersInReserve = 5;
 constexpr size_t kTablesInReserve = 64;
 constexpr int kBloomBitsPerKey = 10;
-// Most reads take milliseconds, the check of all rows minutes. A compaction that does not wait for
-// a view frees nothing of what that one shows, nor does a later one.
+// Most views live for milliseconds, that of `verify` for minutes. A compaction that does not wait
+// for a view cannot free the rows which the view shows, and a later compaction does not free them
+// either.
 constexpr std::chrono::minutes kOldViewsWait{10};
 // nginx's helper process does not raise its soft descriptor limit
 constexpr int kOpenFilesMax = 256;

@@ -20,14 +20,14 @@ struct UnfinishedLog {
 // or damaged before its mark, or if intact records follow the damage. LevelDB treats some of these
 // cases as the end of the file. Other damage behind the mark is left to LevelDB.
 //
-// A part of a record that was never written to the disk is no damage: its sync had not ended, so
-// neither it nor what follows was acknowledged. LevelDB must not read behind the whole records of
-// the logs that are returned.
+// A record of which a part was never written to the disk is no damage: its sync had not ended, so
+// neither this record nor later ones were acknowledged. Returns the logs with such a record. Call
+// CutUnfinished for them before LevelDB reads them.
 //
 // Call while no process has the database open. A folder without a database is valid.
 Result<std::vector<UnfinishedLog>> CheckFiles(const std::string& folder, const Marks& marks);
 
-// Cuts off what is not whole, and keeps it in lost/.
+// Truncates these logs after their whole records, and keeps the removed bytes in lost/.
 Status CutUnfinished(const std::vector<UnfinishedLog>& logs);
 
 // Like CheckFiles, for the MANIFEST only: LevelDB deletes all tables that it does not list.

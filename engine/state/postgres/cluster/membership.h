@@ -57,11 +57,12 @@ class Membership {
   struct News {
     // The others have declared this instance dead, or another process has adopted its id.
     bool lost = false;
-    // Those that no earlier beat has returned. The next beat acknowledges them: act on them first.
+    // Notices that no earlier beat has returned. The next beat acknowledges them, so act on them
+    // first.
     std::vector<Notice> notices;
     // All dead instances whose rows still exist: their leases may be taken.
     std::vector<std::string> dead;
-    // Those of `dead` that this beat has declared dead.
+    // The instances in `dead` that this beat has declared dead.
     std::vector<std::string> declared_dead;
   };
   // Fails if the beat was not committed. A failed beat may be repeated at once.

@@ -24,15 +24,16 @@ class Observer {
  public:
   static constexpr unsigned kBeats = 3;
   static constexpr std::chrono::seconds kSilence{3};
-  // After an outage the others need time to come back.
+  // No decisions for this long after StartOver: after an outage the other hosts need time to beat
+  // again.
   static constexpr std::chrono::seconds kGrace{10};
 
-  // Forgets what was seen and decides nothing for a while. Call at the start and after a beat that
-  // failed, a new session, or a new primary.
+  // Forgets all observations and declares nobody dead for kGrace. Call at the start, and after a
+  // beat that failed, a new session, or a new primary.
   void StartOver(MonotonicClock::time_point now);
 
-  // A beat of ours was committed, which began and ended at these times and has seen these living
-  // instances. Returns those that are dead.
+  // Call after a beat of this host was committed. `peers`: the living instances and their beats, as
+  // read with that beat. Returns the instances that are dead.
   std::vector<PeerBeat> Observe(const std::vector<PeerBeat>& peers,
                                 MonotonicClock::time_point began, MonotonicClock::time_point ended);
 

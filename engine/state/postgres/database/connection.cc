@@ -279,7 +279,7 @@ void Connection::Rollback() {
   const bool begun = transaction_ != TransactionState::kToBegin;
   transaction_ = TransactionState::kNone;
   if (!begun || !is_open()) return;
-  // A ROLLBACK that fails leaves the transaction to the end of the session.
+  // If the ROLLBACK fails, the end of the session ends the transaction.
   if (!ExecuteInOneTransaction({{"ROLLBACK"}}).ok()) Close();
 }
 

@@ -117,9 +117,10 @@ class RowDatabase : public Database {
   // Returns the status of a batch that has failed. If only its assumption was wrong, this database
   // is ready for the next batch.
   Status EndFailedBatch();
-  // The threads whose rows the batch changes; their keys.
+  // Returns the keys of the threads whose rows the batch changes.
   std::set<std::string> ChangedThreads(const SqlRowBatch& batch) const;
-  // Those of them whose lease row the batch does not change; its version has to grow, too.
+  // Returns the threads in `changed` whose lease row the batch does not change. The version in
+  // that row has to grow, too.
   std::vector<std::string> UncountedThreads(const SqlRowBatch& batch,
                                             const std::set<std::string>& changed) const;
   // Maps the places of the rows of the batch's threads, before and after it, to the threads' keys.
