@@ -23,8 +23,8 @@ class AllocationAccount {
   // The calling thread's account; null: allocations are not counted.
   static AllocationAccount*& Current() { return current_; }
 
-  // False: no thread has an account. To ask this takes much less time than to read Current(), whose
-  // address the module has to look up.
+  // False: no thread has an account. Much cheaper than Current(), whose thread-local address the
+  // module has to look up.
   static bool IsAnyInUse() { return scopes_.load(std::memory_order_relaxed) > 0; }
 
   // False if `bytes` more would exceed the limit. After the first refusal a reserve beyond the

@@ -7,11 +7,11 @@
 namespace agent_graph {
 namespace {
 
-// Mapping and faulting in such a block costs less than what is done with it.
+// Blocks from this size on are mapped: using such a block costs more than mapping it.
 constexpr int kMappedBytesMin = 256 * 1024;
 // Free memory at the end of an arena that is kept for the next allocation.
 constexpr int kKeptBytesMax = 1024 * 1024;
-// Free blocks of all arenas together that are not worth a walk.
+// Free memory in all arenas together up to which they are not trimmed, which walks through them.
 constexpr size_t kKeptFreeBytesMax = 4 * 1024 * 1024;
 
 }  // namespace

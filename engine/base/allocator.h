@@ -3,13 +3,14 @@
 
 namespace agent_graph {
 
-// Once, before threads are started. Large blocks get memory of their own, which returns to the
-// system when they are freed; without this the allocator raises that size to 32 MiB by itself and
-// keeps the peak of each burst in its arenas.
+// Call once, before threads are started. Large blocks are then mapped separately, so that their
+// memory returns to the system when they are freed. Without this call the allocator raises the size
+// of mapped blocks up to 32 MiB by itself, and keeps the peak of each burst in its arenas.
 void ReturnLargeBlocks();
 
-// Returns what lies free between smaller blocks, if that is much. Takes the lock of each arena
-// while it walks it, up to some ten milliseconds after a large burst: not for the event loop.
+// Returns free memory between smaller blocks to the system, if there is much. Takes the lock of
+// each arena while it walks it, up to some ten milliseconds after a large burst: not for the event
+// loop.
 void ReturnFreeMemory();
 
 }  // namespace agent_graph

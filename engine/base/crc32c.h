@@ -6,7 +6,7 @@
 
 namespace agent_graph {
 
-// The checksum of `bytes`, or of what `crc` is the checksum of, followed by `bytes`.
+// The checksum of `bytes`. With `crc`, the checksum of earlier bytes: that of both, joined.
 uint32_t Crc32c(std::string_view bytes, uint32_t crc = 0);
 
 }  // namespace agent_graph

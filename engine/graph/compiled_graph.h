@@ -87,9 +87,9 @@ class CompiledGraph {
   // Sets fields without reducers, as `initial_state` does. `values` is an object; `context`,
   // `context_summary` and `execution_meta` are skipped, because the caller handles them.
   Status SetFields(const json& values, State& state) const;
-  // kGraph: a declared field has a value that its schema does not accept, as one that another
-  // version of the graph has set. Its default and null are accepted, and so is every value by a
-  // schema that cannot be checked.
+  // Returns kGraph if the value of a declared field does not match its schema, for example because
+  // another version of the graph has set it. Always accepted: the field's default, null, and every
+  // value of a field whose schema cannot be checked.
   Status CheckFields(const State& state) const;
   // "context", "context_summary", "execution_meta" and the names of the custom fields.
   std::vector<std::string> StateFieldNames() const;

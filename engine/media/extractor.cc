@@ -16,9 +16,9 @@
 namespace agent_graph::media {
 namespace {
 
-// The program's own time limit is shorter.
+// The time limit of the program itself is shorter; this one applies if the program fails.
 constexpr std::chrono::seconds kExtractTimeout{20};
-// Slow documents must not make others wait without a limit.
+// Longest wait for a turn; a document that waits longer is stored without text.
 constexpr std::chrono::seconds kTurnMax{30};
 constexpr std::chrono::seconds kStartTimeout{10};
 constexpr std::chrono::milliseconds kStartInterval{100};

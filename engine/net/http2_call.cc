@@ -100,7 +100,8 @@ void Http2Call::OnConnection(const std::shared_ptr<Http2Connection>& connection)
 }
 
 void Http2Call::OnNoHttp2() {
-  // The connection below is new, and may have to answer in what is left of the time.
+  // Continue over HTTP/1.1, within the rest of the timeout. A request that was sent before must not
+  // be sent on a kept connection, because libcurl might send it twice.
   request_.once = sends_ > 0;
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(MonotonicClock::now() - started_);

@@ -254,8 +254,9 @@ int Http2Connection::OnStreamClose(nghttp2_session*, int32_t number, uint32_t er
   });
 }
 
-// The library then closes the streams that the server has not processed as refused. A server that
-// closes an idle connection has no limit of requests.
+// After a GOAWAY the library closes the streams that the server has not processed, as refused. If
+// streams were open, the server seems to limit the requests of a connection; if none was, it has
+// only closed an idle connection.
 void Http2Connection::OnGoaway(const nghttp2_goaway& frame) {
   leaving_ = true;
   left_as_planned_ = frame.error_code == NGHTTP2_NO_ERROR && frame.last_stream_id > 0 &&
@@ -287,8 +288,8 @@ void Http2Connection::Read() {
 void Http2Connection::OnRead(size_t size) {
   received_at_ = MonotonicClock::now();
   const size_t streams = streams_.size();
-  // A record of TLS often holds one token. Fibers and the loop wake up once for all that are there,
-  // but other sockets of the loop have their turn.
+  // A TLS record often holds one token. Read all available records at once, so that fibers and the
+  // loop wake up only once, but at most kReadsAtOnce, so that other sockets are served, too.
   error_code error;
   for (int reads = 1; !error; ++reads) {
     const auto* const bytes = reinterpret_cast<const uint8_t*>(received_.data());

@@ -25,7 +25,7 @@ namespace agent_graph::net {
 enum class Http2End : uint8_t {
   kComplete,
   kRefused,         // the server has not processed the request
-  kHttp11Required,  // the server wants HTTP/1.1 for it
+  kHttp11Required,  // the server demands HTTP/1.1 for this request
   kReset,           // the server has ended the stream early, or it is not valid
   kLost,            // the connection was lost
 };
@@ -55,10 +55,10 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
     virtual ~Owner() = default;
     // The connection can take streams, or more of them than before.
     virtual void OnRoom(Http2Connection& connection) = 0;
-    // It takes no more streams. `requests` is the number of requests that the server takes on a
-    // connection, if it seems to have a limit; otherwise 0.
+    // The connection accepts no more streams. `requests` is the number of requests that the server
+    // accepts per connection, if it seems to have a limit; otherwise 0.
     virtual void OnLeaving(Http2Connection& connection, size_t requests) = 0;
-    // It is closed. kNone: it had been open.
+    // The connection is closed. kNone: it had been open.
     virtual void OnClosed(Http2Connection& connection, Failure failure) = 0;
   };
 

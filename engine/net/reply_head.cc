@@ -5,7 +5,7 @@
 namespace agent_graph::net {
 namespace {
 
-// "HTTP/1.1 200": a status line that ends behind its code.
+// True for a status line without a reason phrase, such as "HTTP/1.1 200".
 bool EndsBehindTheCode(std::string_view line) {
   constexpr std::string_view kShape = "HTTP/d.d ddd";
   return std::equal(line.begin(), line.end(), kShape.begin(), kShape.end(), [](char c, char shape) {
@@ -21,7 +21,7 @@ std::string_view WithoutCarriageReturn(std::string_view line) {
 }  // namespace
 
 size_t ReplyHeadSize(std::string_view bytes, size_t searched) {
-  // The end has up to three bytes behind its first LF, so it may begin before `searched`.
+  // The end of the head may begin up to three bytes before `searched`.
   size_t at = bytes.find('\n', searched - std::min<size_t>(searched, 3));
   for (; at != std::string_view::npos; at = bytes.find('\n', at + 1)) {
     const std::string_view next = bytes.substr(at + 1);

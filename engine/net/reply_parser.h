@@ -21,7 +21,7 @@ class ReplyParser {
   ReplyParser(const ReplyParser&) = delete;
   ReplyParser& operator=(const ReplyParser&) = delete;
 
-  // Takes the next bytes and appends what they hold of the body to `body`. kUnavailable: the bytes
+  // Takes the next bytes and appends their part of the body to `body`. kUnavailable: the bytes
   // are not a valid reply; kResourceExhausted: the head is larger than allowed. After a failure the
   // parser must not be used.
   Status Take(std::string_view bytes, std::string& body);

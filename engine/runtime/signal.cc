@@ -77,7 +77,7 @@ struct Signal::State {
     entering.wakeup = &wakeup;
     const UserPool::Parked parked;
     if (!Enter(entering)) return;
-    // It would stop the loop that has to run what is waited for.
+    // Waiting here would block the loop that has to cause the notification.
     AG_CHECK(EngineThread::Current() == nullptr, "a handler of the event loop does not wait");
     Cancellation::Hook hook(&WakeCancelled, this);
     if (cancellation != nullptr) hook.Attach(*cancellation);

@@ -86,14 +86,14 @@ struct McpOAuth {
   std::string authentication = {};
 };
 
-// How a question is handled that an MCP server asks the user during a call.
+// Handling of the questions that an MCP server asks the user during a call.
 enum class Elicitation : uint8_t {
-  // The run pauses with it, where the call can go on afterwards: with servers of revision
-  // 2026-07-28, in sessions whose streams have event ids, and for tools that are idempotent. Other
-  // questions are cancelled.
+  // The run pauses with the question, if the call can be continued with the answer: with servers of
+  // revision 2026-07-28, in sessions whose streams have event ids, and for tools that are
+  // idempotent. Other questions are cancelled.
   kAsk,
-  kRepeat,   // also for tools that are not idempotent, which are called again with the answer
-  kDecline,  // the server is not offered to ask
+  kRepeat,   // the same, and tools that are not idempotent are called again with the answer
+  kDecline,  // the client tells the server that it supports no questions
 };
 
 // A server of the Model Context Protocol: reached over streamable HTTP, or a program that each

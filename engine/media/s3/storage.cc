@@ -207,7 +207,7 @@ std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
   }
   DirectUrl url;
   Request request = MakeRequest("GET", record.file_id);
-  // Active content is only offered as a download there, too.
+  // The bucket, too, must serve active content as a download only.
   if (record.active) request.query.emplace_back("response-content-disposition", "attachment");
   url.expires = now + options_.url_lifetime_seconds;
   url.url = base_url_ + EncodePath(request.path) + "?" +

@@ -7,8 +7,8 @@
 namespace agent_graph::run {
 namespace {
 
-// Takes the value off the start of JSON text that this program wrote: without blanks, behind it the
-// end of its container or a comma.
+// Removes the first value from JSON text and returns it. The text was written by this program: it
+// has no blanks, and the value is followed by a comma, a colon or the end of its container.
 std::string_view TakeValue(std::string_view& text) {
   size_t depth = 0;
   bool in_string = false;
@@ -24,7 +24,7 @@ std::string_view TakeValue(std::string_view& text) {
     } else if (c == '{' || c == '[') {
       ++depth;
     } else if (c == '}' || c == ']' || c == ',' || c == ':') {
-      if (depth == 0) break;  // behind a number or a literal
+      if (depth == 0) break;  // the end of a number or a literal
       complete = (c == '}' || c == ']') && --depth == 0;
     }
   }

@@ -14,8 +14,8 @@ namespace agent_graph::run {
 
 struct MeteredReply {
   Result<models::ModelReply> reply;
-  // The usage that the provider reported, also if the call failed later. If it reports nothing, an
-  // estimate if the run or its user has a limit, and otherwise zero.
+  // The usage that the provider reported, also if the call failed later. Without a report: an
+  // estimate if the tokens of the run or of its user are limited, otherwise zero.
   Usage usage = {};
   int64_t cost_nano_usd = 0;  // 0 if the model has no price
 };

@@ -41,7 +41,7 @@ class WorkingThread {
   const State& state() const { return *state_; }
   // Approximate size as JSON.
   size_t bytes() const { return message_bytes_ + fields_bytes_; }
-  // The same with what is not text: see JsonWeight.
+  // bytes(), and the estimated size of the parsed structures: see JsonWeight.
   size_t weight() const {
     return bytes() + fields_structure_ + json_weight::kMessage * stored_.size();
   }

@@ -30,9 +30,9 @@ class LocalRuns {
             std::function<void(int64_t bytes)> count_bytes)
       : state_(state), runtime_(runtime), count_bytes_(std::move(count_bytes)) {}
 
-  // Takes the place of an earlier attempt of the run, whose fiber may not have ended yet.
+  // Adds an attempt of a run. Replaces an earlier attempt, whose fiber may not have ended yet.
   void Add(const std::string& thread_id, const std::string& run_id, std::shared_ptr<LiveRun> live);
-  // Ends it for its followers; a later attempt keeps its place.
+  // Ends this attempt for its followers. Does not remove a later attempt that has replaced it.
   void Remove(const std::string& thread_id, const std::string& run_id, LiveRun& live);
   // Null if the run is not here. Clients choose run ids, so that two threads may have the same one.
   std::shared_ptr<LiveRun> Find(const std::string& thread_id, const std::string& run_id) const;

@@ -150,7 +150,7 @@ struct MessagePiece {
   std::string node;
   int64_t step = 0;
   std::string message_id;
-  // Where the texts begin in those of the message, in bytes.
+  // Offsets in bytes at which the texts begin in those of the message.
   int64_t text_begin = 0;
   int64_t reasoning_begin = 0;
   std::string text = {};

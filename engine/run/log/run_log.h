@@ -20,9 +20,9 @@ class Service;
 
 namespace agent_graph::run {
 
-// A run that logs more than this writes its changes of the state again, as one entry. The next one
-// follows after kCompleteEffectFactor times as many bytes as that entry has, if this is more: so
-// all of them together are little more than what the nodes have produced.
+// A run that logs more than this writes all its changes of the state again, as one complete entry.
+// The next complete entry follows after this size, or after kCompleteEffectFactor times the size of
+// the last complete entry, if that is more. So these entries add little to the size of the log.
 inline constexpr size_t kCompleteEffectAfter = size_t{1} << 20;
 inline constexpr size_t kCompleteEffectFactor = 4;
 

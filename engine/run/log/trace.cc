@@ -86,12 +86,13 @@ class RunTrace {
     return static_cast<double>(offset) / kMicrosPerMillisecond;
   }
 
-  // An interrupt may name a node that has not started, and an error one that never did. They open
-  // no span, but a failed node's span lasts until the error.
+  // Returns the span to which an entry belongs. Interrupts, and errors of nodes that never started,
+  // belong to the root, so that no span is opened for a node that has not run. The span of a node
+  // that failed lasts until the error.
   size_t SpanOf(const EntryBody& body) {
     const std::string node = NodeOf(body);
     if (node.empty() || std::holds_alternative<entry::Interrupted>(body)) return kRoot;
-    // It is stored before its node starts.
+    // This entry is stored before its node starts.
     if (std::holds_alternative<entry::ModelStarted>(body)) return kRoot;
     if (std::holds_alternative<entry::RunFailed>(body) && !nodes_.contains(node)) return kRoot;
     return NodeSpan(node);

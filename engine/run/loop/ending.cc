@@ -100,8 +100,8 @@ RunOutcome RunLoop::Leave(const Ending& ending) {
   const std::string place = next_ == END ? kEndNode : next_;
   log_.SetInUserCode(false);
   Status kept = ending.error;
-  // After an error, the latest entries are left out: those of a node that was cut off say nothing
-  // of what its next execution does.
+  // After an error, the latest entries are not stored: the node that was cut off is executed again,
+  // and its entries say nothing about that execution.
   if (kept.ok()) {
     // Not logged if this attempt could not check which calls the previous one had left in progress.
     if (!request_.accepted->continues() || earlier_calls_) log_.Add(entry::AttemptLeft{});

@@ -62,8 +62,8 @@ class RunLoop {
     Status error = {};
     // Reason of the cancellation that ended the run; later cancellations have no effect.
     runtime::CancelReason reason = runtime::CancelReason::kNone;
-    // It does not end: another worker continues it. With an error: its log may lack the latest
-    // entries.
+    // True: the run does not end, because another worker continues it. If `error` is set, the log
+    // may lack the latest entries.
     bool leaves = false;
   };
 

@@ -117,7 +117,7 @@ class Runner {
   void RemoveStored(RunRequest& request, const state::ThreadState& thread) const;
   template <typename Work>
   auto WhileLeased(const RunRequest& request, const BegunRun& begun, Work work) -> decltype(work());
-  // `fault`: what an exception in that work said.
+  // `fault`: the text of the exception that the work threw.
   Status FailLeased(const RunRequest& request, const BegunRun& begun, std::string fault) const;
   // An opening and a loop are on the heap: a fiber keeps every page of its stack that it has
   // touched, and most of a run's time is spent waiting for a model.

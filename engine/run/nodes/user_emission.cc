@@ -7,7 +7,8 @@
 namespace agent_graph::run {
 namespace {
 
-// Readers that lose their place in one of further messages get no name of what is void.
+// Maximum of message ids that are logged for one function. If the worker dies during a further
+// message, readers learn that pieces are void, but not of which message.
 constexpr size_t kNamedMax = 256;
 
 Status NoLongerWaits() {
@@ -44,7 +45,7 @@ Status UserEmission::WhileOpen(const std::function<Status(const NodeRun&)>& work
   Status status = work(*run);
   MutexLock lock(mutex_);
   busy_ = false;
-  // With the lock held: a signal is destroyed when its waiter goes on.
+  // Notify while the lock is held: a waiter that goes on destroys its signal.
   for (runtime::Signal* turn : waiting_) turn->Notify();
   waiting_.clear();
   idle_.Notify();

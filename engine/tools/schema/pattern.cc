@@ -10,7 +10,7 @@ constexpr uint32_t kMatchStepsMax = 10'000;  // a step takes about 10 ns
 constexpr uint32_t kHeapKibMax = 1024;       // per match
 constexpr uint32_t kNestedGroupsMax = 32;    // compiling recurses on a fiber's stack
 
-// One per process; never freed. It holds the limit for compiling; a match context holds that for
+// One per process; never freed. It holds the limits for compiling; a match context holds those for
 // matching.
 pcre2_compile_context* CompileContext() {
   static pcre2_compile_context* const kContext = [] {
