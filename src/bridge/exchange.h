@@ -52,7 +52,7 @@ struct RunNote {
 // and the messages of a WebSocket are parts with headers of their own.
 class Exchange {
  public:
-  // It is a WebSocket if the head says so.
+  // The exchange is a WebSocket if the head is that of a handshake.
   Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, CreditLimits credit);
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -80,7 +80,7 @@ class Exchange {
 
   // --- Engine side (one fiber at a time) ----------------------------------------------------
   const runtime::Cancellation& cancellation() const { return cancellation_; }
-  // That of the message taken last, for a WebSocket that has taken one; otherwise cancellation().
+  // The cancellation of the WebSocket message that was taken last; cancellation() if there is none.
   const runtime::Cancellation& active_cancellation() const;
   // Waits until the worker has room for `bytes` more, which then count as held by this exchange.
   // Fails as WorkerMemory::AwaitRoom does, without a change.

@@ -63,7 +63,7 @@ struct CloseSocket {
 };
 // The message taken last is finished. The next one is taken only after the client has read.
 struct MessageOver {};
-// No turn handles messages of this WebSocket any more; the next message resumes it.
+// The turn that handled messages of this WebSocket has ended; the next message begins another one.
 struct TurnOver {};
 // Asks for a rate-limit check, now that the user is known. If there is room, the loop calls
 // Exchange::DeliverAdmission; otherwise it answers the request itself and cancels the exchange.

@@ -74,8 +74,8 @@ class RequestBody {
   int64_t bytes_elsewhere_ AG_GUARDED_BY(mutex_) = 0;  // the part of these that is not in memory
   runtime::Signal signal_;
 
-  // Engine side only. Of pieces: bytes that were taken since the loop was last asked for more. Of a
-  // whole body: where the next piece begins.
+  // Engine side only. While pieces arrive: bytes taken since the loop was last asked for more. For
+  // a whole body: the offset of the next piece.
   uint64_t taken_bytes_ = 0;
   bool asked_ = false;
 };

@@ -5,16 +5,16 @@
 namespace agent_graph::bridge {
 namespace {
 
-// Amounts up to this part of the bound do not wait behind larger ones, and have a reserve beyond
-// it: replies to slow readers must not keep small requests waiting.
+// Each constant is a divisor: 256 means a 256th of the bound.
+
+// Amounts up to kSmallParts do not wait behind larger ones, and may exceed the bound by
+// kReserveParts: replies to slow readers must not keep small requests waiting.
 constexpr int64_t kSmallParts = 256;
 constexpr int64_t kReserveParts = 4;
-// Replies that have not left nginx are many above this part of the bound.
-constexpr int64_t kReplyParts = 4;
-
-constexpr int64_t kBodyParts = 2;     // divides the bound for texts of bodies
-constexpr int64_t kMessageParts = 4;  // the same for messages of WebSockets
-constexpr int64_t kKeptParts = 2;     // above this part nothing is kept
+constexpr int64_t kReplyParts = 4;    // has_many_replies() above this
+constexpr int64_t kBodyParts = 2;     // limit of texts of bodies
+constexpr int64_t kMessageParts = 4;  // limit of messages of WebSockets
+constexpr int64_t kKeptParts = 2;     // caches are freed above this
 
 int64_t Clamp(uint64_t bytes) {
   return static_cast<int64_t>(std::min(bytes, WorkerMemory::kUnlimited));

@@ -1,12 +1,16 @@
 // Accounts for the memory of a worker's requests, and makes requests wait for memory.
 //
-// Two sums are kept. `buffered` is what new requests are refused by (limits.buffered_bytes_max):
-// bodies of requests at work, messages of WebSockets and replies that have not left nginx.
-// `in_memory` is an estimate of what is really held: of `buffered` what is not in a file or parsed,
-// and what the engine holds for requests besides, such as parsed JSON and the thread of a run. The
-// latter is several times the size of a body, so a request that needs much waits until there is
-// room below the same bound. What is `kept` only makes later requests cheaper; it is given up
-// before any request has to wait.
+// Three sums are kept:
+//
+//   buffered   bodies of requests in progress, messages of WebSockets and replies that have not
+//   left
+//              nginx. New requests are refused when it exceeds limits.buffered_bytes_max.
+//   in_memory  an estimate of the memory that requests take: the part of `buffered` that is neither
+//              in a file nor parsed, and what the engine holds, such as parsed JSON and the thread
+//              of a run. The engine holds several times the size of a body, so a request that needs
+//              much waits until it fits below the same bound.
+//   kept       caches, which only make later requests cheaper. They are freed before any request
+//              has to wait.
 #pragma once
 
 #include <atomic>
@@ -34,14 +38,14 @@ class WorkerMemory {
   WorkerMemory& operator=(const WorkerMemory&) = delete;
 
   void CountBuffered(int64_t bytes);
-  // The same for replies that have not left nginx.
+  // CountBuffered for replies that have not left nginx.
   void CountReplies(int64_t bytes);
   // The part of `buffered` that is not in memory.
   void CountElsewhere(int64_t bytes);
   void CountHeld(int64_t bytes);
-  // Memory that `give_up` frees, now or soon. It is called when there is little room, from any
-  // thread and possibly with a lock of this object, so that it must call nothing here but
-  // CountKept. Set it before use.
+  // Counts memory of caches, which `give_up` frees, at once or soon. `give_up` is called when there
+  // is little room, on any thread and possibly with this object locked: of this object it may call
+  // only CountKept. Set it before use.
   void CountKept(int64_t bytes);
   void SetGiveUp(std::function<void()> give_up) { give_up_ = std::move(give_up); }
 
@@ -60,18 +64,20 @@ class WorkerMemory {
   // Requests in AwaitRoom.
   size_t waiting() const { return waiting_; }
 
-  // Counts `bytes` as held once there is room for them. A request that needs more than the bound
-  // gets it when half of the bound is free: on a busy worker small requests always hold something.
-  // First come, first served, but small amounts do not wait behind large ones and may go a quarter
-  // beyond the bound. kDeadlineExceeded, kCancelled: nothing was counted.
+  // Waits until there is room for `bytes`, and counts them as held. A request that needs more than
+  // the bound is admitted when half of the bound is free, because small requests of a busy worker
+  // never leave all of it free. Requests are admitted in order, but small amounts do not wait
+  // behind large ones, and may exceed the bound by a quarter. kDeadlineExceeded, kCancelled:
+  // nothing was counted.
   //
-  // A request that already holds `own_bytes` goes before those that hold less. So that such
-  // requests cannot all wait for each other, it needs no room beside what others hold that wait,
-  // too, as long as those at work hold less than half of the bound. It is the one that holds most,
-  // because it may ask again: if each got its turn, all would grow beyond the bound together.
+  // A request that already holds `own_bytes` and needs more is admitted before those that hold
+  // less. Such requests must not all wait for each other. So memory of waiting requests does not
+  // count against the first of them, while requests in progress hold less than half of the bound.
+  // The first is the one that holds most: if each got a turn, all would grow together, beyond the
+  // bound.
   Status AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation, Deadline deadline,
                    uint64_t own_bytes = 0);
-  // The same for the text of a body that is about to be read into memory. Waits until it fits into
+  // AwaitRoom for the text of a body that is about to be read into memory. The text must fit into
   // half of the bound, because handling it takes several times as much.
   Status AwaitInputRoom(uint64_t bytes, const runtime::Cancellation& cancellation,
                         Deadline deadline);
@@ -94,7 +100,7 @@ class WorkerMemory {
   static uint64_t ToUnsigned(int64_t bytes) { return bytes > 0 ? static_cast<uint64_t>(bytes) : 0; }
   void Changed(int64_t bytes);
   Status Await(const Wanted& wanted, const runtime::Cancellation& cancellation, Deadline deadline);
-  // Without what is kept, because that never stands in the way of a request.
+  // Without caches, because they never keep a request waiting.
   int64_t InMemory() const { return buffered_ - elsewhere_ + held_; }
   bool IsSmall(int64_t bytes) const;
   bool Fits(const Wanted& wanted) const AG_REQUIRES(mutex_);
