@@ -20,15 +20,16 @@ struct AgUiClient {
   std::string thread_id;
   std::string run_id;
   std::string parent_run_id;
-  bool is_current = false;  // it knows the protocol's version 1.0
-  // Reads a run that may have begun before: it first gets the messages and the state.
+  bool is_current = false;  // the client knows the protocol's version 1.0
+  // True: joins a run that may have begun already, so that the messages and the state are sent
+  // first.
   bool joins = false;
-  std::vector<std::string> message_ids;     // the messages that the thread has
-  std::vector<std::string> answered_calls;  // it has their results
+  std::vector<std::string> message_ids;     // messages that the client has
+  std::vector<std::string> answered_calls;  // calls whose results the client has
   SharedState state;
   // The state may have changed before the run begins.
   bool state_may_change = false;
-  // MESSAGES_SNAPSHOT; empty: it has all messages.
+  // MESSAGES_SNAPSHOT; empty: the client has all messages.
   std::string messages_event;
 };
 

@@ -25,9 +25,9 @@ class EventStream {
   void SkipCalls(const std::unordered_set<std::string>& ids);
   void SkipResultsOf(const std::string& call_id) { skipped_results_.insert(call_id); }
 
-  // The node that produces what follows. Empty: no change.
+  // Sets the node that produces the following events. Empty: no change.
   void EnterStep(std::string_view node);
-  // A node has ended: its messages that are open grow no more.
+  // Call when a node has ended: ends its open messages.
   void FinishStep(std::string_view node);
 
   void Reasoning(std::string_view message_id, std::string_view piece);
@@ -36,7 +36,8 @@ class EventStream {
   void Result(std::string_view message_id, const ToolResultBlock& result);
   // The message is complete.
   void FinishMessage(const Message& message);
-  // The pieces of the message are void. Ends it and returns true if the client has any.
+  // Call when the pieces of the message are void. Ends the message, and returns true, if the client
+  // has pieces of it.
   bool Void(std::string_view message_id);
   // Ends all that is open, as before RUN_FINISHED.
   void Close();

@@ -37,9 +37,9 @@ struct ResumeEntry {
   std::optional<json> payload = {};
 };
 
-// Adds the answers to the request: as messages before its others, and as decisions. Returns the
-// error if they do not answer all interrupts, or others, or not as the interrupt says; the thread
-// then waits as before.
+// Adds the answers to the request: as messages before its other messages, and as decisions. Returns
+// the error if an interrupt has no answer, an answer belongs to no open interrupt, or an answer
+// does not have the form that its interrupt demands; the thread then waits as before.
 std::optional<api::ErrorInfo> TakeResume(const std::vector<OpenInterrupt>& open,
                                          const std::vector<ResumeEntry>& resume,
                                          run::RunRequest& request);

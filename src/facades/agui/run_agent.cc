@@ -163,14 +163,14 @@ class RequestAnswer {
     return meta.stopped || meta.phase == run::ExecutionMeta::Phase::kError;
   }
 
-  // Frees the state, which may be large. What follows reads it again where it needs it.
+  // Frees the state, which may be large. Later steps read it again if they need it.
   void Release(state::ThreadState& thread) {
     FreeMemory(thread);
     context_.exchange().Hold(held_before_);
   }
 
-  // Prepares what the client lacks of the thread before the run: the state, and messages that were
-  // added elsewhere.
+  // Prepares the events that bring the client up to date before the run: the state, and messages
+  // that others have added.
   std::optional<ErrorInfo> TellThread(const state::ThreadState& thread) {
     Result<json> stored = ParseJson(thread.snapshot.fields_json, kOwnJsonLimits);
     json fields = stored.ok() && stored->is_object() ? *std::move(stored) : json::object();

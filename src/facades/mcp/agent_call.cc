@@ -18,7 +18,7 @@ namespace {
 
 using api::HandlerContext;
 
-// Executes the run within this request, and answers with what becomes of it.
+// Executes the run within this request, and answers with its result.
 void Perform(const Call& call, const ToolCall& tool, api::GraphRequest request) {
   HandlerContext& context = call.context;
   const bool shows_thread = context.api().state != nullptr;

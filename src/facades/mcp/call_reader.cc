@@ -80,7 +80,7 @@ Status CallReader::OnMessage(const api::MessageEvent& event, const api::EventPla
   if (message.role != Role::kAssistant) return Status::Ok();
   const std::vector<const ToolCallBlock*> calls = message.ToolCalls();
   for (const ToolCallBlock* call : calls) AG_RETURN_IF_ERROR(Report("calls " + call->name));
-  // A message with calls says what the agent is about to do, and not what it has found.
+  // The text of a message with calls announces them and is not a part of the answer.
   if (!calls.empty()) return Status::Ok();
   const std::string text = message.Text();
   if (!text.empty()) answer_ += (answer_.empty() ? "" : "\n\n") + text;

@@ -27,7 +27,7 @@ void Ping(const Call& call) {
   SendResult(call, "{}");
 }
 
-// There are none, but clients show what a server has without asking whether it can have it.
+// Answers with an empty list: some clients ask for prompts although the server offers none.
 void ListPrompts(const Call& call) {
   SendResult(call, ListingOf(call, "\"prompts\":[]"));
 }

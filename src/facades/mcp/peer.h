@@ -21,8 +21,8 @@ inline constexpr std::string_view kAssumedRevision = "2025-03-26";
 struct Peer {
   Era era = Era::kSession;
   std::string revision{kNewestSessionRevision};
-  bool fills_forms = false;  // it can ask its user to fill in a form,
-  bool opens_pages = false;  // or to visit a web page
+  bool fills_forms = false;  // the client can ask its user to fill in a form
+  bool opens_pages = false;  // the client can ask its user to visit a web page
   // Identifies the session; empty: there is none.
   std::string session = {};
 

@@ -25,7 +25,7 @@ constexpr char kCallRoute[] = "mcp call";
 // Runs of one call: each question of the graph begins another one.
 constexpr uint64_t kRunsMax = 64;
 
-// Where a client is in the stream of a call. It is the id of the event, sealed.
+// Position of a client in the stream of a call. Sealed, it is the id of an event.
 struct StreamPlace {
   std::string id_json;              // the id of the call
   std::string progress_token_json;  // as in ToolCall
@@ -77,7 +77,8 @@ class SessionCall {
         key_(CallKey(peer, place_.id_json)),
         writer_(context, place_.id_json, stream) {}
 
-  // `digest`: of what the client has sent. `call`: the request that is answered if nothing begins.
+  // `digest`: digest of the arguments that the client has sent. `call`: the request to answer if
+  // the run cannot begin.
   void Begin(const Call& call, const std::string& digest, api::GraphRequest request) {
     Reader reader(*this, 0);
     const auto error = Perform(digest, std::move(request), reader);

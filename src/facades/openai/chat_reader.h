@@ -19,7 +19,7 @@ class ChatReader : public api::RunReader {
   Status OnStart(const run::RunStart& start, const state::RunRecord* record) override;
   Status OnDelta(const run::RunDelta& delta, const api::EventPlace& place, bool is_first) override;
   Status OnMessage(const api::MessageEvent& event, const api::EventPlace& place) override;
-  // Another attempt produces the message again, and the client cannot take back what it has.
+  // Another attempt produces the message again, but the client cannot discard the pieces it has.
   Status OnReset(std::string_view message_id, uint32_t attempt) override;
   Status OnError(const api::RunError& error, const api::EventPlace& place) override;
   Status OnEnd(const api::RunEnd& end, const api::EventPlace& place) override;

@@ -236,7 +236,7 @@ class InputReader {
     const std::string* signature = TextMember(item, "encrypted_content", place, problems_);
     if (signature != nullptr) block.signature = *signature;
     Message& answer = Answer(true);
-    // It may be shown without its words.
+    // An item without texts and encrypted content is left out.
     if (!block.summary.empty() || !block.details.empty() || !block.signature.empty()) {
       answer.content.emplace_back(std::move(block));
     }

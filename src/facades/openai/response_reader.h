@@ -1,8 +1,8 @@
-// Makes a response of a run: its numbered events, and the object that they lead to.
+// Converts a run to a response: numbered events, and the response object that they build.
 //
-// The events are a function of what the reader gets. A run whose pieces are logged
-// (RunRequest::log_pieces) gives every reader the same, so that a client that comes back finds each
-// event under its number, in any worker and after the worker that produced it has died.
+// The events depend only on the input of the reader. A run whose pieces are logged
+// (RunRequest::log_pieces) gives every reader the same input. So a client that reconnects finds
+// each event under the same number, in any worker, also after the worker that produced it has died.
 #pragma once
 
 #include <cstdint>

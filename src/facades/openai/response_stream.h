@@ -17,11 +17,11 @@ class ResponseStream {
  public:
   explicit ResponseStream(api::HandlerContext& context) : context_(context) {}
 
-  // Returns the options of a reader that sends to this stream. `counts`: its memory counts as that
-  // of the request, which executes no run itself.
+  // Returns the options of a reader that sends to this stream. `counts`: the reader's memory is
+  // counted as that of the request; set it if the request executes no run itself.
   ResponseReaderOptions Attached(ResponseReaderOptions options, bool counts);
   // Ends the request. `error`: why the events have ended before the run; nullopt: they have not.
-  // `is_resumable`: the client can come back for the rest, so that the stream just ends.
+  // `is_resumable`: the client can read the rest later, so the stream ends without an error event.
   void Finish(const std::optional<api::ErrorInfo>& error, bool is_resumable);
 
  private:

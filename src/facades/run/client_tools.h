@@ -18,8 +18,8 @@ struct ClientToolForm {
   const char* member = nullptr;
   // Names of the tools that the request allows; nullopt: all.
   std::optional<std::set<std::string>> allowed = {};
-  // Elements whose `type` is not "function" are left out: they offer what a model may do, and no
-  // agent need do it.
+  // True: elements whose `type` is not "function" are left out. They are built-in tools of a
+  // provider, such as a web search, which the agent need not offer.
   bool skips_other_types = false;
 };
 

@@ -29,9 +29,9 @@ struct FacadeRun {
   bool wants_states = false;  // RunReader::OnState, RunEnd::state_json
 };
 
-// The terms of a request that may have an Idempotency-Key. With one, the run is accepted and goes
-// on without its client. `thread_id` is a part of what must be equal in a repeated request, because
-// it may come from a header.
+// The terms of a request that may have an Idempotency-Key. With a key, the run is accepted and goes
+// on without its client. A repeated request must have the same `thread_id`, which may come from a
+// header and thus be missing in the body.
 api::RunTerms ReadTerms(const api::HandlerContext& context, const std::string& thread_id,
                         api::Problems& problems);
 
