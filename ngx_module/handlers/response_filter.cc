@@ -1,6 +1,6 @@
-// Completes the responses in our locations. All get the headers of every response. Errors that
-// nginx itself generates, such as 413 for client_max_body_size or 503 of its own limits, get the
-// headers and the body of the service's errors.
+// Completes the responses in our locations. Each response gets the service's common headers. Errors
+// that nginx itself generates, such as 413 for client_max_body_size or 503 of its own limits, also
+// get the headers and the body of the service's errors.
 //
 // This is a separate module: in an nginx that contains the module statically, content handlers are
 // initialized before the filters that they would have to precede.

@@ -1,5 +1,5 @@
-// Histograms of durations in shared memory: one table per service, to which all workers add. It is
-// kept over reloads, and it also has what workers counted that have ended.
+// Histograms of durations in shared memory: one table per service, to which all workers add. The
+// table is kept over reloads, and the counts of a worker remain when it ends.
 #pragma once
 
 #include <atomic>
@@ -46,8 +46,8 @@ class DurationReporter {
   DurationReporter(const ServiceConfig& service, DurationKind kind)
       : service_(service), kind_(kind) {}
 
-  // Adds what was counted since the last call. A name whose place in the table is not known yet is
-  // left for the next call if another process is just adding names.
+  // Adds the counts since the last call. Counts of a new name are added with the next call if
+  // another process is adding names at this moment.
   void Report(const NamedDurations& counted);
   void Report(const DurationHistogram& counted);  // for a kind without names
 

@@ -6,7 +6,7 @@
 namespace agent_graph::nginx {
 namespace {
 
-// Free memory that a burst leaves behind below this is used again soon.
+// Memory is returned only after bursts of at least this size: less is soon used again.
 constexpr uint64_t kBurstBytesMin = 8 * 1024 * 1024;
 constexpr ngx_msec_t kMemoryReturnInterval = 2000;
 

@@ -13,7 +13,7 @@ namespace agent_graph::admin {
 struct ImportedThreads {
   agentflow::TableCounts found;  // in the tables that are read
   uint64_t threads = 0;          // written now
-  uint64_t earlier = 0;          // written by an import before
+  uint64_t earlier = 0;          // written by an earlier import
   uint64_t occupied = 0;         // not written: see WrittenThread
   uint64_t states = 0;           // states of the threads that were written now
   uint64_t messages = 0;         // the same

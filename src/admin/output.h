@@ -1,4 +1,4 @@
-// Where agent-graph-admin writes.
+// The output streams of agent-graph-admin.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ namespace agent_graph::auth {
 // Hundreds of threads may be deleted at once and a backend may be slow. Therefore at most kAtOnce
 // calls run at the same time and up to kWaitingMax threads wait in a queue without duplicates.
 // Threads beyond that are not reported, and a warning is logged. This does not weaken isolation by
-// owner, which the state service enforces itself. A backend must check by itself what it remembers
-// of threads that are not isolated (see AuthorizationBackend::Evict).
+// owner, which the state service enforces itself. A backend must not rely on being called for
+// threads that are not isolated (see AuthorizationBackend::Evict).
 //
 // Thread-safe. Add starts fibers and never waits for the backend.
 class Evictions : public std::enable_shared_from_this<Evictions> {

@@ -18,8 +18,8 @@ inline constexpr size_t kVerifiedTokensMax = 4096;
 // Larger tokens are verified each time.
 inline constexpr size_t kVerifiedTokenBytesMax = 2048;
 
-// An LRU cache by the digest of the token: it knows claims, and no token. It belongs to one
-// JwtVerifier, whose keys do not change, so that other keys begin with an empty cache.
+// An LRU cache of claims by the digest of the token; it stores no tokens. It belongs to one
+// JwtVerifier, whose keys do not change: a verifier with other keys has a new, empty cache.
 //
 // Thread-safe.
 class VerifiedTokens {

@@ -37,10 +37,10 @@ class SharedPlaces {
   // Takes a place and returns true; false: there is none. Suspends the calling fiber. Returns true
   // also if Redis does not answer, so each host then has only its own limit.
   bool Take();
-  // Gives a place back. The others learn of it within a second.
+  // Returns a place. Other workers can use it after the next report to Redis, within a second.
   void Release() { --taken_; }
 
-  // Tells Redis how many places this worker has; Start sends it each second. A worker without
+  // Reports to Redis how many places this worker has; Start sends it each second. A worker without
   // places reports 0 each time. That is cheap: Redis keeps no row for it.
   std::vector<std::string> ReportCommand() const;
 

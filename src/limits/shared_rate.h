@@ -26,7 +26,7 @@ class SharedRate {
                                                     net::RedisLink::Warn warn);
 
   // Counts a request of `key`. nullopt: Redis did not answer, and the caller follows `fail_open`.
-  // If too many requests wait for Redis, the request is refused for a second.
+  // If too many requests wait for Redis, the request is refused, to be sent again after a second.
   std::optional<RateDecision> Check(const std::string& key);
   const SharedRateCounters& counters() const { return counters_; }
 

@@ -24,7 +24,7 @@ class Turn {
   Phase phase() const { return Phase{static_cast<uint8_t>(state_.index())}; }
   bool idle() const { return phase() == Phase::kIdle; }
   bool speaking() const { return phase() == Phase::kSpeaking; }
-  // True if the answer was asked for; while the model speaks: the one that it gives.
+  // True if an answer is expected. While the model speaks: true if that answer was expected.
   bool expected() const { return cause() != Cause::kNone; }
   // True if an agent that took over has not completed an answer yet. It speaks without a question.
   bool handed_over() const { return cause() == Cause::kHandover; }

@@ -138,7 +138,7 @@ Status ReadRolesBlock(const Value& value, AuthorizationSettings& authorization) 
   return Status::Ok();
 }
 
-// A service that faces the internet.
+// Warnings for MODE=production, because such a service may face the internet.
 void WarnAboutProduction(Settings& settings) {
   if (settings.authentication.method == AuthenticationSettings::Method::kNone) {
     settings.warnings.emplace_back(

@@ -81,7 +81,7 @@ Status ReadServers(const Value& value, McpSettings& mcp) {
   return ReadList(value, read, mcp.authorization_servers);
 }
 
-// They stand in a quoted part of a header.
+// Scopes are sent in a quoted string of the header WWW-Authenticate.
 Status ReadScopes(const Value& value, McpSettings& mcp) {
   const auto read = [](const Value& element, std::string& out) {
     AG_RETURN_IF_ERROR(element.ReadString(out));

@@ -115,7 +115,6 @@ class AGENT_GRAPH_API AuthorizationBackend {
   virtual bool Authorize(const json& user, const std::string& resource, const std::string& action,
                          const std::optional<std::string>& resource_id, const json& context) = 0;
 
-  // The rows that requests may access.
   // The rows that requests may read and change. Default: kOwner.
   virtual Isolation IsolationScope();
   // The scopes of the user; an empty list means that nothing is allowed. nullopt: `scopes` of the

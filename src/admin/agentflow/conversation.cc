@@ -209,7 +209,7 @@ class Converter {
 
   const StoredThread& stored_;
   Conversation result_;
-  std::unordered_map<std::string, size_t> context_;  // message id → position in the next
+  std::unordered_map<std::string, size_t> context_;  // message id → index into context_order_
   std::vector<json> context_order_;
   bool limited_ = false;
 };

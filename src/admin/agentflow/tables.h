@@ -67,7 +67,7 @@ class Tables {
   // A parameter with the ids of some threads, as their column has them.
   std::string IdsParameter() const { return "ANY ($1::text[]::" + id_type_ + "[])"; }
 
-  // A thread that was not returned yet, and about the size of its messages.
+  // A thread that was not returned yet, and the approximate size of its messages.
   struct Head {
     StoredThread thread;
     uint64_t bytes = 0;

@@ -12,7 +12,7 @@ namespace agent_graph::api {
 struct FacadeTable {
   Facade facade = Facade::kNone;
   std::string_view name;  // its key in `facades` of service.json; its section of the document
-  // Where the patterns of its routes begin, which is also where they are served by default.
+  // Common prefix of its routes' patterns; also the default of `facades.<name>.path`.
   std::string_view path;
   std::span<const Route> routes;
   const settings::FacadeSettings& (*settings)(const settings::FacadesSettings&) = nullptr;

@@ -1,4 +1,4 @@
-// How much memory handling a request takes: estimates for what cannot be measured as it grows.
+// Estimates of the memory that handling a request takes, which cannot be measured while it grows.
 #pragma once
 
 #include <chrono>
@@ -24,19 +24,20 @@ struct ThreadState;
 
 namespace agent_graph::api {
 
-// A body while it is handled: its text, the parsed tree, the messages made of it, and what of these
-// is written for the state or a reply. Its size is that of JsonWeight.
+// Copies of a body while it is handled, in units of its JsonWeight: its text, the parsed tree, the
+// messages made from it, and the parts that are written to the state or to a reply.
 inline constexpr uint64_t kBodyCopies = 5;
-// A run: its thread as messages and as JSON text, and a model's request, which is built from one
-// copy, kept as another and sent from a third. Not more than for a body, which has become part of
-// the thread then. A reply that a model is sending is one text with room to grow.
+// Copies of a run's thread: messages, JSON text, and the request of a model, which is built from
+// one copy, kept as another and sent from a third. Not more than for a body, because the body of
+// the request has then become a part of the thread. A reply that a model is sending is one text
+// with room to grow.
 inline constexpr uint64_t kThreadCopies = 5;
 inline constexpr uint64_t kReplyCopies = 2;
 
-// A state that is read: packed, as rows, and as JSON.
+// Copies of a state that is read: packed, as rows, and as JSON.
 inline constexpr uint64_t kStateCopies = 3;
 
-// Smaller bodies are not counted: a request takes that much without one.
+// Smaller bodies are not counted: a request without a body takes as much.
 inline constexpr uint64_t kUncountedBodyBytes = 4 * 1024;
 
 // How long a request waits for others to free memory.

@@ -9,7 +9,7 @@ namespace agent_graph::api {
 namespace {
 
 constexpr uint32_t kTracedRunsMax = 20;
-constexpr uint32_t kTracedEntriesMax = 2000;  // per run; of a longer run only the newest
+constexpr uint32_t kTracedEntriesMax = 2000;  // per run, the newest ones
 
 }  // namespace
 

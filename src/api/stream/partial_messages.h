@@ -36,11 +36,13 @@ class PartialMessages {
   bool empty() const { return parts_.empty(); }
   size_t size() const { return parts_.size(); }
 
-  // The reader has the message as a whole, or is about to get it: the part is no longer needed.
+  // Call when the reader has the whole message, or is about to get it: removes its part.
   void Complete(std::string_view message_id);
-  // A model has begun this message: the part of the attempt without an id gets this one.
+  // Call when the log names a message that a model has begun: sets the id of the attempt's part
+  // that has none.
   void Name(std::string_view message_id, uint64_t lease_epoch);
-  // A node of the attempt has ended: its messages that were not stored never will be.
+  // Call when a node of the attempt has ended: removes parts of messages that were not stored,
+  // because they never will be.
   void EndNode(uint64_t lease_epoch);
   // True for the messages that were completed last. Their pieces may still be on their way.
   bool IsComplete(std::string_view message_id) const;

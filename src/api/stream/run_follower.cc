@@ -94,7 +94,7 @@ Result<RunFollower::Place> RunFollower::FindPlace(const run::Cursor& after) {
   const bool is_start = next_ == record_.log_begin || next_ == kept_from;
   if (epoch > after.lease_epoch || (!reached && !is_start && !is_behind_end)) {
     if (record_.reason == state::kHistoryLost) return Place::kHistoryLost;
-    // The power failed before the entries of that attempt were synced, so others follow.
+    // A power cut has lost entries that the reader has: other entries have their places now.
     lost_epoch_ = after.lease_epoch;
     next_ = std::max(record_.log_begin, kept_from);
     return Place::kFound;

@@ -52,7 +52,7 @@ struct FollowerOptions {
   std::chrono::milliseconds heartbeat{10'000};
   // After this time a failed read of the log is repeated.
   std::chrono::milliseconds retry{1000};
-  // Reads the state that the last line shows. Empty: at once, however large it is.
+  // Reads the state that the last line shows. Empty: it is read at once, whatever its size.
   std::function<Result<state::ThreadState>()> read_state = {};
 };
 
@@ -92,12 +92,12 @@ class RunFollower {
   Status FollowRemote();
   // True if the view is of an attempt before the latest one that the reader knows.
   bool IsOvertaken(const run::LiveRun::View& view) const;
-  // Sends what the view has more than the reader; false: the log must be read first.
+  // Sends the part of the view that the reader does not have. False: the log must be read first.
   Result<bool> ShowView(const run::LiveRun& live, run::LiveRun::View& view);
   Status ReadLog(std::chrono::milliseconds wait);
   Status AwaitRetry(Status failure);
   Status BeatIfDue();
-  // When the follower looks around, whatever it waits for.
+  // When the follower must next check for changes, even if nothing wakes it.
   Deadline NextLook() const;
   std::chrono::milliseconds UntilLook() const;
 
@@ -111,7 +111,7 @@ class RunFollower {
   Status ShowErrorOfEmptyRun();
   // `reason`: why the events end before the run has; empty: the run has ended.
   Status ShowEnd(std::string_view reason = {});
-  // Takes note of an event that the reader got.
+  // Records that the reader got an event.
   Status Sent(const Status& sent);
   // Names the thread in cursors. After a restore the database may give the number of a thread, and
   // the places of its log, once more.
@@ -130,10 +130,10 @@ class RunFollower {
   std::string interrupt_json_;  // set if the run has paused
   run::RunStart start_;
   uint64_t next_ = 0;         // index of the next entry to read
-  uint64_t lease_epoch_ = 0;  // the highest one of what the reader has, also by its cursor
+  uint64_t lease_epoch_ = 0;  // highest epoch of the events that the reader has, and of its cursor
   int step_ = -1;             // the step of the last node_started entry; -1: not known
   PartialMessages parts_;
-  // Set if the reader came with a cursor that is beyond the entries that are kept of its attempt.
+  // Epoch of the reader's cursor, if the entries that the cursor counts were lost with the power.
   std::optional<uint64_t> lost_epoch_;
   std::shared_ptr<const run::LiveRun> left_;  // an attempt of this worker that is over
   std::shared_ptr<run::RemoteRun> remote_;    // the run, when another worker executes it

@@ -48,8 +48,8 @@ struct RunEnd {
 
 // Calls never overlap; all are made on fibers, and each may suspend. A failed Status ends the
 // reading, and the run if it is executed for this reader only. OnStart comes first. OnEnd comes
-// last, once, after every outcome of a run that has started. Parts of a message that come before
-// the message are a beginning of it.
+// last, once, after every outcome of a run that has started. The deltas of a message, joined, are a
+// beginning of the message that follows them.
 class RunReader {
  public:
   virtual ~RunReader() = default;
@@ -68,8 +68,9 @@ class RunReader {
                                 const EventPlace& /*place*/) {
     return Status::Ok();
   }
-  // A node has changed the state. Reading from the log gives the change, executing the whole
-  // AgentState (`wants_states`).
+  // A node has changed the state. OnStateChanged passes the change, for runs that are read from
+  // their log. OnState passes the whole AgentState, for a run that this request executes, if
+  // `wants_states` is set.
   virtual Status OnStateChanged(const state::StateEffect& /*effect*/, const EventPlace& /*place*/) {
     return Status::Ok();
   }
@@ -77,7 +78,8 @@ class RunReader {
     return Status::Ok();
   }
   // The worker has died or left within this message, whose pieces are void: attempt `attempt`
-  // produces another one. `message_id` empty: of the message in which the reader's cursor was.
+  // produces another message. `message_id` is empty if it is the message in which the reader's
+  // cursor was.
   virtual Status OnReset(std::string_view message_id, uint32_t attempt) = 0;
   virtual Status OnError(const RunError& error, const EventPlace& place) = 0;
   virtual Status OnEnd(const RunEnd& end, const EventPlace& place) = 0;

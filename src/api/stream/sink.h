@@ -27,7 +27,7 @@ class StreamSink : public run::RunSink {
   bool started() const { return writer_.has_value(); }
   // Ends the stream of a run that has started, for every outcome.
   void Finish(const run::RunOutcome& outcome);
-  // Ends it for a run that has started but has no outcome.
+  // Ends the stream of a run that has started but has no outcome.
   void FinishFailed();
 
  protected:
