@@ -22,7 +22,7 @@ from servers import BODY, TOKENS, Nginx, Provider, canned_reply
 
 WORSE_MAX = 1.05
 SLOW, STREAM = "/dripped/v1/graph/stream", "/stored/v1/graph/stream"
-# Name, path, connections and body of what is measured by its CPU time.
+# Requests whose CPU time is measured: name, path, connections and body.
 REQUESTS = (("ping", "/plain/ping", 64, None),
             ("invoke, nothing stored", "/plain/v1/graph/invoke", 64, BODY),
             ("invoke, new threads", "/durable/v1/graph/invoke", 64, BODY),
@@ -34,7 +34,7 @@ OPEN_STREAMS = 500
 
 
 class Ratios:
-    """Of one measurement, over the rounds."""
+    """Ratios of one measurement, one pair of values per round."""
 
     def __init__(self, name, bounded=True):
         self.name = name
@@ -95,7 +95,7 @@ class Comparison:
         for what, path, connections, body in filter(lambda row: self._wants(row[0]), REQUESTS):
             base, head = self._in_turns(costs(path, connections, body), number)
             self._add(f"{what}: us of CPU", base.cpu, head.cpu)
-            # The inverse, so that more is worse, as everywhere.
+            # The inverse of the rate, so that more is worse, as in all other measurements.
             self._add(f"{what}: us between requests", 1e6 / base.rate, 1e6 / head.rate, bounded=False)
         if self._wants("first token"):
             self._add("time to the first token, idle: ms", *self._in_turns(first_token_ms, number))

@@ -101,7 +101,7 @@ class Peer:
             self.process.wait(30)
 
     def cpu_seconds(self):
-        """Of the process and of those that it has started."""
+        """CPU time of all processes in the server's session."""
         ticks = 0
         for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:

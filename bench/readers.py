@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What readers of runs cost.
+"""Costs of readers of runs.
 
-many    1,000 readers of one run, over two workers: whole texts, how much later than its model the run
-        ends, and how much later than the first reader the others have its end.
-idle    10,000 readers of runs that wait for their model: memory and CPU time of one, the latency of a
-        small POST against that without readers, and whole texts at the end.
+many    1,000 readers of one run, over two workers: checks that each has the whole text; the delay of the
+        run's end after that of its model, and of the last reader's end after that of the first one.
+idle    10,000 readers of runs that wait for their model: memory and CPU time per reader, the latency of
+        a small POST with and without them; checks that each has the whole text at the end.
 written bytes that the state server writes for a run whose nodes add pieces to a list, 4 MiB together.
 
 Usage: bench/readers.py BUILD_DIRECTORY [many | idle | written ...]

@@ -80,7 +80,7 @@ def report(what, ours, theirs, against, least):
 
 
 def report_added(what, ours, theirs, limits):
-    """What the medians and the slowest percents of times differ by, in milliseconds."""
+    """Reports the differences of the medians and of the 99th percentiles, in milliseconds."""
     for (share, name), limit in zip(((0.5, "p50"), (0.99, "p99")), limits):
         added = 1000 * (percentile(ours, share) - percentile(theirs, share))
         results.note(f"added {what}, {name}", added, "ms", limit)
@@ -177,7 +177,7 @@ ONE_THREAD_BODY = json.dumps({"messages": [{"role": "user", "content": "hello"}]
 
 
 def fill_window(nginx):
-    """Makes the working window of the thread in ONE_THREAD_BODY full."""
+    """Fills the working window of the thread in ONE_THREAD_BODY."""
     wrk(nginx, "/windowed/v1/graph/invoke", 16, ONE_THREAD_BODY)
 
 

@@ -230,8 +230,8 @@ endfunction()
 
 # agent_graph_unit_test(test_x FOLDERS engine/x SOURCES x_test.cc ... [LIBRARIES ...] [TOGETHER pattern])
 #
-# Each test runs in a process of its own, except those whose names match TOGETHER: they share what is
-# slow to start.
+# Each test runs in a process of its own, except those whose names match TOGETHER: they run in one
+# process and share servers that are slow to start.
 function(agent_graph_unit_test target)
   cmake_parse_arguments(ARG "" "TOGETHER" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
   add_executable(${target} EXCLUDE_FROM_ALL ${ARG_SOURCES})
@@ -243,7 +243,7 @@ function(agent_graph_unit_test target)
   if(AGENT_GRAPH_SANITIZER)
     set_source_files_properties(${ARG_SOURCES} PROPERTIES COMPILE_OPTIONS -O0)
   endif()
-  # Tests of AG_CHECK bring about states that only a bug could cause: they set private members.
+  # Tests of AG_CHECK set private members, to make states that only a bug could cause.
   set(invariants ${ARG_SOURCES})
   list(FILTER invariants INCLUDE REGEX "/invariants_test\\.cc$")
   set_property(SOURCE ${invariants} APPEND PROPERTY COMPILE_OPTIONS -fno-access-control)

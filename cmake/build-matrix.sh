@@ -6,12 +6,12 @@
 #   debian:SUITE   the source package of a Debian suite, for example debian:trixie
 #   VERSION        a release of nginx.org, for example 1.28.0
 #
-# Without arguments: debian:bookworm and debian:trixie. The code that knows no nginx is compiled once
-# (target agent_graph_parts); each further nginx compiles ngx_module/ only, and links. The results are
-# build/matrix/nginx-VERSION/: the module, agent-extract, and the nginx that served.
+# Without arguments: debian:bookworm and debian:trixie. The code that does not depend on nginx is
+# compiled once (target agent_graph_parts); for each nginx only ngx_module/ is compiled and linked. The
+# results are in build/matrix/nginx-VERSION/: the module, agent-extract, and the nginx that served.
 #
-# Two binaries of the same version accept each other's modules if the options of configure agree that
-# change nginx's structures. OPTIONS below fits the packages of Debian and nginx.org;
+# A module fits another binary of the same nginx version if both have the same configure options, as
+# far as these change nginx's structures. OPTIONS below fits the packages of Debian and nginx.org;
 # NGINX_CONFIGURE="--with-…" replaces them.
 set -euo pipefail
 shopt -s inherit_errexit

@@ -174,6 +174,7 @@ if [ -n "$packages" ] && ! install $packages; then
   apt update && install $packages || give_up 'These Debian packages cannot be installed'
 fi
 case " $missing " in
-  # The mirror has only the newest version; apt then brings nginx to it.
+  # fetch_headers fails if the mirror no longer has the headers of the installed nginx. Then upgrade
+  # nginx together with nginx-dev.
   *' nginx-headers '*) fetch_headers || install nginx nginx-dev || give_up 'nginx-dev cannot be installed' ;;
 esac
