@@ -64,8 +64,8 @@ def server_keys(scenario, context):
     """Returns additional keys of the server in the graph, and variables of its environment."""
     keys, variables = {}, {}
     if scenario.startswith("elicitation-"):
-        # It asks on the session's own stream, and without event ids: the call has a session of its
-        # own, and is made again with the answer.
+        # This server asks on the session's own stream, and without event ids. So each call has a
+        # session of its own, and is made again with the answer.
         keys |= {"session_per_call": True, "elicitation": "repeat"}
     if scenario.startswith("auth/"):
         # The client id that an operator has registered in advance.

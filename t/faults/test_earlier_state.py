@@ -63,8 +63,8 @@ def test_its_paused_thread_resumes(service):
 
 
 def test_its_run_in_progress_ends(service, sample):
-    """It keeps what its first node did, but for a field whose value is not in the log. Where no records of
-    runs were kept, it has none."""
+    """The run keeps the effects of its first node, except for a field whose value is not in the log. In the
+    sample of the version before records of runs it has no record."""
     before_runs = sample == BEFORE_RUNS
     reply = service.invoke("again", config={"thread_id": "begun"}, response_granularity="full")
     assert reply.status == 200, reply.text
@@ -88,7 +88,7 @@ def test_its_rows_are_verified(service):
 
 @pytest.mark.parametrize("sample", [name for name in _NAMES if name != BEFORE_RUNS])
 def test_its_accepted_run_is_executed(service, gated_provider):
-    """It waited for the run that was in progress."""
+    """The accepted run waited for the run that was in progress."""
     reply = service.get("/v1/threads/begun/runs/r3/wait")
     assert reply.status == 200, reply.text
     assert _messages(service, "begun") == ["slowly", "first", "later", "first", gated_provider.text]

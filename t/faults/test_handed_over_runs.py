@@ -123,7 +123,7 @@ def test_runs_survive_the_state_server(serve, provider):
     service.wait_for_state(before)
     provider.open_gate()
     _check_results(service, provider)
-    # They went on where they were.
+    # The runs continued in the same worker.
     for number in range(_RUNS):
         record = service.get(f"/v1/threads/t{number}/runs/r").json()["data"]
         assert record["attempt"] == 1, record

@@ -121,8 +121,8 @@ def _read_until_cut(connection, reply, until=None):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_background_response_survives_its_worker(make_service, provider, workers):
-    """The client comes back with the number of the last event that it has, to whichever worker there is,
-    and gets exactly the rest; whoever reads all events gets the same ones."""
+    """A client that reconnects with the number of its last event gets exactly the rest, from any worker. A
+    client that reads all events gets the same ones."""
     models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
     service = make_service(DEMO | {"models": models}, workers=workers).start()
     service.error_log.allow(r"exited on signal 9")

@@ -29,7 +29,7 @@ void RefusalIsAMessage(std::string_view id_json, const RpcError& error) {
   Require(!message.is_discarded() && message.at("error").at("code").is_number_integer());
 }
 
-// A header with a member of the parameters, as a client repeats it.
+// The headers in which a client repeats members of its message.
 bridge::RequestHead HeadOf(const RpcMessage& message) {
   bridge::RequestHead head;
   head.headers.emplace_back(kRevisionHeader, "2026-07-28");

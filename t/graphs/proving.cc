@@ -1,5 +1,5 @@
-// The graph of t/prove: it has every kind of work that a run can lose its worker in. What a run
-// does is known outside: its tools and functions report to the server at PROVE_PORT.
+// The graph of t/prove, with every kind of work during which a run can lose its worker. Its tools
+// and functions report to the server at PROVE_PORT, so that the test knows what each run has done.
 #include <agent_graph/agent_graph.h>
 
 #include <agent_graph/json.h>

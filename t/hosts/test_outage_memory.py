@@ -1,4 +1,4 @@
-"""What clients and models send while the database does not answer is held in bounded memory."""
+"""Data that clients and models send while the database does not answer takes bounded memory."""
 
 import contextlib
 

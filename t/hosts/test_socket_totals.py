@@ -42,7 +42,7 @@ def test_the_total_is_of_all_hosts(start_hosts, redis):
     hosts = start_hosts(lambda _: _limited(redis), workers=2)
     kept = _crowd(hosts)
     assert len(kept) <= _TOTAL
-    # A place that was asked for and refused may count for a moment.
+    # A request for a place that was refused may count for a moment.
     while len(kept) < _TOTAL:
         kept.append(_open_later(hosts[0]))
     kept.pop().send(close_frame(1000))

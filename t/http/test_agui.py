@@ -103,7 +103,8 @@ def test_a_new_thread_begins_with_the_history_of_the_client(with_tools):
 def test_a_client_gets_what_was_said_elsewhere(service):
     service.invoke("one", config={"thread_id": "t"})
     found = _post(service, user("two", "u2"))
-    # A client keeps the order of what it has, so that its message must go before it comes again.
+    # A client keeps the order of the messages that it has. So an empty snapshot first removes its new
+    # message, which belongs behind the others.
     snapshots = [event["messages"] for event in of_type(found, "MESSAGES_SNAPSHOT")]
     assert snapshots[0] == [] and len(snapshots) == 2
     assert [m.get("content") for m in snapshots[1]] == ["one", "You said: one", "two"]

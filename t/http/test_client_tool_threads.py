@@ -251,7 +251,7 @@ def test_a_pause_whose_calls_are_gone_is_over(serve, remove):
 def test_a_call_that_is_answered_from_outside_leaves_the_others(serve):
     service = serve()
     thread, (first, second) = _ask(service, "two")
-    # One of two calls is answered from outside: the other still waits.
+    # One of two calls is answered by a message from outside of a run: the other call still waits.
     body = {"messages": [_result(first)]}
     assert service.post(f"/v1/threads/{thread}/messages", body).status == 200
     pending = _meta(service, thread)["interrupt"]["data"]["remote_tool_calls"]

@@ -35,7 +35,7 @@ def _said(text, **config):
 
 
 def _state(service, thread):
-    """What Alice has, to compare."""
+    """Alice's thread, with its state, messages and runs, to compare."""
     return [
         service.get(f"/v1/threads/{thread}{part}", headers=_ALICE).json()["data"]
         for part in ("", "/state", "/messages", "/runs")

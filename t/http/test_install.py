@@ -15,7 +15,7 @@ _PROJECT = "cmake_minimum_required(VERSION 3.25)\nproject(graphs LANGUAGES CXX)\
 
 
 def _shown(language):
-    """What docs/install.md shows about graphs in C++."""
+    """The example in docs/install.md that builds a graph in C++, in this language."""
     examples = [example.text for example in examples_of("docs/install.md") if example.language == language]
     (text,) = [text for text in examples if "support.cc" in text]
     return text

@@ -249,8 +249,8 @@ def test_a_session_of_the_call_outlives_the_service(serve, start_mcp_peer):
 
 @pytest.mark.parametrize("shared", [True, False], ids=["session", "session of the call"])
 def test_calls_that_may_be_made_twice(serve, start_mcp_peer, shared):
-    """Without event ids a call is made again with the answer: one that reads only, or any if the graph
-    says so. Otherwise the question is cancelled."""
+    """Without event ids a call is made again with the answer, if the tool only reads or the graph sets
+    "repeat". Otherwise the question is cancelled."""
     if shared:
         keys = {"url": start_mcp_peer(eras=["session"]).url}
     else:

@@ -101,7 +101,7 @@ def test_the_state_belongs_to_its_call_and_its_user(serve):
     for client, call, other in refused:
         assert error_of(_repeat(client, call, asked, answers, requestState=other))["code"] == -32602
     assert result_of(_repeat(alice, params, asked, answers))["content"][0]["text"] == "done"
-    # It was used.
+    # The state was used already.
     assert result_of(_repeat(alice, params, asked, answers))["isError"] is True
 
 
@@ -137,7 +137,7 @@ def test_a_question_on_the_stream_of_the_call(serve, params):
         question = next(e.message for e in events if e.message and e.message.get("method") == "elicitation/create")
         assert question["params"]["message"] == "Who are you?"
         assert session.respond(question["id"], _accept(name="Bob")).status == 202
-        # The first answer counts, and nothing else is one.
+        # The first answer counts. Later ones, and answers to unknown questions, are ignored.
         assert session.respond(question["id"], {"action": "cancel"}).status == 202
         assert session.respond("x", {"action": "cancel"}).status == 202
         assert session.respond(7, {"action": "cancel"}).status == 202

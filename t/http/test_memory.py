@@ -44,7 +44,7 @@ def test_large_requests_take_turns(start_service, target, location, fields):
         # 240 of the 256 MiB of text that are allowed.
         replies = at_once(30, lambda number: service.post(target.format(number=number), body))
         statuses = {reply.status for reply in replies}
-        # One that gets no memory for half a minute is refused.
+        # A request that gets no memory for half a minute is refused.
         assert 200 in statuses and statuses <= {200, 503}
 
 

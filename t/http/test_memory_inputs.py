@@ -33,7 +33,7 @@ def test_uploads_at_once(start_service, filename, content_type, data, location):
     with peaks_within(service, _BOUND):
         replies = at_once(32, lambda _: upload(service, data, filename, content_type))
         statuses = {reply.status for reply in replies}
-        # One that gets no memory for half a minute is refused.
+        # A request that gets no memory for half a minute is refused.
         assert 200 in statuses and statuses <= {200, 503}
 
 

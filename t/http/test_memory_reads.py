@@ -60,7 +60,7 @@ def test_reads_of_a_large_state_take_turns(service):
 
 
 def test_pages_that_are_not_read_leave_memory_for_others(service):
-    """Their clients could have the whole memory of the worker for as long as send_timeout."""
+    """Otherwise clients that do not read could take all memory of the worker, for send_timeout."""
     clients = [Connection(service.port, receive_buffer=4096) for _ in range(40)]
     for client in clients:
         client.request("GET", f"{_THREAD}/messages?limit=100")

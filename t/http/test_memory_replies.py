@@ -1,5 +1,5 @@
-"""Replies of tools' services. They may be much larger than their text when they are parsed, and much
-larger than what the run keeps of them. What a worker holds stays bounded."""
+"""Replies of tools' services. Parsed, they may be much larger than their text, and much larger than the
+part that the run keeps. The memory of a worker stays bounded."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What an open WebSocket takes while it is idle does not depend on the runs that it has had."""
+"""The memory of an idle WebSocket does not depend on the runs that it has had."""
 
 import pytest
 

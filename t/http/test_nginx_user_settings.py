@@ -1,4 +1,4 @@
-"""What `nginx -t` says about callers: agent_graph_user, users that nginx checks, and services in production."""
+"""Messages of `nginx -t` about callers: agent_graph_user, users that nginx checks, services in production."""
 
 import pytest
 

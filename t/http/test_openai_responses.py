@@ -138,7 +138,8 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
     assert "".join(pieces) == call["arguments"]
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
     first_id = datas[-1]["response"]["id"]
-    # By the response, by references to stored items, with everything again, or in a branch.
+    # The client continues the response, refers to its items, sends everything again, or continues the
+    # same response once more, which makes a branch.
     for body in (
         ask([result], previous_response_id=first_id, tools=[_WEATHER]),
         ask([{"role": "user", "content": "weather"}, {"type": "item_reference", "id": call["id"]}, result],

@@ -127,7 +127,7 @@ def test_a_background_response_is_cancelled(start_service, gated_provider):
                                     headers=headers)
         assert cancelled.status == 200 and cancelled.json()["status"] == "cancelled", cancelled.text
     assert service.get(path).json()["status"] == "cancelled"
-    # There is no event for it: the stream ends.
+    # A cancelled response has no last event: the stream just ends.
     found = events_in(service.get(f"{path}?stream=true").text)
     assert [data["sequence_number"] for _, data in found] == list(range(len(found)))
     assert not {name for name, _ in found} & {"response.completed", "response.failed", "response.cancelled"}

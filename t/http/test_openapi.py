@@ -140,7 +140,7 @@ def test_requests_are_refused_for_what_it_says(start_service, seed):
                 assert reply.status == 422, context
                 assert reply.json()["error"]["details"], context
             elif reply.status == 422 and path == "/agui":
-                # It cannot say what depends on a message's role or on the graph's tools.
+                # The schema cannot express rules that depend on a message's role or on the graph's tools.
                 unsaid = ("messages", "tools", "state", "runId")
                 assert reply.json()["details"][0]["loc"][1] in unsaid, context
             elif not wrong and reply.status == 422:

@@ -16,7 +16,7 @@ from harness.websocket import WebSocket
 
 _JSON = "application/json"
 _FILE = b"Tea is served at five."
-# They need a session, or tokens; t/http/test_mcp_sessions.py and test_mcp_access.py send them.
+# Routes that need a session, or tokens; t/http/test_mcp_sessions.py and test_mcp_access.py use them.
 _NOT_BY_ITSELF = {
     ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/mcp/.well-known/oauth-protected-resource"),
 }

@@ -53,7 +53,7 @@ def test_stream_with_a_tool_call(serve_model, model_mock, graph):
 
 
 def test_usage_in_detail(serve_model, model_mock):
-    """Of the servers that the model_mock simulates, only OpenRouter reports cached and reasoning
+    """Uses OpenRouter, the only server simulated by model_mock that reports cached and reasoning
     tokens."""
     service = serve_model(model_mock.base_url.replace("/v1", "/api/v1"))
     usage = service.invoke("what time is it?").json()["data"]["messages"][-1]["usages"]

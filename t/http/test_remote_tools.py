@@ -198,7 +198,7 @@ def test_answers_that_come_one_by_one(serve):
 
 
 def test_results_that_no_call_waits_for(serve):
-    """They are refused and change nothing: the thread still waits."""
+    """Such results are refused and change nothing: the thread still waits."""
     service = serve()
     data = service.invoke("two", config={"thread_id": "t"}).json()["data"]
     calls = _blocks(data["messages"], "remote_tool_call")

@@ -119,7 +119,7 @@ def test_a_reader_follows_a_run_in_any_worker(gated, gated_provider):
 
 
 def test_readers_in_every_worker_get_pieces(gated, gated_provider):
-    """The model has said a part, and waits: each reader has that part, in whichever worker it is."""
+    """The model has sent a piece, and waits: each reader has that piece, in any worker."""
     _start(gated)
     gated_provider.wait_for_waiting(1)
     streams = [RunStream(gated.port, _path()) for _ in range(24)]
@@ -136,7 +136,7 @@ def test_readers_in_every_worker_get_pieces(gated, gated_provider):
 
 
 def test_readers_in_every_worker_get_pieces_of_a_run_with_a_client(gated, gated_provider):
-    """The run belongs to the connection that began it; others follow it all the same."""
+    """The run ends with the connection that began it, and others can follow it, too."""
     body = invocation("hi", config={"thread_id": "t", "run_id": "r1"})
     with gated.connect() as client:
         client.request("POST", "/v1/graph/stream", [], body)
@@ -155,7 +155,7 @@ def test_readers_in_every_worker_get_pieces_of_a_run_with_a_client(gated, gated_
 
 
 def test_a_reader_that_comes_back_gets_the_rest(gated, gated_provider):
-    """It comes back again and again, in whichever worker, and at the end has everything once."""
+    """The reader reconnects again and again, to any worker, and at the end has everything once."""
     body = invocation("hi", config={"thread_id": "t", "run_id": "r1", "on_disconnect": "continue"})
     with RunStream(gated.port, "/v1/graph/stream?framing=sse", method="POST", body=body) as first:
         assert first.reply.status == 200

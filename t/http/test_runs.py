@@ -190,7 +190,7 @@ def test_a_failed_run_is_waited_for_as_invoke_fails(start_service):
 
 
 def test_a_refused_run_is_waited_for_as_invoke_refused_it(start_service):
-    """Its record stays, because the request is only known to be wrong once the thread is."""
+    """The record of the run is kept, because only the loaded thread shows that the request is wrong."""
     service = start_service(DEMO)
     assert service.invoke("x", config={"thread_id": "t"}).status == 200
     block = {"type": "tool_result", "call_id": "of-nobody", "output": "x"}

@@ -63,7 +63,7 @@ class Group:
         output = command.index("-o") + 1
         original, command[output] = command[output], str(directory / "mutant.o")
         command[command.index(str(place.source))] = str(source)
-        # Headers beside the source are included by their paths below the root, which are in -I.
+        # The copy is in another folder: headers beside the source are found through -I.
         if subprocess.run(command, cwd=self._build, capture_output=True, check=False).returncode:
             return "does not compile"
         replaced = (f" {original} ", f" {directory / 'mutant.o'} ")

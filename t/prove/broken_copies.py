@@ -23,7 +23,8 @@ _KILLS = 400
 
 @dataclasses.dataclass
 class Break:
-    """Replaces texts, each of which must be there once. `simulation` and `harness`: who sees it."""
+    """Replaces texts, each of which must occur once. `simulation` and `harness`: the proofs that must find
+    the break."""
 
     name: str
     edits: list
@@ -43,14 +44,14 @@ BREAKS = [
          "AG_ASSIGN_OR_RETURN(const Snapshot folded, FoldRun(lease, editor));",
          "AG_ASSIGN_OR_RETURN(const Snapshot folded, editor.ReadSnapshot());"),
     ]),
-    # A power cut shows it, and kill -9 does not.
+    # Only a power cut shows this break, not kill -9.
     Break("acknowledgement before sync", [
         (_STORE + "store.cc",
          "    case Operation::kAcceptRun:\n",
          "    case Operation::kAcceptRun:\n"
          "      sync = false;\n"),
     ], harness=False),
-    # In the executor's order of commit and replies, which the simulation has instead of it.
+    # A break in the executor, which the simulation does not use: it commits and replies by itself.
     Break("acknowledgement before commit", [
         (_STORE + "store.h",
          "  std::vector<Notice> TakeNotices()",
@@ -159,7 +160,7 @@ def _build(broken):
 
 
 def _run(command):
-    """Returns what was found; empty: nothing."""
+    """Returns the first violation that the command reports; empty: none."""
     environment = os.environ | {"AGENT_GRAPH_BUILD": str(_BUILD)}
     environment.pop("AGENT_GRAPH_MODULE", None)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -171,7 +172,7 @@ def _run(command):
 
 
 def _try(broken):
-    """Returns true if whoever should see the break has seen it."""
+    """Returns true if every proof that must find the break has found it."""
     began = time.monotonic()
     _copy_sources()
     _edit(broken.edits)

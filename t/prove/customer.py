@@ -1,5 +1,5 @@
-"""Clients: each starts runs, reads them through whatever happens, and hands what it has seen to the
-laws."""
+"""Clients: each starts runs, reads them to their end in spite of all faults, and passes what it has
+received to the checks of laws.py."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ _GUILTY_SHARE = 0.01  # of runs that end their workers
 
 
 class Seen:
-    """What a client has of a run's stream, over all of its connections."""
+    """The events of a run that a client has received, over all of its connections."""
 
     def __init__(self):
         self.cursors = []
@@ -157,7 +157,8 @@ class Customer:
             living.cancel()
 
     async def _progress(self, run):
-        """What changes as long as the run is not stuck. A node may show nothing of its attempts."""
+        """A value that changes as long as the run is not stuck. The number of events is not enough, because
+        a node may be attempted several times without an event."""
         latest = run.resumed or run
         record = (await fetch_surely(self._instance.port, "GET", latest.path)).data
         return run.events, latest.run_id, record["attempt"]

@@ -13,7 +13,7 @@ from harness.service import Service
 
 from outside import OWN_CRASH, models
 
-# Where a fault can strike. `between` is any moment.
+# Moments at which a fault can strike. `between` is any moment.
 POINTS = ("model asked", "mid delta", "after deltas", "model answered", "before effect",
           "after effect", "after result", "in function", "accepted", "entry read", "between")
 # The process to kill, by weight. `worker` is the one that does the work, if it is known.

@@ -20,7 +20,7 @@ LAWS = ("1 state is the fold of the log", "2 a stream is a view of the log",
         "6 no false poison")
 _FOLD, _VIEW, _ENDS, _ONE, _ONCE, _POISON = LAWS
 _DIGITS_OF_NUMBER = 13
-CRASHES_TO_POISON = 3  # the first makes it a suspect, two more alone end it
+CRASHES_TO_POISON = 3  # the first makes the run a suspect; two more, with no other run in user code, end it
 
 
 def text_of(message):
@@ -28,7 +28,7 @@ def text_of(message):
 
 
 class Book:
-    """What was promised and what was broken."""
+    """The checked laws, and their violations."""
 
     def __init__(self, world):
         self.world = world

@@ -70,7 +70,7 @@ class Host(Service):
 
 
 class Cluster:
-    """What a Customer of t/prove needs of an instance, with the balancer's port."""
+    """The part of t/prove's Instance that a Customer needs, with the balancer's port."""
 
     name = "cluster"
     has_functions = False

@@ -96,8 +96,8 @@ class Server(postgres.PostgresServer):
 
 
 class Pair:
-    """What hosts connect to: `url` names both servers. `primary` accepts writes; a commit waits until
-    `standby` has it."""
+    """Two PostgreSQL servers: `url` names both. `primary` accepts writes; a commit waits until `standby`
+    has it."""
 
     def __init__(self, network):
         self._network = network
@@ -136,7 +136,7 @@ class Pair:
 
     @property
     def reached_ports(self):
-        """Those to which hosts connect."""
+        """The ports to which hosts connect."""
         return [*self.ports, self.pooler.port]
 
     def fail_over(self):

@@ -4,7 +4,7 @@ lasts, and heals what it has done."""
 import asyncio
 import random
 
-# Others take a silent host's runs over after about four seconds.
+# Other hosts take the runs of a silent host over after about four seconds.
 TAKEOVER_SECONDS = 4
 _LONG = 2 * TAKEOVER_SECONDS
 _SHORT = 3

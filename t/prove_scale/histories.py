@@ -56,7 +56,7 @@ class Histories:
         return sum(len(thread.operations) for thread in self.threads)
 
     async def work(self, stopping):
-        """One client."""
+        """Sends the operations of one client, until `stopping` is set."""
         while not stopping.is_set():
             place = self._random.randrange(_THREADS)
             thread = self._open[place]

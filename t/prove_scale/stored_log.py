@@ -74,7 +74,7 @@ def faults(databases, runs):
 
 
 def _lost(databases, runs):
-    """What was acknowledged to a client and is not there."""
+    """Yields what was acknowledged to a client and is not stored."""
     statuses = dict(databases.query("SELECT run_id, status FROM agent_graph.run"))
     texts = b"\0".join(
         bytes.fromhex(value)

@@ -12,7 +12,7 @@ from harness.cut_link import CutLink
 _HERE = pathlib.Path(__file__).resolve().parent
 _PROGRAMS = environment.ROOT / "build" / "ui-tests"
 BUILT = environment.ROOT / "build" / "ui"
-# Looked at by people; the last run's are kept.
+# Screenshots for people to look at; those of the latest test run are kept.
 SCREENSHOTS = environment.ROOT / "build" / "screenshots"
 
 

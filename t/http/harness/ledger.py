@@ -142,8 +142,8 @@ def await_rows(writers):
 
 
 def restored(service, writers, before):
-    """Checks that the restored state is that of one moment after `before`, what was stored then, and
-    earlier than the end of the writers. Yields the messages and the memories of each writer."""
+    """Checks that the restored state is that of one moment, after `before` (a copy of what was stored
+    then) and before the end of the writers. Yields the messages and the memories of each writer."""
     settle(service)
     messages_before, memories_before = before
     memories = stored_memories(service)

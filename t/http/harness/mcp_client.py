@@ -63,7 +63,7 @@ def error_of(reply, status=200):
 
 
 class Client:
-    """What both eras share. `headers` go with every request."""
+    """Base of the clients of both eras. `headers` are sent with every request."""
 
     def __init__(self, service, headers=(), capabilities=None, path=PATH):
         self.service = service

@@ -131,7 +131,7 @@ class Reader:
 
     @property
     def position(self):
-        """Where a connection continues; None: at the beginning."""
+        """The cursor at which a connection continues; None: at the beginning."""
         return self.cursors[-1] if self.cursors else None
 
     def check(self, *texts, thoughts=None):

@@ -26,7 +26,7 @@ export function useStore<T>(store: Store<T>): T {
   const value = store.get();
   useEffect(() => {
     const changed = () => redraw((count) => count + 1);
-    // It may have changed since this was drawn.
+    // The value may have changed since the component was drawn.
     if (store.get() !== value) changed();
     return store.watch(changed);
   }, [store]);

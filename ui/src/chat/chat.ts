@@ -1,5 +1,5 @@
-// One conversation with the agent. Chats outlive their page, so that a run goes on being read while the
-// user looks at another page.
+// One conversation with the agent. Chats outlive their page, so that the stream of a run is read on while
+// the user looks at another page.
 import {noteFirstToken} from "../api/first_tokens";
 import {type Chunk, type Interrupt, type Message, textOf} from "../api/messages";
 import {ApiError} from "../api/request";

@@ -1,4 +1,4 @@
-// Accepted runs: what the state is asked, and how its replies are answered.
+// Accepted runs: the requests to the state, and the responses for its replies.
 #include "base/clock.h"
 #include "dispatch_fixture.h"
 #include "run/log/log_entry.h"

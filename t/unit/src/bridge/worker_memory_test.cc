@@ -179,7 +179,7 @@ TEST(WorkerMemory, TextsOfBodiesLeaveHalfOfTheBoundToTheirHandling) {
   ASSERT_TRUE(first.Wait().ok());
   Request second(memory, kHalf / 2, Request::Input());
   AwaitWaiting(memory, 1);
-  // It does not keep the first one from what it needs more.
+  // The waiting body does not keep the first request from getting more memory.
   Request handling(memory, kHalf, kNoDeadline, kHalf / 2);
   EXPECT_TRUE(handling.Wait().ok());
   EXPECT_EQ(memory.waiting(), 1u);

@@ -107,7 +107,7 @@ TEST_F(ModelCallTest, AnOutputFieldReceivesTheTextInsteadOfTheClient) {
   EXPECT_EQ(outcome.messages_json.size(), 1u);
   EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessageDelta).empty());
   EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
-  // The reply takes memory while it arrives: that of its text, and half of it for what follows.
+  // While the reply arrives, 1.5 times the size of its text is counted, so that it can grow.
   std::vector<uint64_t> held;
   for (const RecordingSink::Held& each : sink_.held) {
     if (each.reply_bytes > 0) held.push_back(each.reply_bytes);

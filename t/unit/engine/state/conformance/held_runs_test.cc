@@ -89,7 +89,7 @@ TEST_P(HeldRunsTest, AnAttemptThatWasReplacedCannotBegin) {
   const GrantedRun second = HandOver(first);
   const Result<BeginRunReply> late = worker_->BeginRun(BeginOf(first), nullptr);
   EXPECT_EQ(late.status().code(), StatusCode::kFenced);
-  // The next one is neither released with it, nor taken for one that has begun.
+  // The next attempt still holds its lease, and counts as not begun.
   Begin(second);
   EXPECT_TRUE(worker_->AppendRun(EntryOf(second)).ok());
 }

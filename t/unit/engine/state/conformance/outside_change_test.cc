@@ -1,5 +1,5 @@
-// Changes of a thread's state from outside while a run is in flight: of two changes of one field
-// the later one counts, and a context that is cleared stays without the rest of what it held.
+// Changes of a thread's state from outside while a run is in flight: the later one of two changes
+// of a field counts, and the run does not bring back messages of a context that was cleared.
 #include <gmock/gmock.h>
 
 #include "agent_graph/json.h"
@@ -147,7 +147,7 @@ TEST_P(OutsideChangeTakeover, KeepsTheOrder) {
   Append(1);
   Finish();
   EXPECT_EQ(Fields(), json::parse(R"({"early":"put","both":"run","late":"run"})"));
-  // And nothing of it is left for the next run.
+  // These changes do not affect the next run.
   Begin();
   entries_ = 0;
   Append(3);

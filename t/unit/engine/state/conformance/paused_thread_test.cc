@@ -1,5 +1,5 @@
-// Threads that wait for their client: the calls that lead back to them, and what becomes of a pause
-// whose calls are taken away.
+// Threads that wait for their client: how they are found by their open calls, and how the pause
+// ends when these calls are removed.
 #include <gmock/gmock.h>
 
 #include "agent_graph/json.h"
@@ -117,7 +117,7 @@ TEST_P(PausedThreadTest, IsFoundByThoseWhoMaySeeItOnly) {
   EXPECT_EQ(Waiting({"c1"}, Scope::Owner("bob")), "none");
   EXPECT_EQ(Waiting({"c1"}, Scope::Owner("")), "none");
   EXPECT_EQ(Waiting({"c1"}), "t");
-  // One of another user is not in the way.
+  // A thread of another user with the same call id does not matter.
   Pause("t2", "bob", {"c1"});
   EXPECT_EQ(Waiting({"c1"}, Scope::Owner("alice")), "t");
   EXPECT_EQ(Waiting({"c1"}, Scope::Owner("bob")), "t2");
@@ -210,7 +210,7 @@ TEST_P(PausedThreadTest, EndsWhenAMessageTakesThePlaceOfItsCall) {
 
 TEST_P(PausedThreadTest, EndsWhenMessagesAreAddedThatAnswerIt) {
   Pause("t", "", {"c1", "c2"});
-  // It is there already and stays as it is.
+  // The message exists already and stays as it is.
   ASSERT_TRUE(client_->AppendMessages(MessagesOn("t", "", {AssistantMessage("a")})).ok());
   EXPECT_THAT(Asked(), ElementsAre("c1", "c2"));
   const StoredMessage result = Stored(Message::ToolResult("c1", "1"), "result");

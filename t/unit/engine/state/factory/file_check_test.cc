@@ -209,7 +209,7 @@ class FileCheckTest : public MaintenanceTest {
     fs::copy(pristine_, database_path(), fs::copy_options::recursive);
   }
   void SetLog(const std::string& bytes) { WriteFile(database_path() + "/" + log_name_, bytes); }
-  // Where each whole record ends.
+  // Returns the offset after each whole record.
   std::vector<size_t> Ends() const {
     std::vector<size_t> ends;
     LogReader reader(log_);
@@ -244,7 +244,7 @@ TEST_F(FileCheckTest, EachDamagedRecordOfTheLogIsFound) {
       EXPECT_EQ(OpenedCode(), StatusCode::kDataLoss) << damage.name << ", record " << record;
     }
   }
-  // A database of an earlier version has no marks: holes show by what lies behind them.
+  // A database of an earlier version has no marks: holes are found by the records behind them.
   for (const Damage& damage : kDamages) {
     for (size_t record = 0; damage.shows_without_marks && record + 1 < ends.size(); ++record) {
       const size_t begin = record == 0 ? 0 : ends[record - 1];

@@ -54,7 +54,7 @@ class ReadOnlyDatabase : public testing::Test {
 
 TEST_F(ReadOnlyDatabase, RowsOfTablesAndOfTheLogAreRead) {
   AddRows("a", 100);
-  AddRows("b", 50);  // moves the rows before into a table
+  AddRows("b", 50);  // moves the earlier rows into a table
   const auto before = Files();
   {
     const auto database = LevelDatabase::OpenReadOnly(folder());

@@ -1,5 +1,5 @@
-// Accepted runs whose attempts are lost one after the other, in a store without clients: what ends
-// them, and what of an earlier connection or attempt no longer counts.
+// Accepted runs whose attempts are lost one after the other, in a store without clients: when they
+// end, and which messages of earlier connections and attempts are ignored.
 #include <gmock/gmock.h>
 
 #include <unistd.h>

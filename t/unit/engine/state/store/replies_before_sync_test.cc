@@ -1,4 +1,4 @@
-// Which replies need not wait until the changes of their commit are on the disk.
+// Replies that are sent before the changes of their commit are on the disk.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -186,7 +186,7 @@ TEST_F(RunFollowerTest, AMessageOfAnAttemptThatIsOverIsNotShownAgain) {
   ExpectAscendingCursors({&lines});
 }
 
-// It comes to a worker that has lost the run, and does not know that yet.
+// The reader connects to a worker that has lost the run and does not know that yet.
 TEST_F(RunFollowerTest, AReaderOfALaterAttemptGetsNothingOfAnEarlierOne) {
   record_.accepted = true;
   Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m1"}, 1);

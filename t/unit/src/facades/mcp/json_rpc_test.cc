@@ -1,4 +1,4 @@
-// Messages of JSON-RPC: what is one, and how the server writes its own.
+// Messages of JSON-RPC: those that the server accepts, and those that it writes.
 #include "facades/mcp/json_rpc.h"
 
 #include <gtest/gtest.h>
