@@ -52,7 +52,8 @@ Result<std::unique_ptr<Registry>> Registry::Create(
   auto registry = std::make_unique<Registry>();
   for (const models::ProviderOptions& entry : options) {
     const auto* kind = std::ranges::find(kRealtimeKinds, entry.provider, &RealtimeKind::name);
-    // Without a realtime API the name is taken, too: it must not mean the demo model below.
+    // A model without a realtime API occupies its name, too: the name must not lead to the demo
+    // model below.
     std::unique_ptr<Provider>& provider = registry->models_[entry.name];
     if (kind != std::end(kRealtimeKinds)) provider = kind->create(entry, connector);
   }

@@ -9,7 +9,7 @@
 
 namespace agent_graph::run {
 
-// Shared by the run and those that ask. Thread-safe.
+// Shared by the run and the code that asks it to leave. Thread-safe.
 class HandOver {
  public:
   explicit HandOver(runtime::Cancellation cancellation) : cancellation_(std::move(cancellation)) {}

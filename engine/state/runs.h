@@ -101,8 +101,8 @@ auto Fields(T& s) {
 // Maximum size of the value of a claimed key.
 inline constexpr size_t kKeyValueBytesMax = 64 * 1024;
 
-// Takes a key for a value instead of a run, so that every worker finds what one of them has stored
-// for the user. A key that is in use keeps what it has.
+// Stores a value, instead of a run, under a key of the user, so that every worker finds it. A key
+// that is in use keeps its value.
 struct ClaimKeyRequest {
   std::string user;
   RunKey key;
@@ -124,11 +124,11 @@ auto Fields(T& s) {
   return std::tie(s.user, s.route, s.key);
 }
 
-// The meaning of a key: the run that it began, or the value that was claimed with it.
+// The data of a key: the run that it began, or the value that was stored with ClaimKey.
 struct KeyRecord {
   std::string body_hash;
   std::string value;
-  std::string thread_id;  // empty: it has a value
+  std::string thread_id;  // empty: the key has a value
   std::string run_id;
 };
 template <pack::SameAs<KeyRecord> T>

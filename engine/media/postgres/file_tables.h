@@ -26,14 +26,15 @@ class FileTables {
   // Returns the bytes from `offset` on, at most `bytes_max`.
   using ReadPiece = std::function<Result<std::string>(uint64_t offset, size_t bytes_max)>;
 
-  // Reads and writes record.size_bytes bytes in chunks, then marks the file as complete. A file
-  // that is there already stays as it is. What an upload that fails or is interrupted leaves is
-  // deleted by RemoveAbandoned.
+  // Reads and writes record.size_bytes bytes in chunks, then marks the file as complete. Does not
+  // change a file that exists already. RemoveAbandoned deletes the chunks of uploads that failed or
+  // were interrupted.
   Status Insert(const FileRecord& record, const std::optional<std::string>& text,
                 const ReadPiece& read);
   // kNotFound: there is no complete file of this id.
   Result<FileRecord> Find(const std::string& file_id);
-  // Bytes of chunk `number` from `first` on, at most `length`. kDataLoss: it has fewer.
+  // Returns bytes of chunk `number` from `first` on, at most `length`. kDataLoss: the chunk is
+  // shorter.
   Result<std::string> ReadChunk(const std::string& file_id, uint64_t number, uint64_t first,
                                 uint64_t length);
   Result<std::string> ReadText(const std::string& file_id);

@@ -11,8 +11,7 @@ namespace agent_graph::run {
 // `current_node` of a thread whose last run reached the end.
 inline constexpr char kEndNode[] = "END";
 
-// The durable part, stored in the snapshot. The lease says if a run is in flight
-// only.
+// The durable part, stored in the snapshot. If a run is in flight is known only from the lease.
 struct ExecutionMeta {
   enum class Phase : uint8_t { kCompleted, kInterruptedBefore, kInterruptedAfter, kError };
 

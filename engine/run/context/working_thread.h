@@ -54,9 +54,10 @@ class WorkingThread {
   // Appends a message to the window and the log; `node` is empty for messages of the request.
   // Returns its JSON text, which is valid until the next call.
   Result<std::string_view> Append(Message message, std::string_view node);
-  // True if there are calls without a result that `answers` does not answer either.
+  // True if there are calls that have no result, in the thread or in `answers`.
   bool HasOpenCalls(const std::vector<Message>& answers) const;
-  // Gives each of them the result that `entries`, the log of the run that made it, implies.
+  // Adds a result for each of these calls, as the run that made the call has logged it in
+  // `entries`.
   Status CloseOpenCalls(const std::vector<Message>& answers,
                         const std::vector<state::LogEntry>& entries);
   // Removes the oldest messages from the window; the history keeps them.

@@ -51,7 +51,7 @@ void LocalRuns::Publish(const state::RunWatched& watched) {
       MutexLock lock(mutex_);
       return WatchOf(*place);
     };
-    // Unless a client has begun to watch meanwhile.
+    // Returns false if another client has begun to watch meanwhile: publishing then continues.
     const auto stops = [&](uint64_t before) {
       MutexLock lock(mutex_);
       uint64_t& latest = WatchOf(*place);

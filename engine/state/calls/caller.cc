@@ -145,7 +145,8 @@ Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_
                            uint64_t lease_epoch) {
   const Status status =
       Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id, lease_epoch}).status();
-  // After an error the executor may still hold the lease for us; it ends when we do not hold it.
+  // After an error the executor may still count the lease as ours. It releases the lease when our
+  // connection no longer names the run.
   channel_->UnholdAttempt(thread_id, run_id, lease_epoch);
   return status;
 }

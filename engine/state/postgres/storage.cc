@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBackoffMin{50};
 constexpr std::chrono::milliseconds kBackoffMax{1000};
-// Texts of the server may contain what changes each time.
+// Maximum of problems that are remembered as logged. The server's texts may differ each time.
 constexpr size_t kReportedMax = 32;
 
 std::string HostName() {

@@ -227,8 +227,8 @@ auto Fields(T& row) {
   return std::tie(row.updated_micros, row.values);
 }
 
-// Meta row: the names of the index of metadata, which contains everything that was written before a
-// time. No row: the index is not complete.
+// Meta row: the names in the index of metadata, and the time up to which the index contains all
+// changes. No row: the index is not complete.
 inline constexpr char kMetadataIndexName[] = "metadata_index";
 struct MetadataIndexRow {
   std::vector<std::string> names;
@@ -254,8 +254,8 @@ struct ReplyRow {
 
   std::string body;  // packed reply body
   Load load = Load::kNothing;
-  // For kBeginRun and kThreadState. The number shows whether the id belongs to another thread by
-  // then.
+  // For kBeginRun and kThreadState. When the reply is read again, the number shows if the id
+  // belongs to another thread by then.
   std::string thread_id;
   uint64_t thread_number = 0;
   // For kBeginRun.
@@ -282,7 +282,8 @@ auto Fields(T& row) {
   return std::tie(row.entries, row.lease_epoch);
 }
 
-// The custom fields as the run in flight has loaded them. Written before others change them.
+// The custom fields as the run in flight has loaded them. Written when another request is about to
+// change them.
 struct RunBaseRow {
   uint64_t lease_epoch = 0;
   std::string fields_json;

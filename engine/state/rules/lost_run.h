@@ -22,13 +22,13 @@ inline constexpr char kStoppedReason[] = "stopped";
 inline constexpr char kDeadlineReason[] = "deadline";
 inline constexpr char kDeadlineText[] = "the run took longer than it may";
 
-// Crashes of a worker after which a suspect is poisoned: while only this run was in user code; and
-// while others were as well, of which none was suspected before. There are always others in a busy
-// worker.
+// A run becomes a suspect when its worker crashes while the run is in user code. After so many
+// further crashes it is poisoned. Alone: no other run was in user code. Beside: others were, but no
+// other suspect; a busy worker always has others.
 inline constexpr uint32_t kCrashesAloneMax = 2;
 inline constexpr uint32_t kCrashesBesideMax = 5;
-// Attempts in a row that were lost at the same node, after which the run ends. Not counted are
-// those that a worker has given back.
+// Attempts in a row that were lost at the same node, after which the run ends. Attempts that a
+// worker has given back do not count.
 inline constexpr uint32_t kAttemptsInPlaceMax = 100;
 
 // Builds the execution meta of a run that did not report its end: an error with this reason.

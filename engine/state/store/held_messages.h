@@ -18,7 +18,7 @@
 
 namespace agent_graph::state {
 
-// ExpectWrite, NoteWritten and MustHold are for one thread, that which commits. Everything else is
+// ExpectWrite, NoteWritten and MustHold are called on the thread that commits. Everything else is
 // thread-safe.
 class HeldMessages {
  public:

@@ -234,12 +234,12 @@ class Store {
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
   // Why a worker no longer executes a run.
   enum class Loss : uint8_t {
-    kCrash,         // its process has ended, and only this run was in user code
-    kCrashBeside,   // the same, with other runs in user code, of which none was suspected
-    kCrashOfOther,  // the same, with another suspect
-    kLeft,          // it has left, or no longer holds the run
-    kGivenBack,
-    kHostGone,  // its host has died
+    kCrash,         // the worker's process has ended; only one run, a suspect, was in user code
+    kCrashBeside,   // the same, with one suspect and other runs in user code
+    kCrashOfOther,  // the same, with no suspect or several ones in user code
+    kLeft,          // the worker has left, or no longer holds the run
+    kGivenBack,     // the worker has given the run back
+    kHostGone,      // the worker's host has died
   };
   static bool IsCrash(Loss loss) { return loss < Loss::kLeft; }
   // Keeps the lease for the next attempt. Returns the reason if the run gets no further attempt,

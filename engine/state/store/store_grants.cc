@@ -155,7 +155,8 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   return Status::Ok();
 }
 
-// The next attempt loads a state that has the changes of others.
+// Resets the lease for the next attempt. Changes from outside are dropped from it, because the next
+// attempt loads a state that contains them.
 void Store::ForgetAttempt(Lease& lease) {
   if (lease.row.state_changed) {
     transaction_.Delete(keys::OutsideChange(lease.thread));
@@ -173,7 +174,7 @@ void Store::ForgetAttempt(Lease& lease) {
   lease.row.in_user_code = false;
 }
 
-// A row that cannot be read counts from the beginning.
+// Increments a counter. If its row cannot be read, it starts from zero.
 void Store::CountRun(uint64_t RunTotals::* counter) {
   const std::string key = keys::Meta(kRunTotalsName + database_.instance());
   Result<std::optional<RunTotals>> row = transaction_.GetRow<RunTotals>(key);

@@ -13,7 +13,7 @@ Status SchemaProblem(std::string text) {
   return {StatusCode::kNotConfigured, std::move(text)};
 }
 
-// The steps that are missing from `version` on, but only the first of them.
+// Returns the first step that follows `version`; null if there is none.
 const SchemaStep* NextStep(const SchemaVersion& version, std::span<const SchemaStep> steps) {
   for (const SchemaStep& step : steps) {
     if (step.number > version.number) return &step;
