@@ -31,7 +31,8 @@ FLAGS = [
     "-Werror=thread-safety",
     "-Werror=thread-safety-beta",
 ]
-# A precompiled header of g++ is none for clang; its other flags that clang lacks only cost a line.
+# Flags to leave out: clang cannot use g++'s precompiled headers. Other flags that clang does not know
+# only cause a warning.
 OUTPUT = {"-o", "-MF", "-MT", "-MQ"}
 DROPPED = {"-c", "-MD", "-MMD", "-Winvalid-pch"}
 

@@ -17,8 +17,8 @@ constexpr int kReadsInARow = 16;
 // Waiting frames are joined into strings of up to this size.
 constexpr size_t kJoinedFramesBytesMax = 16 * 1024;
 
-// Sent bytes do not count any more, so their memory is given back when they are more than this and
-// more than what is still to be sent.
+// Sent bytes are no longer counted. Their memory is freed when there are more of them than this,
+// and more than unsent bytes.
 constexpr size_t kSentBytesKept = 64 * 1024;
 
 ngx_msec_t SendTimeout(ngx_http_request_t* request) {

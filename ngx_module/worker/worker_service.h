@@ -128,7 +128,7 @@ class WorkerService final : public PortReceiver {
   int memory_returns_due_ = 0;
   ngx_msec_t memory_returned_ = 0;                // when that was done last
   size_t websockets_ = 0;                         // open or about to be
-  uint64_t live_frames_lost_ = 0;                 // lack of room, before the engine saw them
+  uint64_t live_frames_lost_ = 0;                 // dropped here for lack of room
   std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch
 };
 

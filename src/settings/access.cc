@@ -300,7 +300,7 @@ void ApplyModeToAccess(Settings& settings) {
   settings.redis.url = Variable(settings.environment, "REDIS_URL");
 }
 
-// Where nginx authenticates users, each of them sees only their own rows by default, in every mode.
+// If nginx authenticates users, the default is that users see only their own rows, in every mode.
 void CompleteAccess(Settings& settings) {
   if (settings.authentication.method == AuthenticationSettings::Method::kNginx &&
       !settings.authorization.chosen) {

@@ -52,7 +52,7 @@ def responses(model):
 
 
 def responses_chained(model):
-    """Only what is new is sent, behind the id of the response before."""
+    """Sends only new messages, with the id of the previous response."""
     over = ChatOpenAI(
         model="app", base_url=model.openai_api_base, api_key=model.openai_api_key, max_retries=0,
         use_responses_api=True, use_previous_response_id=True,

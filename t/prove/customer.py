@@ -113,7 +113,7 @@ class Customer:
         self._epochs = {}  # the latest by thread
 
     async def work(self, stopping):
-        """Runs after runs, on a new thread from time to time."""
+        """Starts one run after the other, and changes to a new thread from time to time."""
         thread = turns = 0
         sound = True
         while sound and not stopping.is_set():

@@ -73,7 +73,7 @@ class Server(postgres.PostgresServer):
         )
 
     def disappear(self):
-        """The end of its machine: nothing of it is left running."""
+        """Simulates the loss of its machine: kills all its processes."""
         self.kill()
 
     def fill_disk(self):

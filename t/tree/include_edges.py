@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""include_edges.py EDGES   Holds the includes of the tree against the edges that CMake declares.
+"""include_edges.py EDGES   Compares the includes of the tree with the edges that CMake declares.
 
 EDGES has a line `folder: dependency dependency ...` for each folder of CMakeLists.txt. Fails for an
 include that crosses an edge not declared, a declared edge that no include uses, a folder that CMake

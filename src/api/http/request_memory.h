@@ -59,8 +59,8 @@ Status AwaitRunGrowth(bridge::Exchange& exchange, uint64_t thread_bytes, uint64_
 // Waits until the worker has room for the text of a body of `bytes` that the event loop is to read.
 Status AwaitInputMemory(bridge::Exchange& exchange, uint64_t bytes);
 
-// Waits until the worker has room to handle a body of `bytes`, and holds it. What the exchange
-// holds already is part of that. The error to answer with.
+// Waits until the worker has room to handle a body of `bytes`, and holds it. Memory that the
+// exchange holds already is a part of that. Returns the error to answer with.
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
 
 // Waits for a place among the requests that read stored data. Then waits until the worker has room

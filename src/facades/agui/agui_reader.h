@@ -88,7 +88,7 @@ class AgUiReader : public facades::StepReader {
   std::string run_id_;  // as the client sees it
   bool begun_ = false;
   bool ended_ = false;
-  int64_t joined_micros_ = 0;  // changes of the state before are in the first snapshot
+  int64_t joined_micros_ = 0;  // earlier changes of the state are in the first snapshot
   std::optional<api::ErrorInfo> error_;
   std::map<std::string, Usage> usage_;  // by model
 };

@@ -255,7 +255,7 @@ class ExampleRunner:
         assert masked(printed).startswith(masked("".join(line + "\n" for line in shown))), printed
 
     def _await(self, example):
-        """Shows what nginx does a moment after an answer, so it is repeated."""
+        """Repeats the example until its output is right, because nginx acts a moment after the answer."""
         self._again = example
 
     def _compare(self, example):

@@ -168,7 +168,7 @@ TEST_F(LostAttemptsTest, AGrantThatDidNotArriveIsMadeAgain) {
   store_->Tick(MonotonicClock::now());
   Commit();
   EXPECT_EQ(granted_->attempt, first.attempt + 2);
-  // It holds that one.
+  // The worker holds the latest attempt.
   const GrantedRun latest = *granted_;
   granted_.reset();
   Connect({{"t", "r", latest.lease_epoch}});
