@@ -119,8 +119,8 @@ struct RunEnvironment {
   // A model call of this attempt was already made to call a tool.
   std::shared_ptr<std::atomic<bool>> tool_was_forced = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
-  // Ids of the files in an accepted run's request. It was accepted with them, and does not go on
-  // without one of them.
+  // Ids of the files in an accepted run's request. The run fails if one of them is gone when a
+  // model is to see it.
   std::vector<std::string> request_files;
 
   // Null if there is no model of that name.

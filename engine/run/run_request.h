@@ -73,11 +73,13 @@ struct RunRequest {
   // inserted before `messages`, except for those that the thread already has
   std::vector<Message> initial_context;
   std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
-  // The tools of this run's client, in place of all remote tools of the service; nullopt: those.
+  // The tools of this run's client, which replace all remote tools of the service. nullopt: the
+  // service's tools are used.
   std::optional<std::vector<ClientTool>> client_tools;
   // JSON that the route keeps in the log of its run; empty: none.
   std::string note_json;
-  // The pieces of an accepted run's messages are logged as well: readers at any time get the same.
+  // True: pieces of an accepted run's messages are logged, so that all readers, at any time, get
+  // the same ones.
   bool log_pieces = false;
   // Changes that the request makes to the calls of the models; null: none.
   std::shared_ptr<const models::CallOptions> call_options;

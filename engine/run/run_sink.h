@@ -23,7 +23,7 @@ struct RunEvent {
   Status error;              // kError: the error that ends the run; its text is sent to the client
   std::string node;          // the node that caused it; may be empty
   int step = 0;
-  // Index in the thread's log after the entry behind the event; 0: none, or nothing is stored.
+  // Index in the thread's log after the entry of this event; 0: it has none, or nothing is stored.
   uint64_t log_end = 0;
 };
 
@@ -42,7 +42,7 @@ struct RunStart {
   std::string run_id;
   bool is_new_thread = false;
   std::string thread_name;
-  // For cursors. The number is 0 if nothing is stored, or by a state server of an older build.
+  // For cursors. The number is 0 if nothing is stored, or if the state server is an older build.
   uint64_t thread_number = 0;
   uint64_t lease_epoch = 0;
   uint64_t log_index = 0;  // index of the run's next entry in the thread's log

@@ -72,12 +72,12 @@ struct Runtime::Implementation {
   size_t next_thread AG_GUARDED_BY(mutex) = 0;
   size_t live AG_GUARDED_BY(mutex) = 0;
   std::deque<Body> waiting AG_GUARDED_BY(mutex);
-  // The engine threads were left to themselves, for good.
+  // The engine threads were detached and run until the process ends.
   bool detached AG_GUARDED_BY(mutex) = false;
 
   // Start fills it before `phase` becomes kRunning; it stays as it is until Stop has joined them.
   std::vector<std::unique_ptr<EngineThread>> threads;
-  bool clean = false;  // stopped and nothing is left that could run; for the thread that stops
+  bool clean = false;  // stopped, and nothing is left that could run; used by the stopping thread
 };
 
 Status Runtime::Implementation::StartThreads() {

@@ -141,7 +141,7 @@ void UserPool::RunWorker(Worker& worker) {
     const std::shared_ptr<Task> task = worker.task;
     lock.Unlock();
     Outcome outcome{Call(*task->work, task->name, options_.function_bytes_max)};
-    task->work.reset();  // what the function owns is released before anyone hears that it is done
+    task->work.reset();  // release what the function owns before its end is reported
     lock.Lock();
     const bool stays = FinishTask(worker);
     lock.Unlock();

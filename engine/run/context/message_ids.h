@@ -28,8 +28,8 @@ class MessageIds {
   void Reserve(std::string id) { taken_.insert(std::move(id)); }
   bool IsTaken(const std::string& id) const { return taken_.contains(id); }
 
-  // Readers get pieces of a message under this id. It keeps the id, also if the state does not
-  // answer.
+  // Call when readers get pieces of a message under this id: the message then keeps the id, even if
+  // the state does not answer.
   void Announce(std::string id) { announced_ = std::move(id); }
 
   void Assign(Message& message);

@@ -95,14 +95,14 @@ namespace {
   return meter->deadline();
 }
 
-// Counts the call, and gives a call that the run's budget has cut its status.
+// Counts the call. Sets the failure of a call that the time limit of the run's budget has cut off.
 [[gnu::noinline]] void CountCall(const RunEnvironment& environment,
                                  const models::ModelRequest& request, Deadline budget_end,
                                  CallInProgress& call, size_t bytes, MeteredReply& metered) {
   Result<models::ModelReply>& reply = metered.reply;
   RunMeter* const meter = environment.meter.get();
   const bool counts_user = static_cast<bool>(environment.services->check_tokens);
-  // The meter keeps a failure: a reply that is complete is not lost for it.
+  // A failure is ignored here and kept by the meter, so that a complete reply is not lost.
   if (reply.ok() && reply->message.usage) {
     (void)call.Report(*reply->message.usage);
   } else if ((meter != nullptr || counts_user) && !call.reported() && (reply.ok() || bytes > 0)) {

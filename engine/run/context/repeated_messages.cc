@@ -70,7 +70,7 @@ Repetition FindRepetition(const std::vector<Message>& window, const std::vector<
   const auto is_foreign = [&](size_t i) {
     return window[i].role == Role::kUser && std::ranges::find(places, i) == places.end();
   };
-  // Other messages lie between its own, so this was not one turn.
+  // If other messages of the user are in between, the request's messages were not one turn.
   for (size_t i = *first; i < *last; ++i) {
     if (is_foreign(i)) return repetition;
   }

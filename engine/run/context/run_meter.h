@@ -45,7 +45,7 @@ class RunMeter {
  public:
   RunMeter(const RunBudget& budget, int64_t started_micros);
 
-  // Adds what the earlier attempts of the run have used. `started_micros`: the first one began.
+  // Adds what the earlier attempts of the run have used. `started_micros`: start of the first one.
   void AddEarlier(const RunConsumption& used, int64_t started_micros);
 
   // Ok if another model call may begin; it then counts.

@@ -76,7 +76,7 @@ void WindowCache::Forget(const std::string& thread_id) {
 
 void WindowCache::Clear() {
   for (;;) {
-    MutexLock lock(mutex_);  // for one window at a time: to free them all takes milliseconds
+    MutexLock lock(mutex_);  // for one window at a time, because freeing all takes milliseconds
     const std::string* oldest = entries_.OldestKey();
     if (oldest == nullptr) return;
     Drop(std::string(*oldest));

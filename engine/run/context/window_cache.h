@@ -25,7 +25,7 @@ namespace agent_graph::run {
 struct DecodedWindow {
   uint64_t thread_number = 0;
   uint64_t version = 0;  // BeginRunReply::window_version; 0: not known
-  // By sequence number. Those that the last run has added have none yet and are the last ones.
+  // Ordered by sequence number. Messages that the last run has added come last and have none yet.
   std::vector<state::StoredMessage> stored;
   std::vector<Message> messages;
 };

@@ -86,7 +86,8 @@ class WorkingThread {
   DecodedWindow TakeWindow();
 
  private:
-  // Makes the ids of the loaded messages taken, before an id that was not generated is looked up.
+  // Call before an id that was not generated is looked up: marks the ids of the loaded messages as
+  // taken.
   void ReserveLoaded(const std::string& wanted);
   Status AppendAll(std::vector<Message> messages);
   void Add(Message message, std::string text, std::string_view node);

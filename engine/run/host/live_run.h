@@ -57,8 +57,8 @@ class LiveRun {
   void SetFollowed() { followed_.store(true, std::memory_order_relaxed); }
   bool is_followed() const { return followed_.load(std::memory_order_relaxed); }
 
-  // Wakes one follower in Await, so that it does what another one has stopped to do. A follower
-  // that is about to call Await with an earlier version does not wait.
+  // Wakes one follower in Await, so that it takes over the work of a follower that has stopped. If
+  // a follower is about to call Await with an earlier version, that call returns at once.
   void WakeOne();
 
   // --- called by the run ---

@@ -52,7 +52,7 @@ Status RemoteRun::Ask(const state::Scope& scope, const runtime::Cancellation& ca
   if (reply.ok()) {
     Apply(*reply);
   } else if (reply.status().code() == StatusCode::kNotFound) {
-    live_.End();  // each follower finds out for itself
+    live_.End();  // each follower then asks the state itself why the run ended
   }
   return reply.status();
 }

@@ -53,7 +53,7 @@ class RemoteRun {
   Mutex mutex_;
   bool has_leader_ AG_GUARDED_BY(mutex_) = false;
 
-  // Used by the leader only. What is known, for the next question.
+  // Used by the leader only: the known state of the run, for the next request.
   state::WatchRunRequest known_;
   uint64_t counted_ = 0;
 };

@@ -45,9 +45,9 @@ struct RunHostOptions {
   std::function<Status(uint64_t bytes, uint64_t own_bytes,
                        const runtime::Cancellation& cancellation, Deadline deadline)>
       await_bytes;
-  // Asks again whether the user may run this, before each attempt. kPermissionDenied and kDataLoss
-  // (a damaged request) end the run; after another failure it is given back. May suspend. May be
-  // empty.
+  // Called before each attempt: authorizes the user of the run again. kPermissionDenied and
+  // kDataLoss (a damaged request) end the run; after another failure it is given back. May suspend.
+  // May be empty.
   std::function<Status(const RunRequest& request, const runtime::Cancellation& cancellation)>
       authorize;
   LogFunction log;  // may be empty

@@ -97,7 +97,7 @@ bool ReadMessages(const json& object, const char* key, std::vector<Message>& out
   return true;
 }
 
-// Absent in requests of an older build, and null: the service's tools.
+// The member is absent in requests of an older build. Absent or null: the service's tools.
 bool ReadClientTools(const json& object, const char* key,
                      std::optional<std::vector<ClientTool>>& out) {
   const auto found = object.find(key);

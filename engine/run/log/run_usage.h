@@ -19,9 +19,8 @@ class RunUsage {
 
   int64_t tokens() const { return input_tokens_ + output_tokens_; }
   int64_t model_calls() const { return model_calls_; }
-  int64_t failed_calls() const {
-    return failed_calls_;
-  }  // or lost, of models; not among model_calls
+  // Model calls that failed or were lost; not included in model_calls().
+  int64_t failed_calls() const { return failed_calls_; }
   int64_t tool_calls() const { return tool_calls_; }
   int64_t cost_nano_usd() const { return cost_nano_usd_; }
 
@@ -32,7 +31,8 @@ class RunUsage {
   int64_t failed_calls_ = 0;
   int64_t cost_nano_usd_ = 0;
   int64_t tool_calls_ = 0;  // executed here or handed to the client
-  // Hashes of the ids of model calls' messages, whose entries repeat the tokens, until they come.
+  // Hashes of the ids of messages whose tokens were counted with their model call. The entry of
+  // such a message has the same tokens, and is not counted again.
   std::unordered_set<size_t> counted_messages_;
 };
 

@@ -144,7 +144,7 @@ void RunLoop::ShortenWindow() {
   if (count == 0) return;
   if (policy.summarize) {
     // The answer is complete, so the client receives it before the summary is made.
-    // After the last node: another attempt must not execute that node again.
+    // Store that all nodes have been executed, so that another attempt does not repeat the last.
     log_.SetInUserCode(false);
     if (!log_.Flush(kEndNode, meta_.step).ok()) return;
     EmitQueued();
@@ -175,7 +175,8 @@ void RunLoop::NameThread() {
 Status RunLoop::Record(const Ending& ending, bool keeps_window) {
   switch (ending.status) {
     case RunStatus::kDone:
-      // A repetition changes nothing: the latest turn may have been cut off in a node.
+      // A repeated request, which is only answered, does not move the thread to the end of the
+      // graph: its latest turn may have been cut off in a node.
       if (!IsAnswered()) meta_.current_node = kEndNode;
       break;
     case RunStatus::kError:

@@ -107,7 +107,7 @@ Status RunLoop::ReadEarlierAttempts() {
   return Status::Ok();
 }
 
-// Another version of the graph has set the fields.
+// If another version of the graph has set the fields, checks that this one accepts them.
 Status RunLoop::CheckFieldsOf(const std::string& graph_hash) const {
   if (graph_hash.empty() || graph_hash == graph_.hash()) return Status::Ok();
   const Status accepted = graph_.CheckFields(thread_.state());
@@ -115,7 +115,8 @@ Status RunLoop::CheckFieldsOf(const std::string& graph_hash) const {
   return Status(StatusCode::kGraph, std::string(kGraphChangedReason) + ": " + accepted.message());
 }
 
-// The attempt before has died, in the node to which this one has come.
+// Called before this attempt executes the node in which the previous one has died. Fails if that
+// node must not be executed twice.
 Status RunLoop::CheckLostNode() {
   const graph::Node* node = graph_.FindNode(next_);
   if (node == nullptr) return Status::Ok();
@@ -126,7 +127,8 @@ Status RunLoop::CheckLostNode() {
                                         "\", which is not executed twice");
 }
 
-// An attempt that died in an agent's node has very likely paid for a call of the model.
+// Logs an estimate of the model call that an attempt which died in an agent's node has very likely
+// made.
 void RunLoop::EstimateLostCall(const graph::Node& node) {
   const Agent* agent = std::get_if<Agent>(&node.kind);
   if (agent == nullptr) return;

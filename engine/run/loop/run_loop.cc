@@ -174,7 +174,7 @@ Status RunLoop::Arrive() {
   // its result is worth keeping, and the reply shows whether a stop was requested.
   const graph::Node* node = graph_.FindNode(next_);
   const bool instant = node != nullptr && RunnerOf(*node).IsInstant(*node);
-  // An attempt after another one shows where it is, because its user code may crash again.
+  // A further attempt stores its position before each node, because its user code may crash again.
   const bool is_repeated = request_.accepted && request_.accepted->attempt > 1;
   if (instant && !took_time_ && !is_repeated) return Status::Ok();
   took_time_ = false;
@@ -186,7 +186,8 @@ Status RunLoop::Arrive() {
     log_.Add(entry::ModelStarted{.node = next_, .message_id = message_id_});
   }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
-  // Before the first piece: the position of a reader is then behind the entry that names it.
+  // Before the first piece, so that the cursors of readers are behind the entry with its message
+  // id.
   emitter_.Stored(LogEnd());
   EmitQueued();
   return Status::Ok();

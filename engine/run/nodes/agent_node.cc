@@ -30,7 +30,8 @@ std::vector<models::ToolDeclaration> Declare(const OfferedTools& tools) {
   return declarations;
 }
 
-// The options of the client's request are for the agents that answer it.
+// The options of the client's request apply only to agents that write answers, not to those that
+// write a state field.
 const models::CallOptions* OptionsFor(const RunEnvironment& environment, const Agent& agent) {
   return agent.output_field.empty() ? environment.call_options.get() : nullptr;
 }
@@ -198,7 +199,7 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   return ResultOf(run, agent, message_id, metered, std::move(partial), duration_micros);
 }
 
-// Tells the end of the node's own time from that of the run.
+// Distinguishes the timeout of the node from the deadline of the run.
 [[gnu::noinline]] void NameTimeout(const NodeRun& run, Result<NodeResult>& result) {
   const int64_t timeout_ms = run.node.timeout.count();
   if (result.status().code() != StatusCode::kDeadlineExceeded) return;

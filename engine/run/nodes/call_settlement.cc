@@ -8,7 +8,7 @@
 namespace agent_graph::run {
 namespace {
 
-// Gives an undecided call what the client has decided. Returns true if the tool is called again.
+// Applies the client's decision to an undecided call. Returns true if the tool is called again.
 bool TakeDecision(const ToolDecision& decision, PendingCall& call) {
   switch (decision.action) {
     case ToolDecision::Action::kRetry:

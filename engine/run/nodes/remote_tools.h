@@ -23,7 +23,7 @@ class Service;
 
 namespace agent_graph::run {
 
-// Editors and shells explain a tool on several pages.
+// Coding agents describe tools such as editors and shells on several pages.
 inline constexpr size_t kRemoteToolDescriptionBytesMax = 64 * 1024;
 inline constexpr size_t kRemoteToolSchemaBytesMax = 64 * 1024;
 
