@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kFollowInterval{250};
 // Limit of the threads that are checked in this interval. Readers of further threads wait until the
 // deadline of their requests.
 constexpr size_t kFollowedMax = 10'000;
-// Watches that begin together are looked at together.
+// Wait before new watches are handled, so that watches that begin together are handled together.
 constexpr std::chrono::milliseconds kGather{3};
 
 // The link's session writes nothing, so its commits need not wait for a disk.

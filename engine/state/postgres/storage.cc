@@ -117,7 +117,8 @@ class PostgresStorage : public Storage {
     if (reported_.size() < kReportedMax) reported_.insert(std::move(text));
   }
 
-  // The operator has to look at the database, or at the key that names it.
+  // Adds the key of service.json to the text of a failure, because the operator has to check either
+  // the database or this key.
   Status Join(postgres::Membership& membership) const {
     const Status joined = JoinDatabase(membership);
     if (joined.ok()) return joined;

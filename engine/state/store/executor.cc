@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
 // Accuracy of the waits of FollowRun.
 constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
-// An executor gives fewer watches of runs than this permits.
+// Bits of the numbers of watches; an executor never needs more.
 constexpr unsigned kWatchNumberBits = 40;
 constexpr int kMemoryThreads = 2;
 constexpr int kIndexNiceness = 10;
@@ -306,7 +306,7 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
       store_.OnHostNotice(item.notice);
       break;
     case WriteItem::Kind::kSyncFailed:
-      break;  // Write looks at it before it executes items
+      break;  // Write has checked for it before it executes items
     case WriteItem::Kind::kHostGone:
       if (store_.TakeOver(item.notice.instance)) TakeOver(item.notice.instance);
       break;

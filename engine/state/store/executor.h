@@ -75,10 +75,10 @@ class StoreExecutor : public Executor {
   void TakeOver(std::string instance);
 
  protected:
-  // From now on, what fails because it is interrupted gets no reply: the client repeats it at the
-  // next executor. Stop begins with it.
+  // Called first in Stop: from now on requests that fail because they are interrupted get no reply;
+  // their clients send them again to the next executor.
   void BeginStop() { stopping_ = true; }
-  // Another executor has to be opened.
+  // Sets the failure after which another executor has to be opened.
   void SetFailure(const Status& failure);
   Status failure();
   void Log(LogLevel level, const std::string& text) const;

@@ -10,7 +10,7 @@ namespace agent_graph::state {
 Status TakeFormat(Transaction& transaction) {
   const std::string key = keys::Meta(kFormatName);
   const Result<std::optional<uint64_t>> found = transaction.GetRow<uint64_t>(key);
-  // A damaged row must not cost more than what it held.
+  // If this row is damaged, open the state nevertheless: only the format's number is lost.
   if (!found.ok()) return Status::Ok();
   if (!*found) transaction.PutRow(key, kStateFormat);
   const uint64_t format = found->value_or(kStateFormat);

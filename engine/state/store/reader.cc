@@ -19,8 +19,9 @@ namespace {
 
 // Offsets up to this are as cheap as a first page.
 constexpr uint64_t kShallowOffsetMax = 1000;
-// Limits of LoadIfLittle: messages of the window, their bytes, and bytes of the thread's fields. To
-// find out that fields are larger, it reads them; a turn of such a thread also writes them.
+// Limits of LoadIfLittle: messages of the window, their bytes, and bytes of the thread's fields.
+// Only reading the fields shows that they are larger. That delay is acceptable, because each turn
+// of such a thread also writes them.
 constexpr size_t kLittleMessages = 48;
 constexpr size_t kLittleMessageBytes = size_t{256} * 1024;
 constexpr size_t kLittleFieldBytes = size_t{64} * 1024;

@@ -96,7 +96,8 @@ class Store {
   Result<size_t> EndRunsOf(const std::string& instance);
 
   // A trial executes requests of a batch that began with Database::Assume, so that their effect in
-  // memory can be undone (store_trial.cc). False: some of them could have effects that cannot.
+  // memory can be undone (store_trial.cc). False: some requests may have effects that cannot be
+  // undone.
   bool CanTry(const BatchUse& use) const;
   // Call after Assume. False: a lease has changed since the database knew its row.
   bool KnowsLeases(const BatchUse& use) const;

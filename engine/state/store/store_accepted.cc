@@ -90,7 +90,7 @@ Status Store::LoadAcceptedRuns(const std::string& instance) {
   return Status::Ok();
 }
 
-// The run waits or executes at this host from now on.
+// Records that the run waits or is executed at this host from now on.
 Status Store::TakeRequest(const keys::ThreadKey& thread, const std::string& run_id) {
   const std::string key = keys::RunRequest(thread, run_id);
   AG_ASSIGN_OR_RETURN(std::optional<RunRequestRow> request,

@@ -205,7 +205,7 @@ bool Store::TakesRuns() const {
 
 void Store::GrantRuns(MonotonicClock::time_point now) {
   if (ungranted_.empty() || !TakesRuns()) {
-    // A client that takes runs has them granted when it connects.
+    // Runs are granted when a client that takes runs connects.
     next_grant_ = kNoDeadline;
     return;
   }

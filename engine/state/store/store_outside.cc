@@ -19,9 +19,9 @@ Status Store::LoadOutsideChange(Lease& lease) const {
 
 void Store::KeepRunBase(const std::string& thread_id, const ThreadEditor& editor) {
   auto found = leases_.find(thread_id);
-  // Only the first change finds the fields that the run has loaded.
+  // Only before the first change are the stored fields still those that the run has loaded.
   if (found == leases_.end() || found->second.row.state_changed) return;
-  // A snapshot that cannot be read may still be cleared.
+  // Ignore a snapshot that cannot be read: clients must still be able to clear it.
   Result<Snapshot> snapshot = editor.ReadSnapshot();
   if (!snapshot.ok()) return;
   transaction_.PutRow(keys::RunBase(found->second.thread),

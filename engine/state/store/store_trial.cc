@@ -14,7 +14,7 @@ bool Store::CanTry(const BatchUse& use) const {
   if (!is_between_batches || database_.low_on_space()) return false;
   return std::ranges::all_of(use.threads, [this](const ThreadUse& thread) {
     const auto lease = leases_.find(thread.thread_id);
-    // The end of a run begins the one that waits for it.
+    // With waiters, the end of a run would begin the next one, which cannot be undone.
     return lease == leases_.end() || (IsOurs(lease->second) && lease->second.waiters.empty());
   });
 }

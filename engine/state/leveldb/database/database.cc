@@ -155,7 +155,7 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::OpenDirectory(const std::s
   AG_ASSIGN_OR_RETURN(database, Open(directory, options, std::move(database)));
   files->Begin();
   database->files_ = std::move(files);
-  // From now on, a power cut finds a database that has marks.
+  // Sync the marks, so that the database still has them after a power cut.
   database->marks_->Flush();
   return database;
 }

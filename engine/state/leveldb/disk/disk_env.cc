@@ -224,7 +224,8 @@ class DiskEnv::File final : public leveldb::WritableFile {
 
   leveldb::Status WriteAll(std::string_view bytes) {
     if (prepared_ && !bytes.empty()) prepared_->Prepare(file_->written(), bytes.size());
-    // A log was flushed in the middle of a compaction, which goes on.
+    // A MANIFEST was written for a flushed log in the middle of a compaction, which goes on: its
+    // next table opens the gate again.
     if (file_ != nullptr && file_->name().kind == FileKind::kTable) gate_->Open();
     while (!bytes.empty() && failure_.ok()) {
       ssize_t count = 0;

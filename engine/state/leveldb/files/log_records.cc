@@ -115,8 +115,8 @@ std::optional<size_t> LogReader::FindUnwritten() const {
 bool LogReader::IsUnfinished() const {
   const std::optional<size_t> unwritten = FindUnwritten();
   if (!unwritten) return false;
-  // If whole records lie before the zeros, these are behind the last record, and the length that
-  // seems to reach them is damaged.
+  // If whole records follow before the zeros, the zeros are behind the last record, and the length
+  // of this fragment, which seems to reach them, is damaged.
   for (size_t at = at_ + 1; at < *unwritten; ++at) {
     if (FragmentAt(at) && IsWholeToBlockEnd(at)) return false;
   }

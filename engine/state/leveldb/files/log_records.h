@@ -61,7 +61,8 @@ class LogReader {
   std::optional<Fragment> FragmentAt(size_t at) const;
   // Where the fragment at `at` ends, if its head is right. It may lie behind the end of the log.
   size_t ClaimedEnd(size_t at) const;
-  // True if the fragment at at_ is whole, but for the zeros at its begin, with which a sector ends.
+  // True if the fragment at at_ is whole except for its first `zeros` bytes, which are the end of a
+  // sector that was never written.
   bool LacksBegin(size_t zeros) const;
   // The first sector of the fragment at at_, or the rest of one, that has never been written.
   std::optional<size_t> FindUnwritten() const;

@@ -203,7 +203,7 @@ Result<Membership::News> Membership::Beat() {
   server_ = server;
   for (const PeerBeat& peer : observer_.Observe(living, began, ended)) {
     const Result<bool> declared = DeclareDead(peer);
-    // The beat itself was committed. The next one decides again.
+    // A failure is ignored, because the beat itself was committed. The next beat tries again.
     if (!declared.ok() || !*declared) continue;
     news.dead.push_back(peer.id);
     news.declared_dead.push_back(peer.id);

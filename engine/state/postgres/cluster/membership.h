@@ -91,7 +91,7 @@ class Membership {
   Status ReadClock();
   void TakeClusterRow(const Row& row);
   Result<std::vector<Rows>> CommitBeat();
-  // Returns true if it was alive with this beat until now.
+  // Returns true if this call has declared the peer dead: it was alive, and its beat unchanged.
   Result<bool> DeclareDead(const PeerBeat& peer);
 
   const MembershipOptions options_;

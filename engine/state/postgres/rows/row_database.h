@@ -128,7 +128,7 @@ class RowDatabase : public Database {
   // Keeps what the batch has read and written.
   void Remember(const SqlRowBatch& batch, const std::set<std::string>& changed);
   CachedThread TakeCached(const std::string& thread, int64_t version, const std::string& place);
-  // The thread of a new run was as this host had left it, or was not.
+  // Call for each new run. `as_left`: its thread was as this host had left it.
   void NoteBegin(bool as_left);
 
   const WriterIdentity identity_;

@@ -13,9 +13,9 @@ namespace {
 
 using keys::Table;
 
-// An index of PostgreSQL takes keys of up to 2704 bytes. Only rows that lead to a thread, from a
-// tool call or from metadata, can have longer ones, with three very long ids: then they lead
-// nowhere.
+// An index of PostgreSQL takes keys of up to 2704 bytes. Only rows that lead from a tool call or
+// from metadata to a thread can have longer keys, with three very long ids. Such rows are left out,
+// so the thread is not found by them.
 constexpr size_t kKeyBytesMax = 2600;
 // The arrays of one command stay below this, in bytes.
 constexpr size_t kCommandBytesMax = 8 * 1024 * 1024;
