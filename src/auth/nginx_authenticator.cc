@@ -52,7 +52,9 @@ std::optional<Refusal> NginxAuthenticator::Authenticate(const IncomingRequest& r
   }
   json claims = json::object();
   if (head.user_claims) {
-    // No claims at all would mean more rights than few: without `scopes` nothing is forbidden.
+    // Empty claims are refused: without `scopes` nothing is forbidden, so a caller without claims
+    // could
+    // do more than one with few.
     if (head.user_claims->size() > kTokenBytesMax) return Invalid("unauthorized: claims too large");
     Result<json> parsed = ParseJson(*head.user_claims, kClaimLimits);
     if (!parsed.ok() || !parsed->is_object()) {

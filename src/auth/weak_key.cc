@@ -24,7 +24,7 @@ Status Weak(const char* reason) {
 // OpenSSL verifies no signature with a larger modulus.
 constexpr int kRsaBitsMax = OPENSSL_RSA_MAX_MODULUS_BITS;
 
-// The check of NIST SP 800-56B: no small factor, not a prime and not a power of one.
+// The check of NIST SP 800-56B: no small factor, not a prime and not a power of a prime.
 bool IsHardToFactor(EVP_PKEY* key) {
   Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr));
   return context != nullptr && EVP_PKEY_public_check(context.get()) == 1;

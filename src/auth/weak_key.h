@@ -8,9 +8,9 @@
 namespace agent_graph::auth {
 
 // kInvalidArgument: an RSA key whose public exponent is even, below 3 or not below the modulus, or
-// whose modulus is easy to factor: a prime, a power of one, or a multiple of a small one. With
-// exponent 1 the padded message is its own signature. Also a key that is too large for OpenSSL to
-// verify with.
+// whose modulus is easy to factor: a prime, a power of a prime, or a multiple of a small prime.
+// With exponent 1 the padded message is its own signature. Also a key that is too large for OpenSSL
+// to verify with.
 Status CheckRsaStrength(EVP_PKEY* key);
 
 // kInvalidArgument: an Ed25519 or Ed448 key that is a point of small order. For such a key one

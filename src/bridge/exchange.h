@@ -105,7 +105,7 @@ class Exchange {
   // connected.
   void SendLast(std::string_view bytes);
   // Head, body and end of a complete reply; never suspends. Ignored once a head was sent. The body
-  // comes in parts, so that a large one need not be copied to get something around it.
+  // comes in parts, so that large data need not be copied into its envelope.
   void Reply(ReplyHead head, std::vector<std::string> body, std::string outcome);
   // Notes the run for the access log. The loop is not woken for it: it takes the note with the next
   // item, or when the request is gone.

@@ -51,8 +51,8 @@ class RequestBody {
   // Returns the next piece of a body that is not kept whole; empty at its end. The loop reads as
   // fast as pieces are taken and holds at most kBodyWindowBytes more. Call it on a fiber.
   Result<std::string> TakePiece(Deadline deadline);
-  // The exchange counts the body that was taken, and what it becomes, as held. The body goes on to
-  // count as buffered.
+  // Call when the exchange counts the taken body, and the objects made from it, as held. The body
+  // also continues to count as buffered.
   void CountedAsHeld();
 
  private:

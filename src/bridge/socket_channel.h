@@ -78,8 +78,8 @@ class SocketChannel {
   // Takes the next message of this turn. nullopt: the turn is over, and the caller must not use the
   // exchange any more, because the next turn may already be running.
   std::optional<SocketMessage> NextMessage();
-  // The exchange counts the message taken last, and what it becomes, as held. The message goes on
-  // to count as buffered.
+  // Call when the exchange counts the message taken last, and the objects made from it, as held.
+  // The message also continues to count as buffered.
   void CountedAsHeld();
   // Cancellation of the message taken last; null before the first one. Cancelling the exchange
   // cancels it, too.

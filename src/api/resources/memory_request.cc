@@ -89,7 +89,7 @@ void RefuseLostId(const json& config, const std::string& key, Problems& problems
 
 std::optional<double> ScoreThresholdOf(const json& body) {
   const json* member = FindMember(body, "score_threshold");
-  // 0 is what clients send who want everything; a likeness may be below it.
+  // Clients that want all results send 0, although a similarity may be below it.
   if (member == nullptr || member->get<double>() == 0) return std::nullopt;
   return member->get<double>();
 }

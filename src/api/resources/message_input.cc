@@ -102,7 +102,8 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
     }
     if (IsBlank(message->id)) message->id.clear();  // as if it had none
     CheckMessageId(message->id, path, i, problems);
-    // One of them would get another id, and a repetition of the request would not be recognised.
+    // One of two messages with the same id would get another id, and a repetition of the request
+    // would not be recognised.
     if (!message->id.empty() && !ids.insert(message->id).second) {
       std::vector<std::string> location = path;
       location.insert(location.end(), {std::to_string(i), "message_id"});

@@ -42,8 +42,9 @@ std::string InterruptOf(const run::entry::Interrupted& interrupted) {
   return run::InterruptJson(meta);
 }
 
-// The bytes of a piece behind those that the reader has. A piece may be written twice, and one of
-// which the beginning is missing comes with the whole message.
+// Returns the bytes of a piece that the reader does not have. Empty if it has all of them, because
+// a piece may be logged twice, and if bytes before the piece are missing: the whole message
+// follows.
 std::string_view NewPart(std::string_view text, uint64_t begin, uint64_t known) {
   if (begin > known || begin + text.size() <= known) return {};
   return text.substr(known - begin);
