@@ -6,7 +6,8 @@
 
 namespace agent_graph {
 
-// The checksum of `bytes`. With `crc`, the checksum of earlier bytes: that of both, joined.
+// Returns the checksum of `bytes`. If `crc` is the checksum of earlier bytes, returns the checksum
+// of those and `bytes` together.
 uint32_t Crc32c(std::string_view bytes, uint32_t crc = 0);
 
 }  // namespace agent_graph

@@ -5,8 +5,8 @@
 
 namespace agent_graph {
 
-// Sets `value` to T{} and frees what it held. `value = {}` is not enough: a string keeps its
-// capacity by that, in a struct as well.
+// Sets `value` to T{} and frees what it held. `value = {}` is not enough, because strings, also
+// those in a struct, would keep their capacity.
 template <typename T>
 void FreeMemory(T& value) {
   static_cast<void>(std::exchange(value, T{}));

@@ -7,8 +7,8 @@
 
 namespace agent_graph {
 
-// Bytes of text that take as much memory as a part of the structure of a text: a parsed value is a
-// node of a container, and many values become messages, or text again.
+// The weight of each part of a JSON structure: the number of bytes of plain text that take as much
+// memory. A parsed value is a node of a container, and many values become messages, or text again.
 namespace json_weight {
 inline constexpr uint64_t kElement = 16;    // an element of an array or object
 inline constexpr uint64_t kContainer = 48;  // an array or object itself
@@ -30,7 +30,7 @@ class JsonWeight {
   // Takes the next piece of the text.
   void Add(std::string_view piece);
 
-  // The weight of what is not text.
+  // The weight of the structure alone, without the bytes of the text.
   uint64_t structure() const { return structure_; }
   // Size in bytes of a long string that takes as much memory.
   uint64_t bytes() const { return text_bytes_ + structure_; }

@@ -18,8 +18,8 @@ class RecentMap {
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  // Returns the value, which is used now; null if there is none. It is valid until its entry is
-  // erased or evicted.
+  // Returns the value, valid until its entry is erased or evicted; null if there is none. Counts as
+  // a use of the entry.
   Value* Find(const Key& key) {
     const auto place = places_.find(&key);
     if (place == places_.end()) return nullptr;

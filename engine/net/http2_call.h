@@ -47,7 +47,8 @@ class Http2Call : public HttpCall::Transfer, private Http2Stream, private Http2W
   bool MaySendAgain(Http2End end) const;
   void End(Status status);
   void EndTooLarge(size_t bytes_max);
-  // Passes on the failure of a wait. If it was the server's, its connection may be dead.
+  // Returns the failure of a wait that began at `began`. If the server did not answer, its
+  // connection may be dead: see Http2Connection::DoubtSince.
   Status EndedWait(Status status, Deadline began);
 
   boost::asio::io_context& loop_;

@@ -215,7 +215,7 @@ int Http2Connection::OnFrame(nghttp2_session* session, const nghttp2_frame* fram
       Http2Stream* const stream = connection.Find(number);
       if (stream != nullptr && frame->hd.type == NGHTTP2_HEADERS) stream->OnHeadersEnd();
       if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
-      // A server may answer before it has read the whole request; the rest of it has no use.
+      // A server may answer before it has read the whole request. Then the rest is not sent.
       if (nghttp2_session_get_stream_local_close(session, number) == 0) {
         nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, number, NGHTTP2_NO_ERROR);
       }

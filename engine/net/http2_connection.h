@@ -58,7 +58,8 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
     // The connection accepts no more streams. `requests` is the number of requests that the server
     // accepts per connection, if it seems to have a limit; otherwise 0.
     virtual void OnLeaving(Http2Connection& connection, size_t requests) = 0;
-    // The connection is closed. kNone: it had been open.
+    // The connection is closed. `failure` is kNone if it had been open, and otherwise the reason
+    // why it could not be opened.
     virtual void OnClosed(Http2Connection& connection, Failure failure) = 0;
   };
 

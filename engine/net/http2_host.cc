@@ -49,7 +49,8 @@ void Http2Host::OnLeaving(Http2Connection& connection, size_t requests) {
 }
 
 void Http2Host::OnClosed(Http2Connection& connection, Http2Connection::Failure failure) {
-  // A server that did not close it at the limit has none, or a higher one.
+  // The server did not close the connection at the limit, so its real limit is higher, or it has
+  // none.
   if (connection.has_used_its_requests() && !connection.left_as_planned() &&
       requests_max_ < std::numeric_limits<size_t>::max() / 2) {
     requests_max_ *= 2;

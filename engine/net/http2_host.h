@@ -64,8 +64,8 @@ class Http2Host final : public Http2Connection::Owner {
   Http2Connection* connecting_ = nullptr;
   std::list<Http2Waiter*> waiting_;
   uint64_t serials_ = 0;
-  // After so many requests the server closes a connection. Requests behind them would be refused
-  // and had to be sent again.
+  // The number of requests after which the server closes a connection. Further requests would be
+  // refused, and would have to be sent again.
   size_t requests_max_ = SIZE_MAX;
   Deadline http1_until_{};
   // Ends before the host; a posted function holds a weak pointer to it.

@@ -33,7 +33,7 @@ std::shared_ptr<PlainConnection> PlainConnections::Take(const std::string& serve
   const auto found = idle_.find(server);
   if (found == idle_.end()) return nullptr;
   std::shared_ptr<PlainConnection> taken;
-  // The newest first, so that those that are not needed grow old.
+  // Takes the newest first, so that connections that are not needed reach their idle time.
   while (taken == nullptr && !found->second.empty()) {
     taken = std::move(found->second.back().connection);
     found->second.pop_back();

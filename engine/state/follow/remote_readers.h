@@ -19,11 +19,12 @@ class RemoteReaders {
   // Pairs of a thread and a host.
   static constexpr size_t kReadersMax = 20'000;
 
-  // The host reads runs of the thread until then. Returns false if there are too many.
+  // Notes that the host reads runs of the thread until `until`. Returns false if there are too many
+  // readers.
   bool Add(const std::string& thread_id, const std::string& host, Deadline until);
   // The hosts that read runs of the thread.
   std::vector<std::string> Of(const std::string& thread_id) const;
-  // Forgets hosts that have not read since then.
+  // Forgets hosts that do not read any more.
   void Expire(MonotonicClock::time_point now);
   bool empty() const { return count_ == 0; }
 

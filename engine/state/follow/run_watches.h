@@ -24,8 +24,8 @@ class RunWatches {
   // The numbers of watches begin above `first_watch`, so that two executors give different ones.
   explicit RunWatches(uint64_t first_watch) : next_watch_(first_watch) {}
 
-  // A client watches the run until then. Returns the watch's number if the client that executes the
-  // run under this lease must be notified.
+  // Notes that a client watches the run until `until`. Returns the watch's number if the client
+  // that executes the run under this lease must be notified.
   std::optional<uint64_t> Join(const Key& run, uint64_t lease_epoch, Deadline until);
   // The number of each watched run.
   std::vector<std::pair<Key, uint64_t>> All() const;
@@ -49,18 +49,20 @@ class RunWatches {
   // Returns what is kept of the run's message behind the caller's part; nullopt: no message.
   std::optional<Kept> Find(const WatchRunRequest& watch) const;
 
-  // Most questions are about the next piece of a message. They are answered without a read of the
-  // database, unless the log or the runs of the thread have changed since the last one.
+  // The functions below answer most requests of watchers, which are about the next piece of a
+  // message, without a read of the database. A read is needed if the log or the runs of the thread
+  // have changed since the last one.
+  //
+  // Notes that these threads have changed.
   void NoteChanged(const std::vector<std::string>& thread_ids);
   // How often the thread of a watched run has changed; call it before a read.
   uint64_t ChangesOf(const Key& run) const;
-  // A read that began after so many changes has returned this.
+  // Notes the result of a read. `changes`: what ChangesOf returned before it.
   void NoteRead(const Key& run, uint64_t changes, const WatchRunReply& reply);
-  // The next part of the message that the caller has; nullopt: there is none, or a read has to
-  // tell.
+  // The next part of the message that the caller has; nullopt: there is none, or a read is needed.
   std::optional<WatchRunReply> Continue(const WatchRunRequest& watch) const;
 
-  // Forgets runs that no client has watched since then.
+  // Forgets runs that no client watches any more.
   void Expire(MonotonicClock::time_point now);
   bool empty() const { return count_ == 0; }
   size_t bytes() const;

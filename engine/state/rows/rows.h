@@ -210,8 +210,8 @@ auto Fields(T& row) {
                   row.expires_micros, row.value);
 }
 
-// Name of the Meta row with RunTotals, without the wait. Each host has its own; the name of its
-// instance follows.
+// Name of the Meta row with RunTotals, without the longest wait. Each host has its own row: the
+// name of its instance is appended.
 inline constexpr char kRunTotalsName[] = "run_totals";
 
 // Name of the Meta row with the next RunRequestRow::order.

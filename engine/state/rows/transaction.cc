@@ -77,7 +77,7 @@ Result<uint64_t> Transaction::TakeNumber(Counter counter, const char* name) {
     AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> next, GetRow<uint64_t>(key));
     reserved.next = next.value_or(1);
     reserved.end = reserved.next + kNumbersReserved;
-    // Whatever becomes of the operation: the numbers are not given again.
+    // Written even if the operation fails, so that no number is assigned twice.
     std::string row = pack::ToBytes(reserved.end);
     batch_->Put(key, row);
     ++committed_changes_;

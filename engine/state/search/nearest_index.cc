@@ -232,7 +232,7 @@ std::vector<NearestIndex::Neighbour> NearestIndex::Nearest(const float* vector, 
   const std::vector<float> direction = Direction(vector, implementation_->dimensions);
   std::vector<Neighbour> neighbours;
   ReaderLock lock(implementation_->mutex);
-  // searchKnn looks at as many as it is asked for, if that is more than its own setting.
+  // searchKnn has no argument for the effort. It examines at least as many vectors as it returns.
   auto found = implementation_->graph->searchKnn(direction.data(), std::max(count, effort));
   for (; !found.empty(); found.pop()) {
     neighbours.push_back({found.top().second, 1 - found.top().first});

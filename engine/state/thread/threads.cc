@@ -205,7 +205,7 @@ void ThreadEditor::MarkRun(uint64_t index) {
 std::vector<uint64_t> ThreadEditor::CuttableMarks() const {
   if (!has_new_mark_) return {};
   const size_t marks = counters_->log_marks.size();
-  // To find out what can be cut costs a look at each kept run. So it is done when their number has
+  // To find out what can be cut, each kept run is read. So this is done only when their number has
   // grown by about an eighth.
   const bool is_due = marks % std::max<size_t>(1, marks / kTrimShare) == 0;
   if (!is_due || marks <= 1 + kRunsKept / kRunsPerMark) return {};

@@ -64,8 +64,8 @@ class ThreadEditor {
   Result<uint64_t> NextLogIndex();
   // Size of the entries that this editor has appended.
   uint64_t logged_bytes() const { return logged_bytes_; }
-  // The log indexes at which it can be cut, oldest first, if there are enough runs behind the first
-  // ones and a mark was added now; empty: it need not be cut.
+  // The indexes at which the log can be cut, oldest first, if there are enough runs behind the
+  // first ones and a mark was added now; empty: the log need not be cut.
   std::vector<uint64_t> CuttableMarks() const;
   // Leaves the entries before the second mark for SweepCutLog.
   Status CutLog();

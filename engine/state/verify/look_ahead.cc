@@ -12,7 +12,7 @@ namespace {
 
 using keys::Table;
 
-// Keys that are read with one question for each table. Unreadable rows add none.
+// Keys of rows to read, with one query for each table. Unreadable rows add none.
 class Lookups {
  public:
   explicit Lookups(Examination& examination) : examination_(examination) {}

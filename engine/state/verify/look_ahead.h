@@ -1,5 +1,5 @@
 // Reads in advance the rows that the checks of many rows will look up, because a database on
-// another machine answers many questions at once as fast as one.
+// another machine returns many rows in one reply as fast as one row.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class UnseenRows {
     bytes_ += key.size() + value.size();
   }
   bool is_full() const { return rows_.size() >= kRowsMax || bytes_ >= kBytesMax; }
-  // Returns the rows in their order, and is empty then. Until the next call, Find and Exists of the
-  // examination know the rows to which these lead.
+  // Returns the rows in their order and removes them from this object. Also reads the rows to which
+  // they refer: Find and Exists of the examination have these until the next call.
   std::vector<UnseenRow> Take(Examination& examination);
 
  private:

@@ -20,7 +20,8 @@ std::string Readable(std::string_view key) {
   return text;
 }
 
-// Counters that a database which several hosts write has in sequences of its own.
+// True for a counter that the database keeps in a sequence instead of a row, because several hosts
+// write it.
 bool IsSequence(const Database& database, std::string_view key) {
   return !database.instance().empty() &&
          (key == keys::Meta(kNextThreadName) || key == keys::Meta(kNextMemoryName));

@@ -4,8 +4,8 @@ namespace agent_graph::tools {
 namespace {
 
 constexpr uint64_t kFreeReplyBytes = 32 * 1024;
-// The weight of the structure is that of values that become messages and text again. A reply is
-// only parsed.
+// JsonWeight assumes that values become messages, and text again. A reply is only parsed, so its
+// structure takes this fraction (1/4) of that memory.
 constexpr uint64_t kStructureParts = 4;
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace agent_graph::tools {
 
-// True if `text` has the format, a value of JSON Schema's `format`. All texts have unknown formats.
+// True if `text` has the format, a value of JSON Schema's `format`, or if the format is unknown.
 // Addresses and URIs are only checked for what makes them unusable, because the server checks them
 // again by rules of its own. Dates are those of RFC 3339.
 bool HasFormat(std::string_view text, std::string_view format);

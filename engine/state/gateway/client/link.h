@@ -107,8 +107,8 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   std::string MakeHello() const AG_REQUIRES(mutex_);
   uint64_t Number(std::string& frame) AG_REQUIRES(mutex_);
   uint64_t AcknowledgedBelow() AG_REQUIRES(mutex_);
-  // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
-  // goes out together.
+  // Sends at once. On an engine thread, sends when all fibers that can run have run, so that their
+  // requests are sent together.
   void Write(std::string_view frame) AG_REQUIRES(mutex_);
   void Flush() AG_REQUIRES(mutex_);
   void FlushNow() AG_REQUIRES(mutex_);
