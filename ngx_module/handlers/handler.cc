@@ -256,8 +256,7 @@ ngx_int_t Dispatch(RequestContext& context) {
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
 
-// The configuration that causes subrequests causes one with each request, so the warning is logged
-// once.
+// Logs the warning once, because such a configuration makes a subrequest with each request.
 ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {
   static bool warned = false;
   if (!std::exchange(warned, true)) {

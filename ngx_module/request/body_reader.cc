@@ -32,7 +32,7 @@ void CloseForNginx(ngx_http_request_t* request, ngx_file_t* file) {
 
 // nginx would keep its buffer, with a large body or the beginning of one in a file, until the
 // request ends. Bytes that came with the request's head lie in another buffer, which is not the
-// pool's: that call changes nothing.
+// pool's, so freeing it has no effect.
 void FreeForNginx(ngx_http_request_t* request) {
   if (OthersMayReadBody(request)) return;
   ngx_http_request_body_t& body = *request->request_body;

@@ -60,7 +60,7 @@ class WorkerService final : public PortReceiver {
 
   // Writes the current lengths of its queues and the engine's counters to `row` (worker_report.cc).
   void Report(StatusRow& row);
-  // Called now and then: returns memory to the system when a burst is over.
+  // Called periodically: returns memory to the system when a burst is over.
   void ReturnMemoryAfterBurst();
 
   // --- For the parts of a request in flight (body_source.h, websocket_connection.h) ---

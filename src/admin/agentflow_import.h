@@ -24,7 +24,7 @@ struct ImportedThreads {
 // Copies the tables of the database `url` into `target` (see ImportTarget), some threads at a time,
 // each portion in one transaction, so an import that was interrupted is simply started again. Calls
 // `problem` with a line for everything that cannot be carried over. Blocks. kDataLoss: fewer
-// threads than the source has were seen.
+// threads were read than the source has.
 Result<ImportedThreads> ImportAgentFlow(const std::string& url, const std::string& target,
                                         const std::function<void(const std::string&)>& problem);
 

@@ -9,11 +9,14 @@
 namespace agent_graph::limits {
 namespace {
 
-// Keeps "<places> <end> <takes>" for each worker, in a hash. Takes the number of places that a
-// worker has, and refuses it (0) if all workers together then had more than ARGV[4]. The number is
-// never lowered with a limit: another fiber of the worker may have taken one more meanwhile.
-// ARGV[4] = 0: the worker reports what it has. ARGV[5] is how many places it had asked for before
-// it counted: a report that is executed after a later take does not lower the number.
+// Stores "<places> <end> <takes>" for each worker, in a hash: the number of its places, when the
+// row expires, and how many places the worker had asked for when it counted them.
+//
+// With a limit (ARGV[4] > 0) the worker takes a place: returns 0 and changes nothing if all workers
+// together would have more places than the limit. The stored number never decreases here, because
+// another fiber of the worker may have taken a place meanwhile. Without a limit (ARGV[4] = 0) the
+// worker reports its places. A report that is executed after a later take (ARGV[5] is lower than
+// the stored number) does not decrease the number either.
 constexpr std::string_view kPlacesScript = R"lua(
 local now = tonumber(redis.call('TIME')[1])
 local rows = redis.call('HGETALL', KEYS[1])
@@ -43,7 +46,7 @@ return 1
 )lua";
 
 constexpr std::chrono::seconds kReportInterval{1};
-// A handshake waits so long when many arrive at once.
+// Maximum wait of a handshake for Redis when many arrive at once.
 constexpr std::chrono::milliseconds kHandshakeWait{2'000};
 
 }  // namespace
@@ -104,7 +107,7 @@ std::vector<std::string> SharedPlaces::Command(uint64_t places, uint64_t limit,
 }
 
 std::vector<std::string> SharedPlaces::ReportCommand() const {
-  // In this order: the places of all these takes are counted.
+  // Read before taken_, so that taken_ contains the places of all these takes.
   const uint64_t takes = takes_;
   return Command(taken_, 0, takes);
 }

@@ -14,7 +14,7 @@
 
 namespace agent_graph::limits {
 
-// Thread-safe. Check and Charge run on a fiber, which Redis may suspend.
+// Thread-safe. Call Check and Charge on a fiber: they suspend it while they wait for Redis.
 class UserTokens {
  public:
   // `shared_table`: memory of a TokenTable; null: this process counts for itself. `options` must

@@ -44,7 +44,7 @@ class Conversation {
   void AddUserText(const std::string& text);
   // The provider announces the transcript of an utterance.
   void AnnounceTranscript(Deadline now);
-  // Expects a transcript until then that was not announced.
+  // Expects, until then, a transcript that was not announced.
   void AwaitTranscript(Deadline until);
   // The link delivers no more than this transcript: shortens the wait for its next piece.
   void ShortenWait(Deadline now);

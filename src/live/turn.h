@@ -11,7 +11,7 @@
 
 namespace agent_graph::live {
 
-// The provider decides when the model speaks and when its turn ends, so each phase may follow each
+// The provider decides when the model speaks and when its turn ends, so any phase may follow any
 // other. Not thread-safe; used on the session's fiber, never blocks.
 class Turn {
  public:

@@ -101,7 +101,7 @@ Result<std::string> TryInChild(const Trial& trial) {
   std::string fate = "needs a process: " + ErrnoText(fork_error);
   if (child > 0) {
     const bool in_time = ReadReport(reading.get(), trial, report);
-    // Ends a child that hangs, and one whose threads would keep it.
+    // Ends a child that hangs, or whose threads keep it from ending.
     kill(child, SIGKILL);
     int wait_status = 0;
     const bool reaped = waitpid(child, &wait_status, 0) == child;

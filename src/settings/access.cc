@@ -235,7 +235,8 @@ Status ReadAuthentication(const Value& value, Settings& settings) {
           "JWT_SECRET_KEY and JWT_ALGORITHM");
     }
   }
-  // A path names a class, which only the custom method has. A sample has neither key.
+  // The key `path` names a class, which only the custom method has. A sample (see Shape) may lack
+  // both keys.
   const bool complete = has("method") && has("path") != is_jwt;
   if (!complete && value.shape() == nullptr) return value.Error(std::string(kForms));
   static constexpr Key<Settings> kKeys[] = {

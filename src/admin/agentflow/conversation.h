@@ -24,13 +24,14 @@ struct Conversation {
   uint64_t file_references = 0;  // messages with ids of files, which the database does not contain
 };
 
-// Threads whose user is "anonymous" get no owner: AgentFlow without authentication writes so.
+// Threads whose user is "anonymous" get no owner, because AgentFlow stores that name if it has no
+// authentication.
 //
 // The window is the `context` of the thread's state; messages of the context that the table lacks
 // are added to the history. A paused thread continues at the node at which it was paused.
 Conversation Convert(const StoredThread& stored);
 
-// The creation id of imported threads; a second import recognises its own threads by it.
+// The creation id of imported threads, by which a second import recognises those of the first.
 std::string CreationId(const std::string& thread_id);
 
 }  // namespace agent_graph::admin::agentflow

@@ -42,7 +42,7 @@ struct TableCounts {
   uint64_t tool_results = 0;  // kept for runs that were interrupted
 };
 
-// Not thread-safe; calls block. Nothing is written.
+// Not thread-safe; calls block. The tables are only read.
 class Tables {
  public:
   explicit Tables(state::postgres::Connection& connection) : connection_(connection) {}

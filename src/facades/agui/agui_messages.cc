@@ -223,7 +223,7 @@ class MessageReader {
     }
   }
 
-  // Only the text of the parts: results are JSON for the model.
+  // Reads only the text of the parts, because results are JSON for the model.
   void ReadResult() {
     message_.role = Role::kTool;
     ToolResultBlock result;

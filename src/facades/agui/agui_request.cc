@@ -42,7 +42,8 @@ std::vector<ResumeEntry> ReadResume(const json& body) {
   return resume;
 }
 
-// The client's state as the fields to set. It repeats what it got, so that most are as they were.
+// The client's state as the fields to set. A client sends back all of the state that it received,
+// so most fields are unchanged.
 std::shared_ptr<const json> ReadState(const json& body, Problems& problems) {
   const json* state = FindMember(body, "state");
   if (state == nullptr) return nullptr;

@@ -11,7 +11,8 @@
 namespace agent_graph::agui {
 namespace {
 
-// Elements behind `length` are those of repeated changes.
+// Appends to a list that had `length` elements before the change. Elements behind them came from
+// the same change, which is now applied again.
 void AppendElements(json& list, const json& added, uint64_t length) {
   if (!list.is_array()) list = json::array();
   if (list.size() > length) {

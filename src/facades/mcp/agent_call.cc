@@ -40,7 +40,7 @@ void Perform(const Call& call, const ToolCall& tool, api::GraphRequest request) 
   writer.Finish(ResultOf(call, reader.ResultMembers(shows_thread)));
 }
 
-// The user does not answer what the graph waits for.
+// Ends a call whose user has not answered what the graph waits for.
 void SendStillWaiting(const Call& call, const std::string& thread_id) {
   std::string members = R"("content":[{"type":"text","text":"The agent still waits."}],)";
   members += R"("structuredContent":{"answer":"","status":"interrupted","thread_id":)";
@@ -48,7 +48,7 @@ void SendStillWaiting(const Call& call, const std::string& thread_id) {
   SendResult(call, ResultOf(call, members + '}'));
 }
 
-// The call is repeated with the answers of the user.
+// Resumes the run of a call that is repeated with the user's answers.
 void Continue(const Call& call, const ToolCall& tool) {
   HandlerContext& context = call.context;
   PausedCall paused;

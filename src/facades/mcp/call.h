@@ -31,7 +31,7 @@ void SendAccepted(api::HandlerContext& context);
 // Returns a result with these members, completed as the client's revision wants it. `members` is
 // the inside of a JSON object.
 std::string ResultOf(const Call& call, std::string_view members);
-// The same for an answer that a client may keep: it is the caller's own, and never fresh.
+// The same for an answer that a client may cache: marked as private and as stale at once.
 std::string ListingOf(const Call& call, std::string_view members);
 
 // Returns {"name":…,"version":…}: the agent as a server.

@@ -64,7 +64,7 @@ Status CallWriter::SendComment() {
 
 void CallWriter::SendLast(std::string_view message_json, const std::string& outcome) {
   SendHead();
-  // A client that has the response may still have asked for more.
+  // A client that already has the response may have resumed its stream all the same.
   if (++count_ <= skipped_) return context_.exchange().End(outcome);
   const Result<std::string> event = Framed(message_json);
   if (event.ok()) context_.exchange().SendLast(*event);

@@ -27,7 +27,7 @@ std::string RevisionsJson() {
   return out + ']';
 }
 
-// An empty capability means forms: pages came later.
+// An empty capability means forms, because the protocol got pages only later.
 void ReadCapabilities(const json& capabilities, Peer& peer) {
   const auto found = capabilities.find("elicitation");
   if (found == capabilities.end() || !found->is_object()) return;

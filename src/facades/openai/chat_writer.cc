@@ -206,7 +206,8 @@ void ChatWriter::Fail(const Status& status) {
 
 void ChatWriter::Fail(const api::ErrorInfo& error) {
   if (!head_sent_) {
-    // The run may have had effects, which a library that repeats requests would bring about again.
+    // Client libraries repeat failed requests by themselves. The header stops them, because the
+    // effects of a run would happen twice.
     bridge::HeaderList headers;
     const bool begins_again = begun() && !repeatable_;
     if (begins_again && !IsPermanent(error)) headers.emplace_back("x-should-retry", "false");

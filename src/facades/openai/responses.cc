@@ -71,7 +71,8 @@ void AnswerWithEvents(HandlerContext& context, facades::FacadeRun& run, bool is_
                                std::optional<api::ErrorInfo> error, bool is_repeatable) {
   if (reader.error()) error = reader.error();
   if (!error) return SendResponse(context, reader.response());
-  // The run may have had effects, which a library that repeats requests would bring about again.
+  // Client libraries repeat failed requests by themselves. The header stops them, because the
+  // effects of a run would happen twice.
   bridge::HeaderList headers;
   const bool has_begun = !reader.response().id.empty();
   if (has_begun && !is_repeatable && !IsPermanent(*error)) {
