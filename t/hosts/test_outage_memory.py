@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 _BOUND = 64 * MIB  # limits.buffered_bytes_max
-_RUNS = 8  # whose replies would take half as much again
+_RUNS = 8  # together their replies would take one and a half times the bound
 # The state server reads at most 16 MiB of requests of one worker before it has executed them. It keeps
 # each of them three times: as it was received, as rows, and as SQL.
 _SERVER_BYTES = 3 * 16 * MIB

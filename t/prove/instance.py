@@ -153,7 +153,7 @@ class Instance:
         if self._do(first, port):
             self.struck[fault, point] += 1
         if then:
-            # Within the time in which the loss is noticed, its runs are folded and granted again.
+            # The second fault comes while the loss is noticed, or while the runs are folded and granted again.
             delay = self._chance.uniform(0, 0.06 if "reload" not in first else 0.6)
             asyncio.get_running_loop().call_later(delay, self._do_later, then)
 

@@ -135,7 +135,7 @@ class Outside:
         self.in_functions[run] += 1
         self.function_ports[run] = port
         try:
-            # The answer to this one is its end, and that of its worker.
+            # The node POISON ends its worker when it gets the answer.
             point = OWN_CRASH if node == "POISON" else "in function"
             await self._strike(instance, point, port)
             await self._reply(writer, {})

@@ -16,7 +16,7 @@ class Network:
     def __init__(self, hosts):
         self._name = f"ag{os.getpid() % 10**7}"
         self._net = f"10.{200 + os.getpid() // 250 % 50}.{os.getpid() % 250}"
-        self.outside = f"{self._net}.1"  # the address of everything but hosts
+        self.outside = f"{self._net}.1"  # the address of everything outside of the hosts
         self.subnet = f"{self._net}.0/24"
         self.hosts = [Place(f"{self._name}h{n}", f"{self._net}.{n + 11}") for n in range(hosts)]
         try:

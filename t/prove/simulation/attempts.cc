@@ -141,7 +141,7 @@ void Worker::Finish(const AttemptPtr& attempt) {
        });
 }
 
-// A fiber of the run may not have noticed it, and appends once more.
+// A fiber of the run may not have noticed yet that the run is given back, and appends once more.
 void Worker::GiveBack(const AttemptPtr& attempt) {
   const bool appends_late = attempt->phase == Attempt::Phase::kReady && chance_.OneIn(2);
   const auto& [thread_id, run_id] = attempt->name;

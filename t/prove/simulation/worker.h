@@ -1,6 +1,6 @@
 // A worker: a client of the state server that executes the runs that it is granted, and sends what
-// clients of the API ask for. It keeps the books of engine/state/gateway/client and of
-// engine/state/calls/caller.cc: numbers its requests, sends them again to the next server, and
+// clients of the API ask for. It does what engine/state/gateway/client and
+// engine/state/calls/caller.cc do: numbers its requests, sends them again to the next server, and
 // names the runs that it holds.
 #pragma once
 

@@ -118,7 +118,7 @@ TEST_F(AcceptedRunTest, ResultsNobodyWaitsForAreRefused) {
   EXPECT_EQ(answer.status, 422);
   EXPECT_NE(answer.body.find("config.thread_id"), std::string::npos);
   EXPECT_TRUE(accepted_.empty());
-  // The run in flight may leave calls that wait for them.
+  // A run is in flight. When it ends, calls may wait for these results.
   state_.At("t").state.in_flight = state::RunInFlight{};
   EXPECT_EQ(Send("POST", "/v1/graph/runs", body).status, 202);
   // The request may be a repetition, which the state recognizes by its key.
@@ -198,7 +198,7 @@ TEST_F(AcceptedRunTest, DecisionsAboutToolCallsAreChecked) {
       {"body", "tool_decisions", "1", "call_id"});
   ExpectInvalid(send(R"([{"call_id":"c","action":"skip"}])", "{}"),
                 {"body", "config", "thread_id"});
-  // No call of this name waits, in a thread that exists and in one that does not.
+  // No call with this id waits: once in a thread that exists, once in one that does not.
   state_.At("t/1").state.record.thread_id = "t/1";
   const auto& execution = state_.At("t/1").state.snapshot.execution_json =
       R"({"status":"interrupted_after","inputs":[{"call_id":"c","tool":"pay","undecided":true}]})";
@@ -236,7 +236,7 @@ TEST_F(AcceptedRunTest, InvokeWaitsForTheEnd) {
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.Data()["meta"]["run_id"], "r1");
   EXPECT_EQ(accepted_.size(), 1u);
-  // Without the wish, the request runs the graph itself.
+  // Without on_disconnect, the request runs the graph itself.
   EXPECT_EQ(Send("POST", "/v1/graph/invoke", Invocation("x")).status, 200);
   EXPECT_EQ(accepted_.size(), 1u);
 }

@@ -192,7 +192,7 @@ TEST_F(MemoryRoutesTest, AMemoryIsStoredWithItsFields) {
   EXPECT_EQ(record.owner, "alice");
   EXPECT_EQ(memories_.stored.scope.kind, state::Scope::Kind::kOwner);
   EXPECT_EQ(memories_.stored.scope.user_id, "alice");
-  // The category of the body is stronger than that of the metadata; one that is not a text is none.
+  // The category of the body takes precedence over that of the metadata, which must be a text.
   Send("POST", "/v1/store/memories",
        R"({"content":"tea","category":"drinks","metadata":{"category":"taste"}})");
   EXPECT_EQ(memories_.stored.record.category, "drinks");

@@ -345,7 +345,7 @@ TEST_F(DispatchTest, AResultWithoutAThreadIsThatOfTheThreadThatWaits) {
     asked = {};
     EXPECT_EQ(Send("POST", path, messages + "}").status, 422);
     EXPECT_EQ(asked.call_ids, (std::vector<std::string>{"c1", "c2"}));
-    // No lookup if the request names its thread, or has no result.
+    // The state is not asked if the request names its thread, or has no tool result.
     EXPECT_EQ(Send("POST", path, messages + R"(,"config":{"thread_id":"t"}})").status, 422);
     EXPECT_EQ(Send("POST", path, Invocation("hi")).status, 200);
   }

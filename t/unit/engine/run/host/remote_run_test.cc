@@ -1,4 +1,4 @@
-// RemoteRun: one follower of a worker asks for all, whichever of them is still there.
+// RemoteRun: one of a worker's followers asks for all of them, and another one if it leaves.
 #include "run/host/remote_run.h"
 
 #include <gtest/gtest.h>

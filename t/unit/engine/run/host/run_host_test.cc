@@ -158,7 +158,7 @@ TEST_F(RunHostTest, FollowersGoOneAfterTheOtherWhenItLeaves) {
 TEST_F(RunHostTest, ARunIsGivenBackIfNothingCanBeDecidedNow) {
   AddOneNode(Say("ok"));
   host_options_.authorize = [](const RunRequest&, const auto&) { return Unavailable("no answer"); };
-  // The grant is the lease, which the fake has only of runs that have begun.
+  // Expected here, because the fake has a lease only of runs that have begun.
   EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_));
   MakeHost();
   host_->Execute(Granted("t1"));
@@ -339,8 +339,8 @@ TEST_F(RunHostTest, AThreadThatDoesNotFitGoesToAnotherWorker) {
     held_ += static_cast<int64_t>(bytes);
     return Status::Ok();
   };
-  // The grant is the lease, which the fake has only of runs that have begun. The runner gives it
-  // back, and the host does it again, because it does not know that.
+  // Expected here, because the fake has a lease only of runs that have begun. The runner gives the
+  // run back, and the host does so again, because it does not know that.
   EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_)).Times(2);
   MakeHost();
   state_.omitted_bytes = 1'000'000;

@@ -142,7 +142,7 @@ TEST_F(ContinuationTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
       json({{"input_tokens", 6}, {"output_tokens", 4}, {"model_calls", 2}, {"tool_calls", 1}}));
 }
 
-// So that a reset can name the message whose pieces readers have, if the attempt is lost.
+// If the attempt is lost, a reset can then name the message whose pieces readers have.
 TEST_F(ContinuationTest, TheLogNamesAMessageBeforeItsFirstPiece) {
   AddAgentWithTools({});
   model_.script = {{.pieces = {"Three."}}};

@@ -56,7 +56,7 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItsLimit) {
     return Message::Assistant(state.Field("note").get<std::string>());
   });
   builder_.AddEdge(START, "A").AddEdge("A", "B");
-  // Possible as long as the old and the new value fit together.
+  // The node succeeds as long as the old and the new value together are within the limit.
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(RunOk(Ask("1000")).status, RunStatus::kDone);
     state_.At("t1").state.window.clear();

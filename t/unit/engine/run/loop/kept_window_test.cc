@@ -104,7 +104,7 @@ class KeptWindowTest : public testing::Test {
     Result<RunOutcome> outcome = done.get_future().get();
     EXPECT_TRUE(outcome.ok()) << outcome.status().ToString();
     if (!outcome.ok() || outcome->messages_json.empty()) return "";
-    // The thread as the state has it is what the run returns.
+    // The run returns the thread as it is stored.
     const auto stored = client_->GetState(state::Scope::All(), "t");
     EXPECT_EQ(outcome->messages_json.back(), stored->window.back().json);
     const json answer = json::parse(outcome->messages_json.back());

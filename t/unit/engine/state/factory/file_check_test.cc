@@ -288,7 +288,7 @@ TEST_F(FileCheckTest, MarksOfFilesThatHaveGoneAreForgotten) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(OpenedCode(), StatusCode::kOk);
 }
 
-// A power cut or the death of a process has left it before it was acknowledged.
+// A power cut or the death of a process leaves a part of a record that was not acknowledged.
 TEST_F(FileCheckTest, BytesBehindTheMarkAreNoDamageOfTheMarked) {
   Restore();
   std::string record;
@@ -319,7 +319,7 @@ TEST_F(FileCheckTest, UnfinishedRecordsAreCutOff) {
   });
 }
 
-// No database without marks was written ahead with zeros: a hole in it is damage.
+// Logs without marks were never filled with zeros in advance, so zeros in them are damage.
 TEST_F(FileCheckTest, AHoleWithoutMarksIsDamage) {
   const std::vector<size_t> ends = Ends();
   Restore();

@@ -103,7 +103,7 @@ TEST_F(HostsTest, AStopFromTheOtherHostCancelsTheRun) {
   EXPECT_TRUE(on_a_.AppendRun(AppendOf(run, *begun))->stop_requested);
 }
 
-// Without waiting for the host at which it is queued.
+// The stop does not wait for the host at which the run is queued.
 TEST_F(HostsTest, AQueuedRunThatTheOtherHostHasStoppedIsNeverExecuted) {
   Grants grants;
   Client& worker = b_.Connect(grants.Receiver());
@@ -207,7 +207,7 @@ TEST_F(HostsTest, RemoteToolsAreThoseOfAllHosts) {
   ASSERT_TRUE(tools.ok()) << tools.status().ToString();
   ASSERT_EQ(tools->tools.size(), 1u);
   EXPECT_EQ(tools->tools[0].name, "lookup");
-  // Until the other host has heard of it, its runs may begin with the tools before.
+  // Runs of the other host may begin with the previous tools until it has heard of the change.
   const uint64_t version = tools->version;
   for (uint64_t begun = 0; begun != version;) {
     const BeginRunRequest run = RunOn("t");

@@ -25,7 +25,8 @@ struct Trips {
   }
 };
 
-// More turns than any that meet work in the background, on any machine.
+// Turns after which a test gives up. On any machine, one of so many meets no work in the
+// background.
 constexpr int kTurnsMax = 2000;
 
 class RoundTripsTest : public postgres::DatabaseTest {

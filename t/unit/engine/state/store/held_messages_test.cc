@@ -100,7 +100,7 @@ TEST_F(HeldMessagesTest, AReadThatMayHaveSeenAWriteWaitsForItsSync) {
   held_.NoteWritten({});
   AwaitSync();
   EXPECT_TRUE(connection_->sent().empty());
-  held_.Hold({ReplyTo(2)});  // of another read, which sees the same
+  held_.Hold({ReplyTo(2)});  // of another read, which sees the same write
   FinishSync(Status::Ok());
   held_.Stop();
   EXPECT_FALSE(held_.is_behind());

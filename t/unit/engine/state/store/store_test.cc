@@ -144,7 +144,7 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   options_.thread_ttl = std::chrono::seconds(1);
   Open();
   constexpr int kHeld = 250;
-  constexpr int kTurns = kHeld / 100 + 1 + 1;  // the last portion, and a ping to who holds them
+  constexpr int kTurns = kHeld / 100 + 1 + 1;  // the last portion, and a ping to the holder
   uint64_t sequence = 0;
   for (int i = 0; i < kHeld; ++i) {
     Apply(++sequence, Operation::kBeginRun, RunOn(Numbered("held", i), "", Numbered("run", i)));

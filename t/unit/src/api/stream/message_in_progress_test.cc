@@ -26,7 +26,8 @@ TEST_F(RunFollowerTest, ShowsTheMessageInProgress) {
   EXPECT_TRUE(lines.received.back().IsDone());
 }
 
-// Every line of the run above, cut there: the pieces and the rest are the whole text.
+// The connection is cut after each line of the run above. What was read before and after the cut
+// is the whole text.
 TEST_F(RunFollowerTest, AReaderMayComeBackInTheMiddleOfAMessage) {
   const std::string text = "na\u00efve caf\u00e9";
   for (size_t cut = 1; cut <= 4; ++cut) {
@@ -112,8 +113,8 @@ TEST_F(RunFollowerTest, AResetNamesTheMessageThatAModelHadBegun) {
             json::parse(R"({"status":"retrying","reset":"m1","attempt":2})"));
 }
 
-// A piece may be shown before the entries of its attempt: its cursor is behind those of another
-// one.
+// A piece may be shown before its reader has the entries of its attempt. Its cursor is then behind
+// the entries of an earlier attempt.
 TEST_F(RunFollowerTest, AReaderComesBackInAMessageWhoseAttemptItHasNotReadYet) {
   Add(run::entry::ModelStarted{.node = "MAIN", .message_id = "m1"}, 1);
   record_.attempt = 2;

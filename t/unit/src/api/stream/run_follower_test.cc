@@ -85,7 +85,7 @@ TEST_F(RunFollowerTest, ALostRunEndsWithAnErrorAndDone) {
   ASSERT_EQ(lines.received.size(), 2u);
   EXPECT_EQ(lines.received[0].event, "error");
   EXPECT_EQ(lines.received[0].chunk["data"]["code"], "SERVICE_UNAVAILABLE");
-  // A reader that has the error only still gets the end.
+  // A reader that was disconnected after the error still gets the end.
   Lines rest;
   EXPECT_EQ(Follow(rest, lines.received[0].cursor), RunFollower::Place::kFound);
   ASSERT_EQ(rest.received.size(), 1u);
