@@ -25,7 +25,7 @@ import sys
 
 FLAGS = [
     "-fsyntax-only",
-    "-Wno-everything",  # g++ and clang-tidy look after the rest
+    "-Wno-everything",  # g++ and clang-tidy report all others
     "-Wthread-safety",
     "-Wthread-safety-beta",
     "-Werror=thread-safety",

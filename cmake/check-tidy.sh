@@ -39,7 +39,7 @@ case "${1:-}" in
   *) printf '%s\n' "$@" >"$list" ;;
 esac
 
-# The compiler's own flags are not all clang's; those are ignored, its warnings are g++'s business.
+# clang does not know some of g++'s flags, so it must not warn about unknown ones.
 tr '\n' '\0' <"$list" | xargs -0 -r -n 1 -P "$jobs" nice clang-tidy-19 -p "$build" --quiet \
   --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-unused-command-line-argument
 echo "check-tidy: clean, $(wc -l <"$list") files"

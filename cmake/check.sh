@@ -33,7 +33,7 @@ threaded=(test_engine_base test_engine_runtime test_src_bridge)
 # Several stages compile the same code in different folders; ccache then needs relative paths.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-# Also a test of `make test`, but that comes long after.
+# `make test` checks this too, but only after a long build.
 check_edges() {
   cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
   /usr/bin/python3 t/tree/include_edges.py build/release/include_edges.txt

@@ -15,7 +15,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  // No answer has arrived, or one that says to try again.
+  // True if the failure may be temporary: no answer has arrived, or one that says to try again.
   get passing(): boolean {
     return this.status === 0 || this.status === 429 || this.status === 503;
   }

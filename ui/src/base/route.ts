@@ -28,7 +28,8 @@ export function go(...parts: Route): void {
   location.hash = href(...parts);
 }
 
-// Completes the place of a page: no place to go back to. Does nothing if the user has left the page meanwhile.
+// Completes the address of a page without a new entry in the browser's history. Does nothing if the user has
+// left the page meanwhile.
 export function complete(...parts: Route): void {
   if (read()[0] !== parts[0]) return;
   history.replaceState(null, "", href(...parts));

@@ -27,7 +27,7 @@ export function useRunning(enabled: boolean): Running | null {
     const leaving = new AbortController();
     let timer = 0;
     const look = async () => {
-      // A failure is one of the next look, too; the page's own requests show it.
+      // Failures are ignored: the page's own requests show them, and the next look tries again.
       if (!document.hidden) await latest(leaving.signal).then(setRunning, () => {});
       if (!leaving.signal.aborted) timer = window.setTimeout(look, INTERVAL_MS);
     };

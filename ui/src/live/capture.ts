@@ -1,4 +1,4 @@
-// Runs on the audio thread: makes 16-bit samples of 16 kHz of what the microphone delivers, 100 ms at a time.
+// Runs on the audio thread: converts the microphone's audio to 16-bit samples at 16 kHz, 100 ms at a time.
 
 declare const sampleRate: number;
 declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;

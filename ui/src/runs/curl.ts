@@ -6,7 +6,8 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-// The token stays out of it: commands end in histories and chats.
+// The command names the variable TOKEN instead of containing the token, because people keep commands in
+// shell histories and send them in chats.
 export function curlOf(threadId: string, runId: string): string {
   const lines = [`curl -sN ${quoted(root + path`/v1/threads/${threadId}/runs/${runId}/stream`)}`];
   lines.push("-H 'Accept: application/x-ndjson'");

@@ -25,7 +25,7 @@ export function changes(before: JsonObject, after: JsonObject, prefix = ""): Cha
   });
 }
 
-// The body of a merge that makes `after` of `before`: changed fields, and null for those that go.
+// The merge patch that turns `before` into `after`: changed fields, and null for fields to remove.
 export function patchOf(before: JsonObject, after: JsonObject): JsonObject {
   const patch: JsonObject = {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {

@@ -29,7 +29,7 @@ function useThreads(text: string, metadata: string) {
     );
   useEffect(() => {
     const leaving = new AbortController();
-    // A moment after the last key, so that not every letter is a search.
+    // Waits a moment after the last key, so that not every letter starts a search.
     const timer = setTimeout(() => void read("", [], leaving.signal), found ? 200 : 0);
     return () => {
       clearTimeout(timer);
