@@ -52,9 +52,8 @@ std::optional<Refusal> NginxAuthenticator::Authenticate(const IncomingRequest& r
   }
   json claims = json::object();
   if (head.user_claims) {
-    // Empty claims are refused: without `scopes` nothing is forbidden, so a caller without claims
-    // could
-    // do more than one with few.
+    // Empty claims are refused: a caller without the claim `scopes` is not restricted, so it could
+    // do more than one with few scopes.
     if (head.user_claims->size() > kTokenBytesMax) return Invalid("unauthorized: claims too large");
     Result<json> parsed = ParseJson(*head.user_claims, kClaimLimits);
     if (!parsed.ok() || !parsed->is_object()) {

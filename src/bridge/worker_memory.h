@@ -2,9 +2,8 @@
 //
 // Three sums are kept:
 //
-//   buffered   bodies of requests in progress, messages of WebSockets and replies that have not
-//   left
-//              nginx. New requests are refused when it exceeds limits.buffered_bytes_max.
+//   buffered   bodies of requests in progress, messages of WebSockets, and replies that have not
+//              left nginx. New requests are refused when it exceeds limits.buffered_bytes_max.
 //   in_memory  an estimate of the memory that requests take: the part of `buffered` that is neither
 //              in a file nor parsed, and what the engine holds, such as parsed JSON and the thread
 //              of a run. The engine holds several times the size of a body, so a request that needs

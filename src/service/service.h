@@ -75,7 +75,7 @@ class Service {
   // since.
   size_t written_off_threads() const;
 
-  // Has an engine thread return free memory to the system.
+  // Makes an engine thread return free memory to the system.
   void ReturnMemory();
   // For a worker that leaves; in this order. The worker gets no further accepted runs, and readers
   // of other workers' runs end, each at a random time within `readers_go_within`.

@@ -98,7 +98,7 @@ class Worker {
   void Finish(const AttemptPtr& attempt);
   void GiveBack(const AttemptPtr& attempt);
   void Lose(const AttemptPtr& attempt);
-  // Unless a later attempt was granted meanwhile.
+  // Does nothing if a later attempt was granted meanwhile.
   void Unhold(const Attempt& attempt);
   void Release(const AttemptPtr& attempt);
   Signature SignatureOf(const Attempt& attempt) const;

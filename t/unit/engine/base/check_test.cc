@@ -14,7 +14,7 @@ TEST(CheckTest, AConditionThatHoldsIsEvaluatedOnce) {
   EXPECT_EQ(evaluated, 1);
 }
 
-// Also in release builds, where assert() is gone.
+// This holds also in release builds, where assert() does nothing.
 TEST(CheckDeathTest, AFailedCheckSaysWhereAndWhyInOneLineAndAborts) {
   const bool held = false;
   EXPECT_EXIT(AG_CHECK(held, "the lock is held"), testing::KilledBySignal(SIGABRT),

@@ -1,4 +1,4 @@
-// Files with graphs, and what is wrong with them.
+// Temporary files with graphs, and the errors of loading them.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -29,7 +29,7 @@ TEST(PermitBlocks, BusyCallersGetLargerBlocks) {
   for (int i = 0; i < 8; ++i) blocks.Add("a", 1, 100, kStart + seconds(1));
   EXPECT_EQ(blocks.Wanted("a"), 2u);
   EXPECT_EQ(blocks.Wanted("b"), 1u);
-  // The next sub-window begins with what the last one has shown.
+  // The size for the next sub-window follows from the requests of the last one.
   blocks.Add("a", 2, 100, kStart + seconds(2));
   EXPECT_EQ(blocks.Wanted("a"), 2u);
   blocks.Add("a", 1, 100, kStart + seconds(3));

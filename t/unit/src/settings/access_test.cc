@@ -27,7 +27,7 @@ TEST(Access, IsOpenByDefault) {
   EXPECT_TRUE(settings->warnings.empty());
 }
 
-// nginx is given users to keep them apart.
+// If nginx authenticates users, they see only their own rows unless the settings say otherwise.
 TEST(Access, UsersOfNginxAreKeptApartByDefault) {
   Result<Settings> settings = LoadMember(R"("auth": "nginx")", {});
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
@@ -67,7 +67,7 @@ TEST(Access, TakesTheTokenSettingsFromTheEnvironment) {
   EXPECT_EQ(settings->authentication.jwt.jwks_file, "/keys/set.json");
 }
 
-// Required even if key files are configured.
+// Both variables are required, even if key files are configured.
 TEST(Access, NeedsSecretAndAlgorithm) {
   for (std::string name : {"JWT_SECRET_KEY", "JWT_ALGORITHM"}) {
     for (bool empty : {false, true}) {
