@@ -17,7 +17,7 @@ add_library(agent_graph_flags INTERFACE)
 target_compile_options(agent_graph_flags INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wframe-larger-than=16384 -fno-omit-frame-pointer
   -fstack-protector-strong)
-# Also for our code, but not for tests.
+# More warnings, for our own code except tests.
 add_library(agent_graph_strict INTERFACE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(agent_graph_strict INTERFACE -Wconversion -Wno-sign-conversion)

@@ -119,7 +119,7 @@ class Maintenance {
 class ClosedState {
  public:
   virtual ~ClosedState() = default;
-  // As Maintenance::Verify.
+  // Does the same as Maintenance::Verify.
   virtual Result<VerifyReport> Verify() = 0;
   // Copies the data into `directory`, which must not exist.
   virtual Result<BackupReport> Backup(const std::string& directory) = 0;

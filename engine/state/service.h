@@ -65,7 +65,7 @@ class Service {
   // `cancellation`, which may be null, ends the wait. See run_watch.h.
   virtual Result<WatchRunReply> WatchRun(const WatchRunRequest& watch,
                                          const runtime::Cancellation* cancellation) = 0;
-  // For the client that executes the run.
+  // Called by the client that executes the run.
   virtual Result<PublishPieceReply> PublishPiece(const PublishPieceRequest& publish) = 0;
   // Totals of all threads. `cancellation`, which may be null, ends the wait for the state server.
   // kInvalidArgument: a server of an older build.

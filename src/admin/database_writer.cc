@@ -33,7 +33,7 @@ Result<std::unique_ptr<DatabaseWriter>> DatabaseWriter::Open(const std::string& 
 }
 
 DatabaseWriter::~DatabaseWriter() {
-  // Without it the hosts find out by themselves.
+  // If this fails, the hosts notice by the missing beats that this writer has gone.
   if (membership_ != nullptr) (void)membership_->Leave();
 }
 

@@ -57,7 +57,7 @@ void PrintUsage(std::FILE* out) {
       out);
 }
 
-// Also after the name of a command.
+// True for an option that asks for help. It may also follow the name of a command.
 bool AsksForHelp(const std::string& argument) {
   return argument == "--help" || argument == "-h";
 }

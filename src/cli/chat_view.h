@@ -30,7 +30,8 @@ class ChatView {
   void EndLine();
   // The calls of the conversation that have no result, oldest first.
   const std::vector<OpenCall>& open_calls() const { return open_calls_; }
-  // As JSON; empty if there is no such open call, as in a conversation that another client began.
+  // The arguments as JSON; empty if there is no such open call, as in a conversation that another
+  // client began.
   std::string ArgumentsOf(std::string_view call_id) const;
   bool failed() const { return failed_; }  // the last run ended with an error
   void BeginRun() { failed_ = false; }

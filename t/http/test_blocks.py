@@ -84,7 +84,7 @@ def test_reasoning_beside_the_content_is_no_block(service):
     stored = service.get(f"{_MESSAGES}/m").json()["data"]
     assert stored["reasoning"] == "because"
     assert [block["type"] for block in stored["content"]] == ["text"]
-    # As clients send back what they have read.
+    # Clients send back what they have read.
     put = service.request("PUT", _STATE, {"state": {"context": [stored]}})
     assert put.status == 200, put.text
     assert service.invoke("y", config={"thread_id": "t"}).status == 200

@@ -102,7 +102,7 @@ def test_slow_readers_hold_what_is_counted(start_service):
     assert service.invoke("hi").status == 200
     worker = service.only_worker()
     before = processes.resident_bytes(worker.pid)
-    # As lines of a stream much larger than the kernel's buffers and the credit.
+    # The lines of its stream are much larger than the kernel's buffers and the credit together.
     text = " ".join(f"word{number}" for number in range(2500))
     streams = [service.stream(text, receive_buffer=4096) for _ in range(streams_count)]
     for stream in streams:

@@ -73,8 +73,8 @@ std::vector<std::string> FilesOf(const RunRequest& request) {
   return files;
 }
 
-// Without a checkpointer each run has a new thread, which no later run can use. That of a transient
-// run is not even shown, so that it needs no name.
+// Without a checkpointer each run has a new thread, which no later run can use. The thread of a
+// transient run is not shown to the client, so it needs no name.
 state::BeginRunReply BeginUnstored(const RunRequest& request, const RunEnvironment& environment) {
   state::BeginRunReply reply;
   reply.created = !request.transient;

@@ -6,8 +6,8 @@
 
 namespace agent_graph::run {
 
-// Its Run returns the reply as the only message of the result, or as the value of the agent's
-// output field. Deltas of the reply are emitted as they arrive.
+// Run of this runner returns the reply as the only message of the result, or as the value of the
+// agent's output field. Deltas of the reply are emitted as they arrive.
 const NodeRunner& RunnerFor(const Agent& kind);
 
 }  // namespace agent_graph::run

@@ -6,7 +6,7 @@
 
 namespace agent_graph::run {
 
-// Its Run fails with kGraph.
+// Run of this runner fails with kGraph.
 const NodeRunner& RunnerFor(const LiveAgent& kind);
 
 }  // namespace agent_graph::run

@@ -6,7 +6,7 @@
 
 namespace agent_graph::run {
 
-// Its Run fails with kInternal.
+// Run of this runner fails with kInternal.
 const NodeRunner& RunnerFor(const graph::Subgraph& kind);
 
 }  // namespace agent_graph::run

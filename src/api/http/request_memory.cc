@@ -61,7 +61,7 @@ std::optional<ErrorInfo> EnterPageReads(bridge::Exchange& exchange, PageReads& r
   if (entered.status().code() == StatusCode::kDeadlineExceeded) return NoRoomError();
   if (!entered.ok()) return ErrorOf(entered.status());
   place = *std::move(entered);
-  // As many pages and as many searches are read at a time.
+  // The same number of requests may read pages, and search, at a time.
   constexpr uint64_t kReadsMax = 2 * kPageReadsMax;
   const uint64_t page =
       std::min<uint64_t>(limits.page_bytes_max, limits.buffered_bytes_max / (2 * kReadsMax));

@@ -84,7 +84,7 @@ void AppendThread(std::string& out, const state::ThreadRecord& thread) {
   out += "\"}}";
 }
 
-// Also the answer for a thread of another user.
+// The answer for a thread that does not exist or belongs to another user.
 void SendNotFound(const Call& call, const std::string& uri) {
   RpcError error{call.stateless() ? kInvalidParams : kResourceNotFound, "resource not found"};
   error.data_json = "{\"uri\":";

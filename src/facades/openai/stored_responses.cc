@@ -114,7 +114,8 @@ ResponseReaderOptions ReaderOptions(const HandlerContext& context) {
 
 std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const ResponseName& name,
                                            ResponseReader& reader) {
-  // As other reads of stored data; a stream would keep its place for long.
+  // Takes a place like other reads of stored data. Streams take none, because they would keep it
+  // for long.
   api::PageReads::Place place;
   if (auto error = api::EnterPageReads(context.exchange(), *context.api().page_reads,
                                        context.api().settings->limits, place)) {

@@ -72,7 +72,7 @@ Status StepReader::FinishAnswer(const api::MessageEvent& event, const Message& m
 }
 
 Status StepReader::OnReset(std::string_view message_id, uint32_t attempt) {
-  // Without an id: the reader began in the middle of it and has shown nothing.
+  // Empty id: this reader began in the middle of the message and has shown nothing of it.
   const auto found = std::ranges::find_if(
       partials_, [&](const Partial& one) { return one.head.id == message_id; });
   if (found == partials_.end()) return Status::Ok();

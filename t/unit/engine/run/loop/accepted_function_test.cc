@@ -67,7 +67,7 @@ TEST_F(AcceptedFunctionTest, TheLogNamesEachMessageOfAFunctionBeforeItsFirstPiec
   EXPECT_EQ(shown, named);
 }
 
-// Its client gets no other attempt.
+// Such a run has no further attempt that would have to name its message as void.
 TEST_F(AcceptedFunctionTest, TheRunOfAConnectedClientNamesNoMessages) {
   builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
     context.EmitText("Hi");

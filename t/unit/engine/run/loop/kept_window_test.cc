@@ -110,7 +110,7 @@ class KeptWindowTest : public testing::Test {
     const json answer = json::parse(outcome->messages_json.back());
     return Shorten(answer.at("content").at(0).at("text").get<std::string>());
   }
-  // Without the answers of earlier turns.
+  // Replaces the answers of earlier turns by "*".
   static std::string Shorten(std::string seen) {
     for (size_t open = seen.find('(', 1); open != std::string::npos; open = seen.find('(', 1)) {
       size_t end = open;

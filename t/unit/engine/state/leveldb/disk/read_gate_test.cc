@@ -23,7 +23,7 @@ class ReadGateTest : public testing::Test {
     reserve_ = *std::move(reserve);
     gate_ = std::make_unique<ReadGate>(reserve_, kPatience);
   }
-  // As a write does that finds no space.
+  // Uses up the reserve, like a write that finds no space.
   void FillDisk() {
     reserve_->GiveUp(ReserveFile::Use::kLog);
     ASSERT_TRUE(reserve_->low());
