@@ -96,8 +96,7 @@ class Store {
   Result<size_t> EndRunsOf(const std::string& instance);
 
   // A trial executes requests of a batch that began with Database::Assume, so that their effect in
-  // memory can be undone (store_trial.cc). False: some requests may have effects that cannot be
-  // undone.
+  // memory can be undone (store_trial.cc). False: the effect of some requests cannot be undone.
   bool CanTry(const BatchUse& use) const;
   // Call after Assume. False: a lease has changed since the database knew its row.
   bool KnowsLeases(const BatchUse& use) const;
@@ -243,8 +242,7 @@ class Store {
     kHostGone,      // the worker's host has died
   };
   static bool IsCrash(Loss loss) { return loss < Loss::kLeft; }
-  // Keeps the lease for the next attempt. Returns the reason if the run gets no further attempt,
-  // otherwise an empty text.
+  // Keeps the lease for the next attempt. Returns why there is none; empty: there is one.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
   void ForgetAttempt(Lease& lease);
   // Ends an accepted run that no worker executes.
