@@ -182,7 +182,7 @@ class Database : public RowReads {
   }
   // Ends the claim as a part of the batch: other hosts may have the job.
   virtual Status ReleaseJob(const std::string&, int64_t) { return Status::Ok(); }
-  // Threads whose leases an instance holds, up to `limit`.
+  // Threads whose leases an instance holds, up to `limit`, in the order in which they are locked.
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();
   }

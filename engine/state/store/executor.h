@@ -143,7 +143,7 @@ class StoreExecutor : public Executor {
   // Takes the items of the next batch.
   std::vector<WriteItem> NextItems(Deadline wake);
   // The items of a database that several hosts write (executor_hosts.cc).
-  static BatchUse UseOf(const std::vector<WriteItem>& items);
+  BatchUse UseOf(const std::vector<WriteItem>& items);
   // Locks and reads the rows in `use`.
   Status PrepareBatch(BatchUse use);
   enum class Trial { kNone, kCommitted, kFailed };

@@ -11,6 +11,7 @@ BatchUse StoreExecutor::UseOf(const std::vector<WriteItem>& items) {
   BatchUse use;
   for (const WriteItem& item : items) {
     if (item.kind == WriteItem::Kind::kRequest) AddUse(item.request, use);
+    if (item.kind == WriteItem::Kind::kHostGone) store_.AddTakenOver(item.notice.instance, use);
   }
   return use;
 }

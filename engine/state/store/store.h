@@ -79,15 +79,15 @@ class Store {
 
   // --- a database that several hosts write; see Database::instance ---
 
-  // Call after Database::Prepare: brings the leases of its threads, as they are in memory, to their
-  // rows, which other hosts may have changed.
+  // Call after Database::Prepare: updates the leases in memory from their rows in `use`.
   void SyncLeases(const BatchUse& use);
   // Call after SyncLeases at the beginning of a batch: starts runs whose turn has come.
   void StartHandedOver() { AdmitWaiters(); }
   // Adds the threads whose runs wait here for the end of a run at another host.
   void AddAwaited(MonotonicClock::time_point now, BatchUse& use);
-  // Continues or ends the runs of an instance that has died, some at a time. Returns true if there
-  // are more.
+  // Adds the threads that TakeOver will use: all hosts lock those of a batch at once, in one order.
+  void AddTakenOver(const std::string& instance, BatchUse& use);
+  // Continues or ends some runs of an instance that has died. Returns true if more are left.
   bool TakeOver(const std::string& instance);
   // Another host has sent a notice; see HostNotice.
   void OnHostNotice(const HostNotice& notice);
@@ -180,8 +180,9 @@ class Store {
 
   // Other hosts (store_hosts.cc).
   bool is_shared() const { return !database_.instance().empty(); }
-  // Locks a thread that the batch may not have prepared. Its lease may be gone afterwards.
+  // Locks threads that the batch may not have prepared. Their leases may be gone afterwards.
   void Use(const std::string& thread_id);
+  void UseAll(const std::vector<std::string>& thread_ids);
   void UseKey(const std::string& key);
   Status SyncLease(const std::string& thread_id);
   void AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row);

@@ -13,6 +13,38 @@ namespace {
 
 constexpr std::chrono::seconds kKeyExpiryInterval{60};
 constexpr size_t kKeysExpiredAtOnce = 256;
+// Threads of accepted runs that one round trip to a shared database locks and reads.
+constexpr size_t kThreadsUsedAtOnce = 256;
+
+struct FoundRequest {
+  RunRequestRow row;
+  keys::ThreadKey thread;
+};
+
+// The requests of runs that wait or execute at the instance, in the order of the runs. Their texts
+// are left out: they are read again when the runs are granted.
+Result<std::vector<FoundRequest>> FindRequests(const Database& database,
+                                               const std::string& instance) {
+  std::vector<FoundRequest> found;
+  Status damage;
+  const std::string prefix = keys::TablePrefix(keys::Table::kRunRequest);
+  AG_RETURN_IF_ERROR(database.Scan(
+      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kRunRequest);
+        FoundRequest& run = found.emplace_back();
+        run.thread = parser.Thread();
+        if (!parser.ok() || !pack::FromBytes(value, run.row)) {
+          damage = Status(StatusCode::kDataLoss, "an accepted run cannot be read back");
+          return false;
+        }
+        run.row.accept.request.clear();
+        if (run.row.instance != instance) found.pop_back();
+        return true;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  std::ranges::sort(found, std::less(), [](const FoundRequest& run) { return run.row.order; });
+  return found;
+}
 
 template <typename Answer>
 ReplyRow AnswerOf(const Answer& answer) {
@@ -39,31 +71,17 @@ Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
 }
 
 Status Store::LoadAcceptedRuns(const std::string& instance) {
-  struct Found {
-    RunRequestRow row;
-    keys::ThreadKey thread;
-  };
-  std::vector<Found> found;
-  Status damage;
-  const std::string prefix = keys::TablePrefix(keys::Table::kRunRequest);
-  AG_RETURN_IF_ERROR(database_.Scan(
-      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        keys::Parser parser(key, keys::Table::kRunRequest);
-        Found& run = found.emplace_back();
-        run.thread = parser.Thread();
-        if (!parser.ok() || !pack::FromBytes(value, run.row)) {
-          damage = Status(StatusCode::kDataLoss, "an accepted run cannot be read back");
-          return false;
-        }
-        run.row.accept.request.clear();  // it is read again when the run is granted
-        if (run.row.instance != instance) found.pop_back();
-        return true;
-      }));
-  AG_RETURN_IF_ERROR(damage);
-  std::ranges::sort(found, std::less(), [](const Found& run) { return run.row.order; });
-  for (Found& run : found) {
+  AG_ASSIGN_OR_RETURN(std::vector<FoundRequest> found, FindRequests(database_, instance));
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (i % kThreadsUsedAtOnce == 0) {
+      std::vector<std::string> threads;
+      for (size_t next = i; next < std::min(found.size(), i + kThreadsUsedAtOnce); ++next) {
+        threads.push_back(found[next].row.accept.begin.thread_id);
+      }
+      UseAll(threads);
+    }
+    FoundRequest& run = found[i];
     const BeginRunRequest& begin = run.row.accept.begin;
-    Use(begin.thread_id);
     AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread,
                         FindThread(transaction_, begin.thread_id));
     if (!thread || thread->key() != run.thread) continue;  // deleted, but not swept yet

@@ -20,11 +20,17 @@ constexpr size_t kTakenOverAtOnce = 64;
 }  // namespace
 
 void Store::Use(const std::string& thread_id) {
-  if (!is_shared() || used_threads_.contains(thread_id)) return;
+  UseAll({thread_id});
+}
+
+void Store::UseAll(const std::vector<std::string>& thread_ids) {
+  if (!is_shared()) return;
   BatchUse use;
-  use.threads.push_back({.thread_id = thread_id});
+  for (const std::string& thread_id : thread_ids) {
+    if (!used_threads_.contains(thread_id)) use.threads.push_back({.thread_id = thread_id});
+  }
   // A failure ends the batch: the database refuses to write it.
-  if (database_.Prepare(use).ok()) SyncLeases(use);
+  if (!use.threads.empty() && database_.Prepare(use).ok()) SyncLeases(use);
 }
 
 void Store::UseKey(const std::string& key) {
@@ -145,6 +151,13 @@ void Store::AddAwaited(MonotonicClock::time_point now, BatchUse& use) {
   }
 }
 
+void Store::AddTakenOver(const std::string& instance, BatchUse& use) {
+  const Result<std::vector<std::string>> threads =
+      database_.ThreadsHeldBy(instance, kTakenOverAtOnce);
+  if (!threads.ok()) return;  // TakeOver asks again
+  for (const std::string& thread_id : *threads) use.threads.push_back({.thread_id = thread_id});
+}
+
 bool Store::TakeOver(const std::string& instance) {
   const Result<std::vector<std::string>> threads =
       database_.ThreadsHeldBy(instance, kTakenOverAtOnce);
@@ -161,6 +174,8 @@ bool Store::TakeOver(const std::string& instance) {
     lease.row.hosts.instance = database_.instance();
     lease.row.client.clear();
     transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+    // Together with the lease, so that a host that fails now finds both.
+    if (lease.accepted && !TakeRequest(lease.thread, lease.row.run_id).ok()) transaction_.Reject();
     transaction_.Accept(true);
     LoseLease(thread_id, Loss::kHostGone);
   }

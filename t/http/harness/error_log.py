@@ -2,9 +2,11 @@
 
 import re
 
+# Processes of nginx write to stderr into this file, too: those that abort say why.
 _FORBIDDEN = re.compile(
     r"\[(alert|emerg|crit)\]"
     r"|exited on signal|exited with fatal code|open socket .* left in connection"
+    r"|: check failed: |^terminate called|what\(\):|^[a-z_]+\(\): |^double free|^corrupted "
     r"|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:"
 )
 

@@ -213,7 +213,7 @@ Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& i
                                                             size_t limit) {
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> results,
                       Send({{"SELECT thread FROM agent_graph.lease WHERE lease_key IS NOT NULL AND "
-                             "instance = $1 LIMIT $2",
+                             "instance = $1 ORDER BY thread LIMIT $2",
                              {Value::Uuid(instance), Value::Number(limit)}}}));
   std::vector<std::string> threads;
   for (size_t i = 0; i < results[0].size(); ++i) {

@@ -34,6 +34,10 @@ class Host {
   }
   // The process ends without a word to its clients or to other hosts.
   void Kill() { host_->Close(); }
+  void StartAgain() {
+    const Status opened = host_->Open();
+    EXPECT_TRUE(opened.ok()) << opened.ToString();
+  }
 
   Client& Connect(std::function<void(GrantedRun)> on_run_granted = {}) {
     const auto channel = host_->NewChannel(std::move(on_run_granted));
