@@ -37,29 +37,30 @@ std::string Number(unsigned writer, unsigned turn) {
   return text;
 }
 
-// The rows that the first turn of a new thread writes, with the sizes that they have in
-// bench/run.py.
+// The rows that the first turn of a new thread writes in bench/run.py, with the sizes of their keys
+// and values: first those of the beginning of the run, then those of its end.
 void AddTurn(unsigned writer, unsigned turn, leveldb::WriteBatch& batch) {
   const std::string thread = Id(writer, turn, 0);
   const std::string run = Id(writer, turn, 1);
   const std::string number = Number(writer, turn);
   auto text = [&](size_t bytes) { return run + thread + std::string(bytes - 72, '.'); };
-  batch.Put("thread" + thread, text(100));
-  batch.Put("listing" + number + thread, "");
-  batch.Put("lease" + number, text(190));
-  batch.Put("counters" + number, "1234");
-  batch.Put("window" + number, "1234");
-  batch.Put("snapshot" + number, text(97));
-  batch.Put("log" + number + "12345678", text(494));
+  batch.Put("t" + thread, text(100));
+  batch.Put("listing" + number + thread.substr(0, 30), "");
+  batch.Put("e" + number, text(159));
+
+  batch.Put("t" + thread, text(100));
+  batch.Delete("listing" + number + thread.substr(0, 30));
+  batch.Put("listing" + number + thread.substr(6), "");
+  batch.Put("c" + number, "12345678");
+  batch.Put("w" + number, "1234");
+  batch.Put("s" + number, text(97));
+  batch.Put("g" + number + "1", text(577));
   for (unsigned message = 2; message < 4; ++message) {
-    batch.Put("message" + number + "1234567" + std::to_string(message), text(295));
-    batch.Put("id" + number + Id(writer, turn, message), "1");
+    batch.Put("m" + number + std::to_string(message), text(302));
+    batch.Put("i" + number + Id(writer, turn, message), "12");
   }
-  batch.Delete("lease" + number);
-  batch.Delete("listing" + Number(writer, turn - 1) + thread);
-  batch.Put("listing" + number + "+" + thread, "");
-  batch.Put("reply" + Id(writer, 0, 4) + number, "123456");
-  batch.Delete("reply" + Id(writer, 0, 4) + Number(writer, turn - 1));
+  batch.Put("r" + number + run, text(234));
+  batch.Delete("e" + number);
 }
 
 }  // namespace
