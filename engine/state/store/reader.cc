@@ -10,6 +10,7 @@
 #include "state/store/memories.h"
 #include "state/thread/listing.h"
 #include "state/thread/run_read.h"
+#include "state/thread/run_traces.h"
 #include "state/thread/thread_read.h"
 #include "state/thread/waiting_thread.h"
 #include "state/verify/verify.h"

@@ -59,7 +59,5 @@ uint64_t MessagesToSkip(const PageRequest& page);
 Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                              const keys::ThreadKey& thread, uint64_t first,
                                              uint64_t limit);
-Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                                const ReadRunsRequest& read);
 
 }  // namespace agent_graph::state
