@@ -32,6 +32,7 @@ std::string Micros(const std::string& column) {
 
 std::vector<std::string> IdsOf(const std::vector<StoredThread>& threads) {
   std::vector<std::string> ids;
+  ids.reserve(threads.size());
   for (const StoredThread& thread : threads) ids.push_back(thread.id);
   return ids;
 }

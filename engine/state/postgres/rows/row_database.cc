@@ -216,6 +216,7 @@ Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& i
                              "instance = $1 ORDER BY thread LIMIT $2",
                              {Value::Uuid(instance), Value::Number(limit)}}}));
   std::vector<std::string> threads;
+  threads.reserve(results[0].size());
   for (size_t i = 0; i < results[0].size(); ++i) {
     const std::string key(results[0][i].Bytes(0));
     threads.push_back(keys::Parser(key, Table::kThread).Text());
@@ -226,6 +227,7 @@ Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& i
 Result<std::vector<RowDatabase::LeaseState>> RowDatabase::LeaseStates(
     const std::vector<std::string>& thread_ids) const {
   std::vector<std::string> keys;
+  keys.reserve(thread_ids.size());
   for (const std::string& thread_id : thread_ids) keys.push_back(keys::Thread(thread_id));
   const BorrowedConnection borrowed(pool_);
   AG_ASSIGN_OR_RETURN(Connection* const connection, borrowed.get());
@@ -243,6 +245,7 @@ Result<std::vector<RowDatabase::LeaseState>> RowDatabase::LeaseStates(
     if (rows[i].Bool(3) && !rows[i].IsNull(2)) state.instance = rows[i].Uuid(2);
   }
   std::vector<LeaseState> states;
+  states.reserve(keys.size());
   for (const std::string& key : keys) states.push_back(found[key]);
   return states;
 }
