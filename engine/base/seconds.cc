@@ -7,12 +7,9 @@ namespace agent_graph {
 void AppendSeconds(std::string& out, int64_t unix_micros) {
   char text[32];
   char* const point = std::to_chars(text, text + 20, unix_micros / 1'000'000).ptr;
+  // Seven digits, of which the point replaces the first one: the others keep their zeros.
+  std::to_chars(point, point + 7, 1'000'000 + unix_micros % 1'000'000);
   *point = '.';
-  auto micros = static_cast<int>(unix_micros % 1'000'000);
-  for (char* digit = point + 6; digit > point; --digit) {
-    *digit = static_cast<char>('0' + micros % 10);
-    micros /= 10;
-  }
   out.append(text, point + 7);
 }
 

@@ -93,7 +93,9 @@ void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, Mode
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     if (block->index != index) continue;
     if (block->kind == Kind::kText) {
-      AppendPiece(block->text, delta.text, StringAt(piece, "text"));
+      only_text_ = StringAt(piece, "text");
+      block_of_text_ = static_cast<size_t>(blocks_.rend() - block) - 1;
+      AppendPiece(block->text, delta.text, only_text_);
     } else if (block->kind == Kind::kThinking) {
       AppendPiece(block->text, delta.reasoning, StringAt(piece, "thinking"));
       block->signature += StringAt(piece, "signature");
@@ -102,6 +104,10 @@ void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, Mode
     }
     return;
   }
+}
+
+void AnthropicReplyBuilder::TakeText(std::string_view text, ModelDelta& delta) {
+  AppendPiece(blocks_[block_of_text_].text, delta.text, text);
 }
 
 // The stream reports usage at the start and, with the final counts, at the end; counts that the end

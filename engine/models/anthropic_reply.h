@@ -3,6 +3,7 @@
 // unchanged. Unknown events and blocks are ignored.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace agent_graph::models {
 class AnthropicReplyBuilder : public ReplyBuilder {
  protected:
   Status Take(const JsonNode& event, ModelDelta& delta) override;
+  void TakeText(std::string_view text, ModelDelta& delta) override;
   Status MoveContent(std::vector<ContentBlock>& content) override;
 
  private:
@@ -35,6 +37,7 @@ class AnthropicReplyBuilder : public ReplyBuilder {
   void TakeUsage(const JsonNode& usage);
 
   std::vector<Block> blocks_;
+  size_t block_of_text_ = 0;  // to which only_text_ was appended
   size_t calls_ = 0;
 };
 

@@ -47,7 +47,8 @@ const JsonNode* FirstChoice(const JsonNode& chunk) {
 
 Status ChatReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
   if (model_.empty()) model_ = StringAt(chunk, "model");
-  if (const JsonNode* usage = ObjectAt(chunk, "usage")) usage_ = ReadChatUsage(*usage);
+  const JsonNode* usage = ObjectAt(chunk, "usage");
+  if (usage != nullptr) usage_ = ReadChatUsage(*usage);
   const JsonNode* choice = FirstChoice(chunk);
   if (choice == nullptr) return Status::Ok();
   begun_ = true;
@@ -56,7 +57,27 @@ Status ChatReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
   if (message != nullptr) AG_RETURN_IF_ERROR(TakeMessage(*message, delta));
   const std::string_view reason = StringAt(*choice, "finish_reason");
   if (!reason.empty()) Stop(reason);
+  if (usage == nullptr && message != nullptr && reason.empty()) FindOnlyText(*message, delta);
   return Status::Ok();
+}
+
+void ChatReplyBuilder::TakeText(std::string_view text, ModelDelta& delta) {
+  (only_reasons_ ? delta.reasoning : delta.text) = text;
+  (only_reasons_ ? reasoning_ : text_) += text;
+}
+
+// Refusals, and texts in parts, are not looked for: they are rare.
+void ChatReplyBuilder::FindOnlyText(const JsonNode& message, const ModelDelta& delta) {
+  only_reasons_ = delta.text.empty();
+  const std::string& added = only_reasons_ ? delta.reasoning : delta.text;
+  const std::string& other = only_reasons_ ? delta.text : delta.reasoning;
+  if (!other.empty() || ArrayAt(message, "tool_calls") != nullptr) return;
+  for (const char* key : {"content", "reasoning_content", "reasoning"}) {
+    const std::string_view text = StringAt(message, key);
+    if (text.empty()) continue;
+    if (text.size() == added.size()) only_text_ = text;
+    return;
+  }
 }
 
 Status ChatReplyBuilder::TakeMessage(const JsonNode& message, ModelDelta& delta) {

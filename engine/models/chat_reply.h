@@ -19,6 +19,7 @@ namespace agent_graph::models {
 class ChatReplyBuilder : public ReplyBuilder {
  protected:
   Status Take(const JsonNode& chunk, ModelDelta& delta) override;
+  void TakeText(std::string_view text, ModelDelta& delta) override;
   Status MoveContent(std::vector<ContentBlock>& content) override;
 
  private:
@@ -32,9 +33,11 @@ class ChatReplyBuilder : public ReplyBuilder {
   Call* FindCall(std::optional<int64_t> index, std::string_view id, bool named);
   Status TakeCall(const JsonNode& piece);
   Status TakeMessage(const JsonNode& message, ModelDelta& delta);
+  void FindOnlyText(const JsonNode& message, const ModelDelta& delta);
 
   std::string text_;
   std::string reasoning_;
+  bool only_reasons_ = false;  // only_text_ belongs to the reasoning
   std::vector<Call> calls_;
 };
 

@@ -55,6 +55,11 @@ Status Malformed() {
 }  // namespace
 
 Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
+  if (const std::optional<std::string_view> text = repeated_.Match(json)) {
+    ModelDelta delta;
+    TakeText(*text, delta);
+    return delta;
+  }
   // One tree per thread, not per builder: parsing a chunk never suspends, and the builders of
   // thousands of waiting fibers would each keep the memory of their largest chunk.
   thread_local JsonTree tree;
@@ -65,7 +70,9 @@ Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
     if (error != nullptr && error->type != JsonNode::Type::kNull) return ReportedError(*error);
     ModelDelta delta;
     const int64_t counted = usage_ ? usage_->total_tokens : 0;
+    only_text_ = {};
     AG_RETURN_IF_ERROR(Take(*chunk, delta));
+    repeated_.Remember(json, only_text_);
     // The last report is part of the complete reply.
     if (!complete() && usage_ && usage_->total_tokens != counted) delta.usage = usage_;
     return delta;

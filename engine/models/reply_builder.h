@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "models/json_tree.h"
 #include "models/model.h"
+#include "models/repeated_chunk.h"
 
 namespace agent_graph::models {
 
@@ -39,6 +40,8 @@ class ReplyBuilder {
  protected:
   // Reads a chunk that is not an error, and appends to `delta` what it adds.
   virtual Status Take(const JsonNode& chunk, ModelDelta& delta) = 0;
+  // Does what Take did for the last chunk with an only_text_, now with this text.
+  virtual void TakeText(std::string_view, ModelDelta&) {}
   // Moves the blocks of the complete reply to `content`.
   virtual Status MoveContent(std::vector<ContentBlock>& content) = 0;
 
@@ -54,12 +57,16 @@ class ReplyBuilder {
                                             std::string arguments);
 
   bool begun_ = false;  // a part of the reply has arrived
+  // Take sets this to the text of a string in the chunk if appending that text is all that the
+  // chunk does.
+  std::string_view only_text_;
   std::string model_;
   std::optional<Usage> usage_;
 
  private:
   Status ReportedError(const JsonNode& error);
 
+  RepeatedChunk repeated_;
   std::string stop_reason_;
   bool ended_ = false;
   bool failure_may_pass_ = false;

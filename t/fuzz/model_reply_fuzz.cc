@@ -1,5 +1,6 @@
 // Arbitrary replies of model providers, one chunk per line, as each dialect reads them: reading
-// must be safe, and a complete reply must be a message that can be stored and read again.
+// must be safe, a complete reply must be a message that can be stored and read again, and a chunk
+// that repeats the one before must add what it adds when it is parsed.
 #include <cstdint>
 #include <cstdlib>
 #include <set>
@@ -34,22 +35,33 @@ void CheckMessage(const Message& message) {
 template <typename Builder>
 void Read(std::string_view text) {
   Builder builder;
+  Builder parsing;  // no chunk repeats the one before, because every second one begins with a blank
+  std::string blank;
   while (!text.empty()) {
     const size_t end = text.find('\n');
-    const Result<ModelDelta> delta = builder.Add(text.substr(0, end));
+    const std::string_view chunk = text.substr(0, end);
+    const Result<ModelDelta> delta = builder.Add(chunk);
+    const Result<ModelDelta> parsed = parsing.Add(blank + std::string(chunk));
+    blank = blank.empty() ? " " : "";
+    Require(delta.ok() == parsed.ok());
     if (!delta.ok()) {
       Require(delta.status().code() == StatusCode::kModel);
       return;
     }
+    Require(delta->text == parsed->text && delta->reasoning == parsed->reasoning);
+    Require(delta->usage.has_value() == parsed->usage.has_value());
     if (builder.ended() || end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
   const Result<ModelReply> reply = builder.Finish(true);
+  const Result<ModelReply> expected = parsing.Finish(true);
+  Require(reply.ok() == expected.ok());
   if (!reply.ok()) {
     Require(reply.status().code() == StatusCode::kModel);
     return;
   }
   Require(!reply->stop_reason.empty());
+  Require(reply->message.Text() == expected->message.Text());
   CheckMessage(reply->message);
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace agent_graph::models {
 namespace {
@@ -157,6 +159,28 @@ TEST_F(AnthropicReplyTest, CountsAndIndicesAreBounded) {
   ASSERT_TRUE(reply.ok());
   EXPECT_GT(reply->message.usage->total_tokens, 0);
   EXPECT_EQ(reply->message.Text(), "ab");
+}
+
+// Events that differ from the one before in a text only are not parsed.
+TEST_F(AnthropicReplyTest, RepeatedPiecesGoToTheirBlock) {
+  Start(0, R"({"type":"text","text":""})");
+  Start(1, R"({"type":"text","text":""})");
+  for (const char* text : {"a", "b", R"(\u0063)", "d"}) {
+    Change(0, std::string(R"({"type":"text_delta","text":")") + text + "\"}");
+  }
+  EXPECT_EQ(Change(1, R"({"type":"text_delta","text":"e"})").text, "e");
+  EXPECT_EQ(Change(1, R"({"type":"text_delta","text":"f"})").text, "f");
+  Start(0, R"({"type":"text","text":""})");  // the index of an earlier block
+  EXPECT_EQ(Change(1, R"({"type":"text_delta","text":"g"})").text, "g");
+  EXPECT_EQ(Change(0, R"({"type":"text_delta","text":"h"})").text, "h");
+  Stop("end_turn");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  std::vector<std::string> texts;
+  for (const ContentBlock& block : reply->message.content) {
+    texts.push_back(std::get<TextBlock>(block).text);
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"abcd", "efg", "h"}));
 }
 
 }  // namespace

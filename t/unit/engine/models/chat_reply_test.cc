@@ -291,5 +291,49 @@ TEST_F(ChatReplyTest, ValuesThatAreNotNumbers) {
   EXPECT_FALSE(Add(R"({"usage":{"prompt_tokens":Infinity}})").ok());
 }
 
+// Chunks that differ from the one before in a text only are not parsed.
+TEST_F(ChatReplyTest, RepeatedChunksAddTheirTexts) {
+  for (const char* text : {"One", " two", "", R"( \"three\")", R"( fo\u0075r)", " five"}) {
+    AddText(text);
+  }
+  EXPECT_EQ(AddDelta(R"({"content":" six"})")->text, " six");
+  EXPECT_EQ(AddDelta(R"({"content":"?","name":"x"})")->text, "?");  // a quote ends the text
+  EXPECT_FALSE(AddDelta("{\"content\":\"two\nlines\"}").ok());
+  Stop("stop");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->message.Text(), "One two \"three\" four five six?");
+}
+
+TEST_F(ChatReplyTest, RepeatedChunksOfReasoning) {
+  EXPECT_EQ(AddDelta(R"({"content":null,"reasoning_content":"a"})")->reasoning, "a");
+  EXPECT_EQ(AddDelta(R"({"content":null,"reasoning_content":"b"})")->reasoning, "b");
+  EXPECT_EQ(AddDelta(R"({"content":"c","reasoning_content":null})")->text, "c");
+  EXPECT_EQ(AddDelta(R"({"content":"d","reasoning_content":null})")->text, "d");
+  EXPECT_EQ(AddDelta(R"({"reasoning_content":"e","reasoning":"f"})")->reasoning, "e");
+  EXPECT_EQ(AddDelta(R"({"reasoning_content":"e","reasoning":"g"})")->reasoning, "e");
+  EXPECT_EQ(AddDelta(R"({"reasoning_content":"","reasoning":"h"})")->reasoning, "h");
+  Stop("stop");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->message.Text(), "cd");
+}
+
+TEST_F(ChatReplyTest, ChunksThatDoMoreAreNeverTakenForRepeatedOnes) {
+  EXPECT_EQ(AddDelta(R"({"content":"a"})")->text, "a");
+  EXPECT_EQ(AddDelta(R"({"content":"b","refusal":"c"})")->text, "bc");
+  EXPECT_EQ(AddDelta(R"({"content":"d","refusal":"e"})")->text, "de");
+  const std::string call =
+      R"("tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"x"}}])";
+  EXPECT_EQ(AddDelta(R"({"content":"f",)" + call + "}")->text, "f");
+  EXPECT_EQ(AddDelta(R"({"content":"g",)" + call + "}")->text, "g");
+  const std::string usage = R"(],"usage":{"total_tokens":)";
+  EXPECT_TRUE(Add(R"({"choices":[{"delta":{"content":"h"}})" + usage + "3}}")->usage);
+  EXPECT_TRUE(Add(R"({"choices":[{"delta":{"content":"i"}})" + usage + "4}}")->usage);
+  EXPECT_FALSE(builder_.complete());
+  EXPECT_EQ(Add(R"({"choices":[{"delta":{"content":"j"},"finish_reason":"stop"}]})")->text, "j");
+  EXPECT_TRUE(builder_.complete());
+}
+
 }  // namespace
 }  // namespace agent_graph::models
