@@ -119,16 +119,25 @@ def resident_bytes(pid):
     return sizes["Anonymous:"] + sizes["Swap:"]
 
 
-def private_peak_bytes(pid):
-    """The most memory that the process ever had, without pages of files: it keeps almost all of
-    those that it has used."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+def _status_bytes(pid, *names):
     sizes = {}
-    for line in status.splitlines():
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         name, _, value = line.partition(":")
         sizes[name] = value
-    peak, files = (int(sizes[name].split()[0]) * 1024 for name in ("VmHWM", "RssFile"))
-    return peak - files
+    return [int(sizes[name].split()[0]) * 1024 for name in names]
+
+
+def file_bytes(pid):
+    """Pages of files that the process has in memory, such as programs and libraries."""
+    return _status_bytes(pid, "RssFile")[0]
+
+
+def private_peak_bytes(pid, files_before=0):
+    """The most memory that the process ever had, without pages of files. The kernel only knows the
+    peak of both together, and may take pages of files away at any time: then `files_before`, what
+    file_bytes returned before the peak, is closer to what the peak contains."""
+    peak, files = _status_bytes(pid, "VmHWM", "RssFile")
+    return peak - max(files, files_before)
 
 
 def descriptors(pid):

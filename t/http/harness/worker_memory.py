@@ -47,11 +47,13 @@ def peaks_within(service, bound):
     for limits.buffered_bytes_max `bound`, and that all of it is given back."""
     workers = [worker.pid for worker in service.workers()]
     before = {pid: processes.resident_bytes(pid) for pid in workers}
+    files = {pid: processes.file_bytes(pid) for pid in workers}
     assert max(before.values()) < IDLE_BYTES
     yield
     wait_until(lambda: status_of(service)["memory_bytes"] == 0, "all runs have ended", _RUNS_SECONDS)
     for pid in workers:
-        assert processes.private_peak_bytes(pid) < before[pid] + SHARE * bound
+        grown = processes.private_peak_bytes(pid, files[pid]) - before[pid]
+        assert grown < SHARE * bound, f"{grown / MIB:.1f} MiB at a bound of {bound / MIB:.0f}"
     wait_until_returned(service)
 
 
