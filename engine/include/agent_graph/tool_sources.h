@@ -93,7 +93,7 @@ enum class Elicitation : uint8_t {
   // idempotent. Other questions are cancelled.
   kAsk,
   kRepeat,   // the same, and tools that are not idempotent are called again with the answer
-  kDecline,  // the client tells the server that it supports no questions
+  kDecline,  // the server is told that it cannot ask the user anything
 };
 
 // A server of the Model Context Protocol: reached over streamable HTTP, or a program that each

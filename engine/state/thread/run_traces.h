@@ -1,4 +1,4 @@
-// What a thread's latest runs did, read from the log for debugging.
+// Reads the log entries of a thread's latest runs, for debugging.
 #pragma once
 
 #include "base/status.h"
@@ -8,7 +8,7 @@
 
 namespace agent_graph::state {
 
-// Reads backwards from the newest entry, up to the limits of `read`.
+// Starts at the newest entry and stops at the limits of `read`.
 Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                 const ReadRunsRequest& read);
 

@@ -28,8 +28,8 @@ class Observer {
   // again.
   static constexpr std::chrono::seconds kGrace{10};
 
-  // Forgets all observations and declares nobody dead for kGrace. Call at the start, and after a
-  // beat that failed, a new session, or a new primary.
+  // Deletes all observations. For the time of kGrace, no host is declared dead then. Call this at
+  // the start, after a failed beat, and when the session or the primary server is a new one.
   void StartOver(MonotonicClock::time_point now);
 
   // Call after a beat of this host was committed. `peers`: the living instances and their beats, as
