@@ -131,10 +131,7 @@ class TreeBuilder {
     return std::string_view(decoded_).substr(decoded_.size() - size);
   }
   // False: the part is in a buffer of the parser.
-  bool IsInText(bj::string_view part) const {
-    return std::less_equal<>()(text_.data(), part.data()) &&
-           std::less_equal<>()(part.data() + part.size(), text_.data() + text_.size());
-  }
+  bool IsInText(bj::string_view part) const { return IsWithin({part.data(), part.size()}, text_); }
 
   std::string_view text_;
   std::string_view key_;
@@ -210,6 +207,12 @@ std::optional<std::string> WithoutHalfPairs(std::string_view text) {
 }
 
 }  // namespace
+
+bool IsWithin(std::string_view part, std::string_view whole) {
+  const std::less_equal<const char*> at_most;
+  return at_most(whole.data(), part.data()) &&
+         at_most(part.data() + part.size(), whole.data() + whole.size());
+}
 
 const JsonNode* FindMember(const JsonNode& object, std::string_view key) {
   for (const JsonNode& member : JsonItems(object)) {

@@ -55,6 +55,8 @@ class JsonItems {
   const JsonNode* container_;
 };
 
+// True if the bytes of `part` are a part of `whole` in memory.
+bool IsWithin(std::string_view part, std::string_view whole);
 // The first member of an object with this name, or null.
 const JsonNode* FindMember(const JsonNode& object, std::string_view key);
 // The value as JSON text, on one line.

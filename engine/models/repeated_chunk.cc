@@ -1,7 +1,8 @@
 #include "models/repeated_chunk.h"
 
 #include <algorithm>
-#include <functional>
+
+#include "models/json_tree.h"
 
 namespace agent_graph::models {
 namespace {
@@ -12,12 +13,6 @@ constexpr size_t kFrameBytesMax = 1024;
 bool NeedsNoUnescaping(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; });
-}
-
-bool IsWithin(std::string_view part, std::string_view whole) {
-  const std::less_equal<const char*> at_most;
-  return at_most(whole.data(), part.data()) &&
-         at_most(part.data() + part.size(), whole.data() + whole.size());
 }
 
 }  // namespace
