@@ -52,8 +52,9 @@ HttpFailure FailureOf(CURLcode result) {
 
 }  // namespace
 
-CurlCall::CurlCall(CurlLoop& loop, HttpRequest request, const runtime::Cancellation& cancellation)
-    : Transfer(std::move(request), cancellation),
+CurlCall::CurlCall(CurlLoop& loop, HttpRequest request, const runtime::Cancellation& cancellation,
+                   Deadline started)
+    : Transfer(std::move(request), cancellation, started),
       loop_(loop),
       sends_max_(request_.once || request_.upload_bytes ? 1 : 2) {}
 

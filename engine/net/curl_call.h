@@ -18,7 +18,8 @@ struct HttpRoute {
 
 class CurlCall : public HttpCall::Transfer, public CurlTransfer {
  public:
-  CurlCall(CurlLoop& loop, HttpRequest request, const runtime::Cancellation& cancellation);
+  CurlCall(CurlLoop& loop, HttpRequest request, const runtime::Cancellation& cancellation,
+           Deadline started);
   ~CurlCall() override;
 
   Status Start(const HttpRoute& route);

@@ -48,7 +48,7 @@ std::optional<Url> Http2Call::Serves(const HttpRequest& request) {
 Http2Call::Http2Call(boost::asio::io_context& loop, std::shared_ptr<Http2Host> host, Url url,
                      HttpRequest request, HttpRoute http1_route,
                      const runtime::Cancellation& cancellation)
-    : Transfer(std::move(request), cancellation),
+    : Transfer(std::move(request), cancellation, MonotonicClock::now()),
       loop_(loop),
       host_(std::move(host)),
       url_(std::move(url)),
@@ -100,16 +100,12 @@ void Http2Call::OnConnection(const std::shared_ptr<Http2Connection>& connection)
 }
 
 void Http2Call::OnNoHttp2() {
-  // Continue over HTTP/1.1, within the rest of the timeout. A request that was sent before must not
-  // be sent on a kept connection, because libcurl might send it twice.
+  // A request that was sent before must not be sent on a kept connection, because that may cost two
+  // more sends.
   request_.once = sends_ > 0;
-  const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(MonotonicClock::now() - started_);
-  request_.first_byte_timeout =
-      std::max(request_.first_byte_timeout - waited, std::chrono::milliseconds(1));
-  http1_ = std::make_unique<CurlCall>(CurlLoop::Of(loop_), std::move(request_), cancellation_);
-  const Status started = http1_->Start(http1_route_);
-  if (!started.ok()) End(started);
+  auto call = StartHttp1(loop_, std::move(request_), http1_route_, cancellation_, started_);
+  if (!call.ok()) return End(call.status());
+  http1_ = *std::move(call);
   progress_.Notify();
 }
 
@@ -216,9 +212,9 @@ Result<const HttpHead*> Http2Call::ReadHead() {
 }
 
 Result<std::string> Http2Call::Read() {
-  if (http1_ != nullptr) return http1_->Read();
   for (;;) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (http1_ != nullptr) return http1_->Read();
     if (!body_.empty()) {
       std::string piece = std::exchange(body_, {});
       if (connection_ != nullptr) connection_->Consume(number_, piece.size());

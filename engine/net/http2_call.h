@@ -6,17 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "net/curl_call.h"
 #include "net/http2_host.h"
 #include "net/http_transfer.h"
+#include "net/start_http1.h"
 
 namespace agent_graph::net {
 
 class Http2Call : public HttpCall::Transfer, private Http2Stream, private Http2Waiter {
  public:
-  // The parts of the URL if HTTP/2 may be tried for it; nullopt if libcurl has to make this call:
-  // without TLS, with a connection of its own, for uploads, for URLs that it would change, and
-  // where HTTP/2 is switched off.
+  // The parts of the URL if HTTP/2 may be tried for it; nullopt without TLS, with a connection of
+  // its own, for uploads, for URLs that libcurl would change, and where HTTP/2 is switched off.
   static std::optional<Url> Serves(const HttpRequest& request);
 
   Http2Call(boost::asio::io_context& loop, std::shared_ptr<Http2Host> host, Url url,
@@ -55,7 +54,7 @@ class Http2Call : public HttpCall::Transfer, private Http2Stream, private Http2W
   const std::shared_ptr<Http2Host> host_;
   const Url url_;
   const HttpRoute http1_route_;
-  std::unique_ptr<CurlCall> http1_;  // does the call instead
+  std::unique_ptr<Transfer> http1_;  // does the call instead
 
   std::shared_ptr<Http2Connection> connection_;  // null: waits for one, or has ended
   int32_t number_ = 0;

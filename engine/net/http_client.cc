@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "base/letter_case.h"
-#include "net/curl_call.h"
 #include "net/http2_call.h"
 #include "net/http2_host.h"
 #include "net/http_transfer.h"
-#include "net/plain_call.h"
+#include "net/start_http1.h"
 #include "net/url.h"
 #include "runtime/runtime.h"
 
@@ -40,14 +39,6 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
     return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
   }
   const HttpRoute route{.proxy = proxies_.For(request.url), .ca_file = ca_file_};
-  if (route.proxy.empty()) {
-    if (std::optional<Url> url = PlainCall::Serves(request)) {
-      auto call =
-          std::make_unique<PlainCall>(*loop, *std::move(url), std::move(request), cancellation);
-      AG_RETURN_IF_ERROR(call->Start());
-      return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
-    }
-  }
   if (std::optional<Url> url = Http2Call::Serves(request)) {
     const auto host = Http2Hosts::Of(*loop).HostFor(*url, route.proxy, ca_file_);
     if (host != nullptr && host->may_offer_http2()) {
@@ -57,8 +48,8 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
       return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
     }
   }
-  auto call = std::make_unique<CurlCall>(CurlLoop::Of(*loop), std::move(request), cancellation);
-  AG_RETURN_IF_ERROR(call->Start(route));
+  AG_ASSIGN_OR_RETURN(
+      auto call, StartHttp1(*loop, std::move(request), route, cancellation, MonotonicClock::now()));
   return std::unique_ptr<HttpCall>(new HttpCall(std::move(call)));
 }
 

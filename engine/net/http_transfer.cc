@@ -7,8 +7,9 @@
 
 namespace agent_graph::net {
 
-HttpCall::Transfer::Transfer(HttpRequest request, const runtime::Cancellation& cancellation)
-    : request_(std::move(request)), cancellation_(cancellation) {}
+HttpCall::Transfer::Transfer(HttpRequest request, const runtime::Cancellation& cancellation,
+                             Deadline started)
+    : request_(std::move(request)), cancellation_(cancellation), started_(started) {}
 
 Status HttpCall::Transfer::CheckHeaders() const {
   const bool are_safe =

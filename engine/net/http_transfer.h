@@ -26,7 +26,8 @@ class HttpCall::Transfer {
   virtual void LimitDeadline(Deadline deadline);
 
  protected:
-  Transfer(HttpRequest request, const runtime::Cancellation& cancellation);
+  // `started`: when the caller's call began; another way may have been tried before.
+  Transfer(HttpRequest request, const runtime::Cancellation& cancellation, Deadline started);
 
   // A failure if a header could end its line and begin another one.
   Status CheckHeaders() const;
@@ -39,7 +40,7 @@ class HttpCall::Transfer {
 
   HttpRequest request_;
   const runtime::Cancellation cancellation_;
-  const Deadline started_ = MonotonicClock::now();
+  const Deadline started_;
   runtime::Signal progress_;
 };
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "http2_tls_server.h"
 #include "net/http_client.h"
 #include "on_fiber.h"
+#include "tls_server.h"
 
 namespace agent_graph::net {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "http2_tls_server.h"
+#include "tls_server.h"
 
 namespace agent_graph::testing {
 

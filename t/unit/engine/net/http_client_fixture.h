@@ -3,15 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "net/http_client.h"
+#include "net/url.h"
 #include "on_fiber.h"
 #include "resetting_server.h"
 #include "runtime/signal.h"
 #include "scripted_server.h"
+#include "tls_relay.h"
 
 namespace agent_graph::net {
 
@@ -21,13 +24,18 @@ using testing::ResettingServer;
 inline constexpr char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 inline constexpr char kChunkedHead[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
+// How a call reaches an HTTP/1.1 server.
+enum class Way { kPlain, kTls, kLibcurl };
+
 class HttpClientTest : public testing::OnFiber {
  protected:
-  HttpRequest Post(const std::string& url) const {
+  // `url` begins with "http://"; over TLS the call goes through a relay.
+  HttpRequest Post(const std::string& url) {
     HttpRequest request;
     request.url = url;
     // Our own client leaves URLs with a user to libcurl.
-    if (by_curl_) request.url.insert(std::string_view("http://").size(), "user:@");
+    if (way_ == Way::kLibcurl) request.url.insert(kScheme.size(), "user:@");
+    if (way_ == Way::kTls) PutTlsInFront(request);
     request.headers = {{"Content-Type", "text/plain"}};
     request.body = "question";
     return request;
@@ -95,15 +103,37 @@ class HttpClientTest : public testing::OnFiber {
   }
 
   HttpClient client_{{}};
-  bool by_curl_ = false;
+  Way way_ = Way::kPlain;
+
+ private:
+  static constexpr std::string_view kScheme = "http://";
+
+  void PutTlsInFront(HttpRequest& request) {
+    const auto url = ParseUrl(request.url);
+    if (!url || url->host != "127.0.0.1") return;
+    request.http2 = true;  // only such calls use our own client for TLS
+    const int port = std::stoi(url->port);
+    if (port == testing::ClosedPort()) {
+      request.url.replace(0, kScheme.size(), "https://");
+    } else {
+      request.url = relays_.try_emplace(port, port).first->second.url(url->path);
+    }
+  }
+
+  std::map<int, testing::TlsRelay> relays_;  // by the port of the server
 };
 
-// Runs over both ways of calling an http:// server: our own, and libcurl.
-class HttpClientWaysTest : public HttpClientTest, public ::testing::WithParamInterface<bool> {
+// Runs over all ways of calling an HTTP/1.1 server.
+class HttpClientWaysTest : public HttpClientTest, public ::testing::WithParamInterface<Way> {
  protected:
   void SetUp() override {
     HttpClientTest::SetUp();
-    by_curl_ = GetParam();
+    way_ = GetParam();
+    client_ = ClientOf({});
+  }
+  HttpClient ClientOf(Environment environment) const {
+    if (way_ == Way::kTls) environment["CURL_CA_BUNDLE"] = testing::TlsServer::ca_file();
+    return HttpClient(environment);
   }
 };
 

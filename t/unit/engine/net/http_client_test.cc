@@ -200,7 +200,7 @@ TEST_P(HttpClientWaysTest, GoesThroughTheProxyOfItsEnvironment) {
     received.set_value(connection.ReadRequest().value_or(""));
     connection.Send(kOk);
   });
-  client_ = HttpClient({{"http_proxy", proxy.url()}});
+  client_ = ClientOf({{"http_proxy", proxy.url()}});
   EXPECT_EQ(*Fetch(Post("http://model.invalid/v1")), "hello");
   EXPECT_TRUE(received.get_future().get().starts_with("POST http://model.invalid/v1 HTTP/1.1\r\n"));
 }
@@ -210,8 +210,8 @@ TEST_P(HttpClientWaysTest, LeavesTheProxyOutWhereTheEnvironmentSaysSo) {
     connection.ReadRequest();
     connection.Send(kOk);
   });
-  client_ = HttpClient({{"http_proxy", "http://127.0.0.1:" + std::to_string(testing::ClosedPort())},
-                        {"no_proxy", "127.0.0.1"}});
+  client_ = ClientOf({{"http_proxy", "http://127.0.0.1:" + std::to_string(testing::ClosedPort())},
+                      {"no_proxy", "127.0.0.1"}});
   EXPECT_EQ(*Fetch(Post(server.url())), "hello");
 }
 
@@ -220,8 +220,12 @@ TEST_P(HttpClientWaysTest, OutsideAnEngineThread) {
 }
 
 // For the tests of the suite in all files.
-INSTANTIATE_TEST_SUITE_P(Ways, HttpClientWaysTest, ::testing::Bool(),
-                         [](const auto& way) { return way.param ? "Libcurl" : "Plain"; });
+INSTANTIATE_TEST_SUITE_P(Ways, HttpClientWaysTest,
+                         ::testing::Values(Way::kPlain, Way::kTls, Way::kLibcurl),
+                         [](const auto& way) {
+                           if (way.param == Way::kTls) return "Tls";
+                           return way.param == Way::kLibcurl ? "Libcurl" : "Plain";
+                         });
 
 }  // namespace
 }  // namespace agent_graph::net

@@ -1,4 +1,4 @@
-// PlainConnections: keeps the idle connections of one engine thread for the next call.
+// Http1Connections: keeps the idle connections of one engine thread for the next call.
 #pragma once
 
 #include <boost/asio/execution_context.hpp>
@@ -10,29 +10,29 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/plain_connection.h"
+#include "net/http1_connection.h"
 
 namespace agent_graph::net {
 
 // For the engine thread only. It is a service of its event loop: created on first use, destroyed
 // with the loop. Servers are named by their host and port.
-class PlainConnections : public boost::asio::execution_context::service {
+class Http1Connections : public boost::asio::execution_context::service {
  public:
   static boost::asio::execution_context::id id;
 
-  explicit PlainConnections(boost::asio::io_context& loop);
-  static PlainConnections& Of(boost::asio::io_context& loop);
+  explicit Http1Connections(boost::asio::io_context& loop);
+  static Http1Connections& Of(boost::asio::io_context& loop);
 
   // A connection to `server` that was used lately and is still usable; null if there is none.
-  std::shared_ptr<PlainConnection> Take(const std::string& server);
+  std::shared_ptr<Http1Connection> Take(const std::string& server);
   // A buffer that the calls of this thread share. It is free again when a fiber is suspended.
   std::vector<char>& buffer() { return buffer_; }
   // Keeps a connection on which the reply to the last request was read to its end.
-  void Keep(const std::string& server, std::shared_ptr<PlainConnection> connection);
+  void Keep(const std::string& server, std::shared_ptr<Http1Connection> connection);
 
  private:
   struct Idle {
-    std::shared_ptr<PlainConnection> connection;
+    std::shared_ptr<Http1Connection> connection;
     Deadline until;
   };
 

@@ -1,4 +1,4 @@
-#include "net/plain_connections.h"
+#include "net/http1_connections.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,24 +15,24 @@ constexpr size_t kBufferBytes = 32 * 1024;
 
 }  // namespace
 
-boost::asio::execution_context::id PlainConnections::id;
+boost::asio::execution_context::id Http1Connections::id;
 
-PlainConnections::PlainConnections(boost::asio::io_context& loop)
+Http1Connections::Http1Connections(boost::asio::io_context& loop)
     : service(loop), buffer_(kBufferBytes) {}
 
-PlainConnections& PlainConnections::Of(boost::asio::io_context& loop) {
-  return boost::asio::use_service<PlainConnections>(loop);
+Http1Connections& Http1Connections::Of(boost::asio::io_context& loop) {
+  return boost::asio::use_service<Http1Connections>(loop);
 }
 
-void PlainConnections::shutdown() {
+void Http1Connections::shutdown() {
   idle_.clear();
 }
 
-std::shared_ptr<PlainConnection> PlainConnections::Take(const std::string& server) {
+std::shared_ptr<Http1Connection> Http1Connections::Take(const std::string& server) {
   DropOld();
   const auto found = idle_.find(server);
   if (found == idle_.end()) return nullptr;
-  std::shared_ptr<PlainConnection> taken;
+  std::shared_ptr<Http1Connection> taken;
   // Takes the newest first, so that connections that are not needed reach their idle time.
   while (taken == nullptr && !found->second.empty()) {
     taken = std::move(found->second.back().connection);
@@ -44,15 +44,15 @@ std::shared_ptr<PlainConnection> PlainConnections::Take(const std::string& serve
   return taken;
 }
 
-void PlainConnections::Keep(const std::string& server,
-                            std::shared_ptr<PlainConnection> connection) {
+void Http1Connections::Keep(const std::string& server,
+                            std::shared_ptr<Http1Connection> connection) {
   DropOld();
   if (count_ == kIdleMax) DropOldest();
   idle_[server].push_back({std::move(connection), DeadlineAfter(kIdleTime)});
   ++count_;
 }
 
-void PlainConnections::DropOld() {
+void Http1Connections::DropOld() {
   const auto now = MonotonicClock::now();
   if (now < next_check_) return;
   next_check_ = now + kCheckInterval;
@@ -65,7 +65,7 @@ void PlainConnections::DropOld() {
   std::erase_if(idle_, [](const auto& entry) { return entry.second.empty(); });
 }
 
-void PlainConnections::DropOldest() {
+void Http1Connections::DropOldest() {
   const auto oldest = std::min_element(
       idle_.begin(), idle_.end(),
       [](const auto& a, const auto& b) { return a.second.front().until < b.second.front().until; });

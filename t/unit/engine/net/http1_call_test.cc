@@ -1,5 +1,5 @@
-// Calls to http:// servers without libcurl: what only they do.
-#include "net/plain_call.h"
+// Calls over HTTP/1.1 without libcurl: what only they do.
+#include "net/http1_call.h"
 
 #include <gtest/gtest.h>
 
@@ -20,10 +20,10 @@ constexpr size_t kMoreThanSocketsBuffer = 32 * 1024 * 1024;
 bool Serves(const std::string& url) {
   HttpRequest request;
   request.url = url;
-  return PlainCall::Serves(request).has_value();
+  return Http1Call::Serves(request).has_value();
 }
 
-TEST(PlainCallTest, ServesWhatLibcurlWouldNotChange) {
+TEST(Http1CallTest, ServesWhatLibcurlWouldNotChange) {
   for (const char* url : {"http://127.0.0.1:8080/v1", "http://[::1]:80/",
                           "http://ollama/api?a=b%20c", "http://model-1.example.com"}) {
     EXPECT_TRUE(Serves(url)) << url;
@@ -36,12 +36,22 @@ TEST(PlainCallTest, ServesWhatLibcurlWouldNotChange) {
   HttpRequest upload;
   upload.url = "http://127.0.0.1/";
   upload.upload_bytes = 1;
-  EXPECT_FALSE(PlainCall::Serves(upload).has_value());
+  EXPECT_FALSE(Http1Call::Serves(upload).has_value());
+  HttpRequest of_model;
+  of_model.url = "https://127.0.0.1/";
+  of_model.http2 = true;
+  EXPECT_TRUE(Http1Call::Serves(of_model).has_value());
 }
 
-class PlainCallsTest : public HttpClientTest {};
+class Http1CallsTest : public HttpClientTest {};
 
-TEST_F(PlainCallsTest, ANameIsLookedUp) {
+// With and without TLS.
+class Http1WaysTest : public HttpClientWaysTest {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, Http1WaysTest, ::testing::Values(Way::kPlain, Way::kTls),
+                         [](const auto& way) { return way.param == Way::kTls ? "Tls" : "Plain"; });
+
+TEST_F(Http1CallsTest, ANameIsLookedUp) {
   std::promise<std::string> received;
   ScriptedServer server([&](Connection& connection) {
     received.set_value(connection.ReadRequest().value_or(""));
@@ -55,14 +65,14 @@ TEST_F(PlainCallsTest, ANameIsLookedUp) {
   EXPECT_NE(received.get_future().get().find("Host: localhost:"), std::string::npos);
 }
 
-TEST_F(PlainCallsTest, ANameThatDoesNotExist) {
+TEST_F(Http1CallsTest, ANameThatDoesNotExist) {
   const Status status = Fetch(Post("http://no-such-host.invalid/")).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_EQ(status.message(), "the server's name could not be resolved");
   EXPECT_NE(status.detail(), "");
 }
 
-TEST_F(PlainCallsTest, HeadersOfTheCallerReplaceTheUsualOnes) {
+TEST_P(Http1WaysTest, HeadersOfTheCallerReplaceTheUsualOnes) {
   std::promise<std::string> received;
   ScriptedServer server([&](Connection& connection) {
     received.set_value(connection.ReadRequest().value_or(""));
@@ -80,7 +90,7 @@ TEST_F(PlainCallsTest, HeadersOfTheCallerReplaceTheUsualOnes) {
       "question");
 }
 
-TEST_F(PlainCallsTest, SendsALargeBodyWhole) {
+TEST_P(Http1WaysTest, SendsALargeBodyWhole) {
   std::promise<std::string> received;
   ScriptedServer server([&](Connection& connection) {
     received.set_value(connection.ReadRequest().value_or(""));
@@ -97,7 +107,7 @@ TEST_F(PlainCallsTest, SendsALargeBodyWhole) {
   EXPECT_EQ(text.substr(text.find("\r\n\r\n") + 4), body);
 }
 
-TEST_F(PlainCallsTest, AServerMayRefuseBeforeItHasReadTheBody) {
+TEST_P(Http1WaysTest, AServerMayRefuseBeforeItHasReadTheBody) {
   ScriptedServer server([&](Connection& connection) {
     connection.Send("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig");
     connection.WaitUntilPeerCloses();
@@ -114,7 +124,7 @@ TEST_F(PlainCallsTest, AServerMayRefuseBeforeItHasReadTheBody) {
 }
 
 // A server that streams its reply while it reads the request gets the whole request.
-TEST_F(PlainCallsTest, AReplyMayBeginBeforeTheBodyWasRead) {
+TEST_P(Http1WaysTest, AReplyMayBeginBeforeTheBodyWasRead) {
   std::promise<size_t> received;
   ScriptedServer server([&](Connection& connection) {
     connection.Send(kChunkedHead);
@@ -128,7 +138,7 @@ TEST_F(PlainCallsTest, AReplyMayBeginBeforeTheBodyWasRead) {
   EXPECT_GT(received.get_future().get(), kMoreThanSocketsBuffer);
 }
 
-TEST_F(PlainCallsTest, AWholeReplyMayArriveTogetherWithTheConnection) {
+TEST_F(Http1CallsTest, AWholeReplyMayArriveTogetherWithTheConnection) {
   std::promise<void> sent;
   ScriptedServer server([&](Connection& connection) {
     connection.Send(kOk);
@@ -144,7 +154,7 @@ TEST_F(PlainCallsTest, AWholeReplyMayArriveTogetherWithTheConnection) {
   });
 }
 
-TEST_F(PlainCallsTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
+TEST_P(Http1WaysTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest())
       connection.Send(std::string(kOk) + "HTTP/1.1 500 Late\r\n\r\n");
@@ -153,7 +163,7 @@ TEST_F(PlainCallsTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
   EXPECT_EQ(server.connections(), 3);
 }
 
-TEST_F(PlainCallsTest, AHeadRequestHasNoBody) {
+TEST_P(Http1WaysTest, AHeadRequestHasNoBody) {
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest())
       connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");

@@ -1,4 +1,4 @@
-#include "net/plain_call.h"
+#include "net/http1_call.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +8,7 @@
 #include "base/free_memory.h"
 #include "base/letter_case.h"
 #include "net/http_failure.h"
+#include "net/tls_contexts.h"
 
 namespace agent_graph::net {
 namespace {
@@ -26,46 +27,59 @@ bool IsAboutLength(std::string_view name) {
          EqualsIgnoringCase(name, "transfer-encoding") || EqualsIgnoringCase(name, "expect");
 }
 
+bool UsesTls(const Url& url) {
+  return url.scheme == "https";
+}
+
+// The name under which a connection is kept.
+std::string NameOf(const Url& url, const std::string& ca_file) {
+  return UsesTls(url) ? "https://" + HostAndPort(url) + " " + ca_file : HostAndPort(url);
+}
+
 }  // namespace
 
-std::optional<Url> PlainCall::Serves(const HttpRequest& request) {
+std::optional<Url> Http1Call::Serves(const HttpRequest& request) {
   if (request.upload_bytes) return std::nullopt;
   std::optional<Url> url = ParseUrl(request.url);
-  if (!url || url->scheme != "http" || !IsPlain(*url)) return std::nullopt;
+  if (!url || !IsPlain(*url)) return std::nullopt;
+  if (url->scheme != "http" && !request.http2) return std::nullopt;
   return url;
 }
 
-PlainCall::PlainCall(boost::asio::io_context& loop, Url url, HttpRequest request,
-                     const runtime::Cancellation& cancellation)
-    : Transfer(std::move(request), cancellation),
+Http1Call::Http1Call(boost::asio::io_context& loop, Url url, HttpRequest request,
+                     const std::string& ca_file, const runtime::Cancellation& cancellation,
+                     Deadline started)
+    : Transfer(std::move(request), cancellation, started),
       loop_(loop),
       url_(std::move(url)),
-      server_(HostAndPort(url_)),
+      server_(NameOf(url_, ca_file)),
+      tls_(UsesTls(url_) ? TlsContextFor(ca_file) : nullptr),
       sends_max_(request_.once ? 1 : 2) {}
 
-PlainCall::~PlainCall() {
+Http1Call::~Http1Call() {
   if (connection_ != nullptr) connection_->Close();
 }
 
-Status PlainCall::Start() {
+Status Http1Call::Start() {
   AG_RETURN_IF_ERROR(CheckStillWanted());
   AG_RETURN_IF_ERROR(CheckHeaders());
   head_ = HeadOfRequest();
   FreeMemory(request_.headers);
   reply_ = std::make_unique<ReplyParser>(request_.method == "HEAD", kHeadBytesMax);
-  std::shared_ptr<PlainConnection> kept;
-  if (!request_.once) kept = PlainConnections::Of(loop_).Take(server_);
+  std::shared_ptr<Http1Connection> kept;
+  if (!request_.once) kept = Http1Connections::Of(loop_).Take(server_);
   if (kept != nullptr) {
     is_kept_ = true;
     UseConnection(std::move(kept));
-    Proceed();
+    // TLS needs more stack than a waiting fiber should keep, so the event loop sends.
+    tls_ != nullptr ? connection_->StartWaitingForRoom() : Proceed();
   } else if (const auto addresses = AddressOf(url_.host, url_.port); !addresses.empty()) {
     UseNewConnection(addresses.front());
   }
   return Status::Ok();
 }
 
-std::string PlainCall::HeadOfRequest() const {
+std::string Http1Call::HeadOfRequest() const {
   std::string head = request_.method + " " + url_.path + " HTTP/1.1\r\n";
   if (!HasHeader(request_.headers, "host")) head += "Host: " + HostHeader(url_) + "\r\n";
   if (!HasHeader(request_.headers, "accept")) head += "Accept: */*\r\n";
@@ -83,25 +97,25 @@ std::string PlainCall::HeadOfRequest() const {
   return head += "\r\n";
 }
 
-Status PlainCall::Write(std::string) {
+Status Http1Call::Write(std::string) {
   return Status::Ok();
 }
 
-void PlainCall::UseConnection(std::shared_ptr<PlainConnection> connection) {
+void Http1Call::UseConnection(std::shared_ptr<Http1Connection> connection) {
   if (connection_ != nullptr) connection_->Close();
   connection_ = std::move(connection);
   connection_->set_user(this);
 }
 
-void PlainCall::UseNewConnection(const StreamEndpoint& endpoint) {
-  UseConnection(std::make_shared<PlainConnection>(loop_));
+void Http1Call::UseNewConnection(const StreamEndpoint& endpoint) {
+  UseConnection(std::make_shared<Http1Connection>(loop_, tls_, url_.host));
   connection_->StartConnecting(endpoint);
 }
 
-Status PlainCall::Connect() {
+Status Http1Call::Connect() {
   const Deadline deadline =
       std::min(attempt_began_ + request_.connect_timeout, started_ + request_.first_byte_timeout);
-  if (connection_ != nullptr) return AwaitConnection(deadline);
+  if (connection_ != nullptr) return AwaitConnection(deadline, deadline);
   std::vector<StreamEndpoint> addresses = AddressOf(url_.host, url_.port);
   if (addresses.empty()) {
     Result<std::vector<StreamEndpoint>> found =
@@ -114,26 +128,28 @@ Status PlainCall::Connect() {
   for (size_t i = 0; i < addresses.size(); ++i) {
     const bool is_last = i + 1 == addresses.size();
     UseNewConnection(addresses[i]);
-    status = AwaitConnection(is_last ? deadline : std::min(deadline, DeadlineAfter(kAddressTime)));
-    if (status.ok()) break;
+    const Deadline reach_until = is_last ? deadline : DeadlineAfter(kAddressTime);
+    status = AwaitConnection(std::min(reach_until, deadline), deadline);
+    if (connection_ == nullptr || connection_->has_reached_server()) break;
   }
   return status;
 }
 
-Status PlainCall::AwaitConnection(Deadline deadline) {
+Status Http1Call::AwaitConnection(Deadline reach_until, Deadline deadline) {
   while (connection_ != nullptr && connection_->is_connecting()) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
-    if (MonotonicClock::now() >= deadline) {
-      return StatusOf(HttpFailure::kConnectTimeout).WithDetail(server_);
+    const Deadline until = connection_->has_reached_server() ? deadline : reach_until;
+    if (MonotonicClock::now() >= until) {
+      return StatusOf(HttpFailure::kConnectTimeout).WithDetail(HostAndPort(url_));
     }
-    (void)progress_.Wait(&cancellation_, std::min(deadline, request_.deadline));
+    (void)progress_.Wait(&cancellation_, std::min(until, request_.deadline));
   }
   // The event loop may have received the whole reply meanwhile, and have left the connection.
   if (connection_ == nullptr || connection_->is_connected()) return Status::Ok();
-  return StatusOf(HttpFailure::kConnect).WithDetail(connection_->error().message());
+  return connection_->failure();
 }
 
-void PlainCall::OnChange() {
+void Http1Call::OnChange() {
   try {
     Proceed();
   } catch (const std::exception&) {
@@ -142,7 +158,7 @@ void PlainCall::OnChange() {
   progress_.Notify();
 }
 
-void PlainCall::Proceed() {
+void Http1Call::Proceed() {
   if (!connection_->is_connected()) return;
   SendSome();
   while (connection_ != nullptr && connection_->has_received() && failure_.ok() &&
@@ -152,7 +168,7 @@ void PlainCall::Proceed() {
   if (connection_ != nullptr && failure_.ok()) connection_->StartReading();
 }
 
-void PlainCall::SendSome() {
+void Http1Call::SendSome() {
   if (is_sent_ || stops_sending_) return;
   if (sent_ == 0) ++sends_;
   const size_t all = head_.size() + request_.body.size();
@@ -160,7 +176,7 @@ void PlainCall::SendSome() {
     const size_t of_head = std::min(sent_, head_.size());
     const auto count = connection_->Send(std::string_view(head_).substr(of_head),
                                          std::string_view(request_.body).substr(sent_ - of_head));
-    stops_sending_ = count.has_error();
+    stops_sending_ = !count.has_value();
     if (stops_sending_) return;
     if (*count == 0) return connection_->StartWaitingForRoom();
     sent_ += *count;
@@ -168,18 +184,16 @@ void PlainCall::SendSome() {
   is_sent_ = true;
 }
 
-Status PlainCall::TakeReceived() {
+Status Http1Call::TakeReceived() {
   const std::string_view bytes = connection_->TakeReceived();
   if (bytes.empty()) {
     is_lost_ = true;
-    if (connection_->error()) {
-      return StatusOf(HttpFailure::kClosed).WithDetail(connection_->error().message());
-    }
+    AG_RETURN_IF_ERROR(connection_->failure());
     AG_RETURN_IF_ERROR(reply_->TakeEnd());
   } else {
     AG_RETURN_IF_ERROR(TakeBytes(bytes));
   }
-  std::vector<char>& buffer = PlainConnections::Of(loop_).buffer();
+  std::vector<char>& buffer = Http1Connections::Of(loop_).buffer();
   while (!reply_->is_complete() && body_.size() < kReadAheadBytes) {
     const size_t count = connection_->ReadMore(buffer.data(), buffer.size());
     if (count == 0) break;
@@ -196,7 +210,7 @@ Status PlainCall::TakeReceived() {
   return Status::Ok();
 }
 
-Status PlainCall::TakeBytes(std::string_view bytes) {
+Status Http1Call::TakeBytes(std::string_view bytes) {
   const size_t before = body_.size();
   Status status = reply_->Take(bytes, body_);
   body_bytes_ += body_.size() - before;
@@ -206,21 +220,21 @@ Status PlainCall::TakeBytes(std::string_view bytes) {
   return TooLarge(request_.reply_bytes_max);
 }
 
-void PlainCall::LeaveConnection() {
+void Http1Call::LeaveConnection() {
   if (reply_->keeps_connection() && is_sent_ && !is_lost_ && !request_.once) {
     connection_->set_user(nullptr);
-    PlainConnections::Of(loop_).Keep(server_, std::move(connection_));
+    Http1Connections::Of(loop_).Keep(server_, std::move(connection_));
   } else {
     connection_->Close();
   }
   connection_ = nullptr;
 }
 
-bool PlainCall::MaySendAgain() const {
+bool Http1Call::MaySendAgain() const {
   return is_lost_ && is_kept_ && !reply_->has_begun() && sends_ < sends_max_;
 }
 
-Result<const HttpHead*> PlainCall::ReadHead() {
+Result<const HttpHead*> Http1Call::ReadHead() {
   while (!reply_->has_head()) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (!failure_.ok()) {
@@ -240,7 +254,7 @@ Result<const HttpHead*> PlainCall::ReadHead() {
   return &reply_->head();
 }
 
-Result<std::string> PlainCall::Read() {
+Result<std::string> Http1Call::Read() {
   AG_RETURN_IF_ERROR(ReadHead().status());
   for (;;) {
     AG_RETURN_IF_ERROR(CheckStillWanted());

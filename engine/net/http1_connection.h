@@ -1,0 +1,107 @@
+// Http1Connection: a connection, with or without TLS, on which one HTTP/1.1 call at a time runs.
+#pragma once
+
+#include <array>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/socket_base.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "net/resolve.h"
+#include "net/tls_session.h"
+
+namespace agent_graph::net {
+
+// Receives the ends of its connection's operations. Called by the event loop, so it must not
+// suspend.
+class Http1ConnectionUser {
+ public:
+  virtual ~Http1ConnectionUser() = default;
+  virtual void OnChange() = 0;
+};
+
+// For the loop's thread only, and one user at a time. Asynchronous operations keep the object
+// alive, so a user may leave at any time: it calls Close and drops its reference.
+class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
+ public:
+  // `tls` is null for a connection without TLS; otherwise the server's certificate must be valid
+  // for `host`.
+  Http1Connection(boost::asio::io_context& loop, std::shared_ptr<boost::asio::ssl::context> tls,
+                  std::string host)
+      : socket_(loop), context_(std::move(tls)), host_(std::move(host)) {}
+
+  // Null: none, while the connection is idle.
+  void set_user(Http1ConnectionUser* user) { user_ = user; }
+
+  // Begins to connect, and then the handshake of TLS; once.
+  void StartConnecting(const StreamEndpoint& endpoint);
+  bool is_connecting() const { return connecting_; }
+  bool has_reached_server() const { return reached_; }  // the rest is the handshake
+  bool is_connected() const { return connected_; }
+  bool uses_tls() const { return context_ != nullptr; }
+
+  // Sends as much of `first` and `second` as the socket takes now; returns how much that was, and
+  // nullopt if it takes no more at all. That is no failure of the connection: the server may have
+  // replied before it closed. After 0 the next call must begin with the same bytes.
+  std::optional<size_t> Send(std::string_view first, std::string_view second);
+  // Begins to wait until the socket takes more.
+  void StartWaitingForRoom();
+
+  // Begins to read, unless that was begun before.
+  void StartReading();
+  // True if the read that was begun last has ended: with bytes, the end of the stream or an error.
+  bool has_received() const { return received_; }
+  // Returns the bytes, valid until the next call of this class; empty at the end of the stream and
+  // after an error.
+  std::string_view TakeReceived();
+  // If the last bytes filled the buffer, there may be more: reads up to `size` bytes into `buffer`
+  // without waiting. Returns their number; 0 if there are none now.
+  size_t ReadMore(char* buffer, size_t size);
+
+  // The first failure of connecting or reading; the end of the stream is none. With TLS the server
+  // has to announce that end, because anybody on the way can close a connection.
+  const Status& failure() const { return failure_; }
+
+  // True if the server has neither closed the connection nor sent anything unexpected.
+  bool IsQuiet();
+  // Ends what was started, without a call of the user.
+  void Close();
+
+ private:
+  // A few tokens. Each open stream holds this buffer while it waits; larger pieces use another.
+  static constexpr size_t kBufferBytes = 1024;
+
+  void OnReached(const boost::system::error_code& error);
+  void ContinueHandshake();
+  void StartReadingTls();
+  void ContinueReadingTls();
+  void EndReading(size_t bytes, Status failure);
+  // Calls `next` when the socket is ready; if waiting fails, `next` finds out why.
+  void WaitThen(TlsSession::Outcome reason, void (Http1Connection::*next)());
+  void EndConnecting(Status failure);
+  void Note(Status failure);
+
+  boost::asio::generic::stream_protocol::socket socket_;
+  const std::shared_ptr<boost::asio::ssl::context> context_;
+  const std::string host_;
+  std::unique_ptr<TlsSession> tls_;  // null: no TLS, or not connected yet
+  Http1ConnectionUser* user_ = nullptr;
+  bool connecting_ = false;
+  bool reached_ = false;
+  bool connected_ = false;
+  bool reading_ = false;
+  bool waiting_for_room_ = false;
+  bool received_ = false;
+  size_t received_bytes_ = 0;
+  size_t last_read_bytes_ = 0;
+  Status failure_;
+  std::array<char, kBufferBytes> buffer_;
+};
+
+}  // namespace agent_graph::net
