@@ -161,6 +161,8 @@ bench:
 	rm -f $(BUILD)/bench/results
 	export BENCH_RESULTS=$(BUILD)/bench/results; \
 	/usr/bin/python3 bench/run.py $(BUILD); \
+	/usr/bin/python3 bench/growth.py $(BUILD); \
+	/usr/bin/python3 bench/tls_provider.py $(BUILD); \
 	/usr/bin/python3 bench/access.py $(BUILD); \
 	/usr/bin/python3 bench/live.py $(BUILD); \
 	/usr/bin/python3 bench/sockets.py $(BUILD); \

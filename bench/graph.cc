@@ -20,6 +20,21 @@ static void Build(GraphBuilder& graph) {
 
 AGENT_GRAPH_EXPORT(app, Build)
 
+// Answers at once, or asks the model if the user says "stream" (bench/growth.py).
+static std::string EchoOrModel(const State& state) {
+  return state.LastUserText() == "stream" ? "MODEL" : "ECHO";
+}
+
+static void BuildBoth(GraphBuilder& graph) {
+  graph.AddFunction("ECHO", Echo, Execution::kNonBlocking);
+  graph.AddAgent("MODEL", {});
+  graph.AddConditionalEdge(START, EchoOrModel, {"ECHO", "MODEL"});
+  graph.AddEdge("ECHO", END);
+  graph.AddEdge("MODEL", END);
+}
+
+AGENT_GRAPH_EXPORT(both, BuildBoth)
+
 // Adds 64 pieces of 64 KiB to a list, one in each step (bench/readers.py).
 static constexpr size_t kPieces = 64;
 static constexpr size_t kPieceBytes = 64 * 1024;

@@ -80,13 +80,13 @@ def temporary_paths(directory):
     scgi_temp_path {directory}/scgi;"""
 
 
-def module_head(build, directory, http):
-    """The beginning of a configuration with two workers and the module, up to the middle of `http`,
-    which begins with the directives of `http`."""
+def module_head(build, directory, http, workers=2):
+    """The beginning of a configuration with the module, up to the middle of `http`, which begins with
+    the directives of `http`."""
     return f"""
 {user_directive()}
 load_module "{build}/ngx_http_agent_graph_module.so";
-worker_processes 2;
+worker_processes {workers};
 worker_rlimit_nofile 32768;
 error_log {directory}/error.log notice;
 pid {directory}/nginx.pid;

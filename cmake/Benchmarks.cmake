@@ -1,5 +1,6 @@
-# Programs of `make bench`; they are not part of `make build`.
+# Programs of `make bench`; they are not part of `make build`, but their graph is.
 add_custom_target(benchmarks)
+add_dependencies(benchmarks bench_graph)
 
 function(agent_graph_benchmark name)
   cmake_parse_arguments(ARG "" "" "FOLDERS;LIBRARIES" ${ARGN})
