@@ -58,7 +58,8 @@ std::string DescriptorPath(int fd) {
 // linker also keeps the old name.
 void Rename(void* library, const std::string& origin) {
   link_map* loaded = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0 || loaded->l_name == origin) return;
+  const int failed = dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&loaded));
+  if (failed != 0 || loaded->l_name == origin) return;
   // Never freed: other threads may hold a pointer to it.
   if (char* name = strdup(origin.c_str())) loaded->l_name = name;
 }

@@ -21,6 +21,8 @@ using testing::ScriptedServer;
 
 class Recorder : public WebSocketHandler {
  public:
+  virtual ~Recorder() = default;
+
   void OnOpen() override { Note("open"); }
   void OnMessage(std::string text) override { Note("message " + text); }
   void OnSent() override {}
