@@ -200,6 +200,8 @@ def first_token(nginx):
     ours = first_byte_times(nginx.port, "/model/v1/graph/stream", BODY, 500)
     theirs = first_byte_times(nginx.port + 1, "/provider/chat/completions", BODY, 500)
     report_added("time to first token, idle", ours, theirs, (at_most(0.2), at_most(1)))
+    stock = first_byte_times(nginx.port, "/proxied/chat/completions", BODY, 500)
+    report_added("time to first token by proxy_pass", stock, theirs, (results.NONE, results.NONE))
 
 
 CHAT = json.dumps({"model": "app", "messages": [{"role": "user", "content": "hello"}], "stream": True})

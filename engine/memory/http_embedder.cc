@@ -149,6 +149,7 @@ net::HttpRequest HttpEmbedder::MakeRequest(std::span<const Waiting> batch) const
   }
   for (const auto& header : options_.headers) request.headers.push_back(header);
   request.body = DumpJson(body);
+  request.lasts_long = true;
   request.http2 = options_.http2;
   request.first_byte_timeout = options_.timeout;
   request.idle_timeout = options_.timeout;

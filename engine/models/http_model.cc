@@ -77,6 +77,7 @@ net::HttpRequest HttpModel::MakeRequest(const WireRequest& wire, Deadline deadli
   http.url = wire.url;
   http.headers = headers_;
   http.body = wire.body;
+  http.lasts_long = true;
   http.http2 = options_.http2;
   http.connect_timeout = options_.connect_timeout;
   http.first_byte_timeout = options_.first_byte_timeout;

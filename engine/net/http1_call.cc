@@ -21,14 +21,14 @@ bool HasHeader(const HttpHeaders& headers, std::string_view name) {
                      [name](const auto& header) { return EqualsIgnoringCase(header.first, name); });
 }
 
+bool UsesTls(const Url& url) {
+  return url.scheme == "https";
+}
+
 // Headers about the length of the body, which the call knows itself.
 bool IsAboutLength(std::string_view name) {
   return EqualsIgnoringCase(name, "content-length") ||
          EqualsIgnoringCase(name, "transfer-encoding") || EqualsIgnoringCase(name, "expect");
-}
-
-bool UsesTls(const Url& url) {
-  return url.scheme == "https";
 }
 
 // The name under which a connection is kept.
@@ -42,7 +42,8 @@ std::optional<Url> Http1Call::Serves(const HttpRequest& request) {
   if (request.upload_bytes) return std::nullopt;
   std::optional<Url> url = ParseUrl(request.url);
   if (!url || !IsPlain(*url)) return std::nullopt;
-  if (url->scheme != "http" && !request.http2) return std::nullopt;
+  // Certificates have no dot at the end of a name; libcurl removes it.
+  if (UsesTls(*url) && (!request.lasts_long || url->host.ends_with('.'))) return std::nullopt;
   return url;
 }
 

@@ -23,7 +23,7 @@ class Http1Call : public HttpCall::Transfer, private Http1ConnectionUser {
  public:
   // The parts of the URL if an Http1Call can make this call; nullopt if libcurl has to: for
   // uploads, for URLs that libcurl would change before it uses them, and for https unless the call
-  // allows HTTP/2. (Other calls are short, and libcurl can resume their TLS sessions.)
+  // lasts long. (For the others libcurl can resume TLS sessions.)
   static std::optional<Url> Serves(const HttpRequest& request);
 
   // `ca_file` has the certificates that are trusted.

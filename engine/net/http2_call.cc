@@ -39,7 +39,8 @@ const char* DetailOf(Http2End end) {
 }  // namespace
 
 std::optional<Url> Http2Call::Serves(const HttpRequest& request) {
-  if (!request.http2 || request.once || request.upload_bytes) return std::nullopt;
+  const bool may_try = request.lasts_long && request.http2 && !request.once;
+  if (!may_try || request.upload_bytes) return std::nullopt;
   std::optional<Url> url = ParseUrl(request.url);
   if (!url || url->scheme != "https" || !IsPlain(*url)) return std::nullopt;
   return url;

@@ -1,7 +1,7 @@
 // HTTP requests from fibers: start a call, then read the reply piece by piece.
 //
-// Each engine thread has its own connections and reuses them. Calls with `http2` to servers that
-// offer HTTP/2 share connections; all others use HTTP/1.1. While the fiber does not read, the call
+// Each engine thread has its own connections and reuses them. Long calls to servers that offer
+// HTTP/2 share connections; all others use HTTP/1.1. While the fiber does not read, the call
 // buffers at most kReadAheadBytes and leaves the rest in the socket, so that backpressure reaches
 // the server; over HTTP/2 the server sends no more, and the other calls of the connection do not
 // wait.
@@ -44,9 +44,10 @@ struct HttpRequest {
   // connection, never a third time. The same is done if the server refuses a stream of HTTP/2. A
   // body of `upload_bytes` is never sent again; it uses HTTP/1.1.
   bool once = false;
-  // True: share a connection over HTTP/2 if the server offers that. Meant for calls that last long
-  // and are many, such as those of models.
-  bool http2 = false;
+  // True for calls that last long and are many, such as those of models: over https they share a
+  // connection of HTTP/2 if the server offers that, and hold little memory while they wait.
+  bool lasts_long = false;
+  bool http2 = true;  // false: such a call uses HTTP/1.1, too
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // from the start to the complete head
   std::chrono::milliseconds idle_timeout{60'000};        // limit for one Read

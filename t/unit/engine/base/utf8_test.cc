@@ -58,8 +58,9 @@ TEST(Utf8, MeasuresTheFirstCharacter) {
         "\xF0\x90\x80\x80", "\xF3\xA0\x80\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_EQ(Utf8CharacterSize(character), character.size());
     EXPECT_EQ(Utf8CharacterSize(std::string(character) + "\xFF"), character.size());
-    if (character.size() > 1)
+    if (character.size() > 1) {
       EXPECT_EQ(Utf8CharacterSize(character.substr(0, character.size() - 1)), 0u);
+    }
   }
   for (std::string_view wrong :
        {"\x80", "\xBF", "\xC1\xBF", "\xC2\x41", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",

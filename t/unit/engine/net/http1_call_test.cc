@@ -39,8 +39,10 @@ TEST(Http1CallTest, ServesWhatLibcurlWouldNotChange) {
   EXPECT_FALSE(Http1Call::Serves(upload).has_value());
   HttpRequest of_model;
   of_model.url = "https://127.0.0.1/";
-  of_model.http2 = true;
+  of_model.lasts_long = true;
   EXPECT_TRUE(Http1Call::Serves(of_model).has_value());
+  of_model.url = "https://model.example./";
+  EXPECT_FALSE(Http1Call::Serves(of_model).has_value());
 }
 
 class Http1CallsTest : public HttpClientTest {};

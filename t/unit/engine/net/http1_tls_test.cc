@@ -64,14 +64,14 @@ class Http1TlsTest : public HttpClientTest {
 
   HttpRequest Question(const std::string& url) {
     HttpRequest request = Post(url);
-    request.http2 = true;
+    request.lasts_long = true;
     return request;
   }
   // A call that does not ask for HTTP/2 first.
-  HttpRequest QuestionToBeSentOnce(std::string url) {
+  HttpRequest QuestionOverHttp1(std::string url) {
     if (url.starts_with("http:")) url.insert(4, "s");
     HttpRequest request = Question(url);
-    request.once = true;
+    request.http2 = false;
     return request;
   }
 };
@@ -89,7 +89,7 @@ TEST_F(Http1TlsTest, TheCertificateMustBeForTheHost) {
   const TlsServer server("http/1.1", [](SSL* tls) { ReadRequest(tls); });
   std::string url = server.url();
   url.replace(url.find("127.0.0.1"), 9, "localhost");
-  for (const HttpRequest& request : {Question(url), QuestionToBeSentOnce(url)}) {
+  for (const HttpRequest& request : {Question(url), QuestionOverHttp1(url)}) {
     const Status status = Fetch(request).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     EXPECT_EQ(status.message(), "the server's certificate was not accepted");
@@ -100,7 +100,7 @@ TEST_F(Http1TlsTest, TheCertificateMustBeForTheHost) {
 TEST_F(Http1TlsTest, TheCertificateMustBeTrusted) {
   const TlsServer server("http/1.1", [](SSL* tls) { ReadRequest(tls); });
   client_ = HttpClient({});
-  EXPECT_EQ(Fetch(QuestionToBeSentOnce(server.url())).status().message(),
+  EXPECT_EQ(Fetch(QuestionOverHttp1(server.url())).status().message(),
             "the server's certificate was not accepted");
 }
 
@@ -202,7 +202,7 @@ TEST_F(Http1TlsTest, AServerWithoutTls) {
     connection.WaitUntilPeerCloses();
   });
   for (const ScriptedServer* server : {&closing, &plain}) {
-    const Status status = Fetch(QuestionToBeSentOnce(server->url())).status();
+    const Status status = Fetch(QuestionOverHttp1(server->url())).status();
     EXPECT_EQ(status.code(), StatusCode::kUnavailable);
     EXPECT_EQ(status.message(), "no secure connection to the server");
     EXPECT_NE(status.detail(), "");
@@ -211,7 +211,7 @@ TEST_F(Http1TlsTest, AServerWithoutTls) {
 
 TEST_F(Http1TlsTest, AHandshakeThatDoesNotEnd) {
   const ScriptedServer silent([](Connection& connection) { connection.WaitUntilPeerCloses(); });
-  HttpRequest request = QuestionToBeSentOnce(silent.url());
+  HttpRequest request = QuestionOverHttp1(silent.url());
   request.connect_timeout = milliseconds(50);
   EXPECT_EQ(Fetch(request).status().message(), "the server could not be connected in time");
   request.connect_timeout = milliseconds(10'000);

@@ -21,7 +21,7 @@ class Http2Test : public testing::OnFiber {
   static HttpRequest Post(const testing::Http2TlsServer& server, const std::string& path = "/") {
     HttpRequest request;
     request.url = server.url(path);
-    request.http2 = true;
+    request.lasts_long = true;
     request.headers = {{"Content-Type", "text/plain"}, {"Connection", "keep-alive"}};
     request.body = "question";
     return request;

@@ -111,7 +111,7 @@ class HttpClientTest : public testing::OnFiber {
   void PutTlsInFront(HttpRequest& request) {
     const auto url = ParseUrl(request.url);
     if (!url || url->host != "127.0.0.1") return;
-    request.http2 = true;  // only such calls use our own client for TLS
+    request.lasts_long = true;  // only such calls use our own client for TLS
     const int port = std::stoi(url->port);
     if (port == testing::ClosedPort()) {
       request.url.replace(0, kScheme.size(), "https://");

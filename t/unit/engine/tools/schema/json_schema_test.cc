@@ -236,7 +236,7 @@ TEST_P(SuiteTest, GivesTheVerdictsOfTheSuite) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drafts, SuiteTest, ::testing::Values("draft4", "draft6", "draft7"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& draft) { return draft.param; });
 
 // Keywords of later drafts.
 TEST(JsonSchemaTest, LaterKeywords) {

@@ -36,7 +36,7 @@ TEST(ObjectIds, AnItemIsAPartOfAMessage) {
 
 TEST(ObjectIds, OtherTextsAreNoIds) {
   const std::string id = ResponseId({"t", "r"});
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(), std::string("resp_"), id + "A", id.substr(5), std::string("resp_A"),
         std::string("resp_!"), "resp_" + std::string(5000, 'A'), std::string("msg_dABy")}) {
     EXPECT_FALSE(ParseResponseId(text)) << text;

@@ -35,7 +35,9 @@ TEST(HeaderTextTest, WhatHttpWouldChangeIsEncoded) {
   EXPECT_EQ(HeaderText(" padded "), "=?base64?IHBhZGRlZCA=?=");
   EXPECT_EQ(HeaderText("line1\nline2"), "=?base64?bGluZTEKbGluZTI=?=");
   EXPECT_EQ(HeaderText("=?base64?literal?="), "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=");
-  EXPECT_EQ(HeaderText(""), "=?base64??=");
+  EXPECT_EQ(HeaderText(""),
+            "=?base64?"
+            "?=");
   EXPECT_EQ(HeaderText("\x7f"), "=?base64?fw==?=");
 }
 
