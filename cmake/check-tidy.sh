@@ -12,6 +12,7 @@ jobs=${JOBS:-$(nproc)}
 
 # Each file alone: a batch of files would give clang-tidy no command for it.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_UNITY=OFF >/dev/null
+ninja -C "$build" sdk >/dev/null  # the headers that the samples include
 
 sources() {
   /usr/bin/python3 -c '

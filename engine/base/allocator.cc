@@ -17,8 +17,8 @@ constexpr size_t kKeptFreeBytesMax = 4 * 1024 * 1024;
 }  // namespace
 
 void ReturnLargeBlocks() {
-  mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytesMax);
+  mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);  // NOLINT: no other threads yet
+  mallopt(M_TRIM_THRESHOLD, kKeptBytesMax);    // NOLINT: no other threads yet
 }
 
 void ReturnFreeMemory() {

@@ -11,7 +11,6 @@ namespace {
 
 using state::postgres::Command;
 using state::postgres::FailureKind;
-using state::postgres::Rows;
 using state::postgres::Value;
 
 constexpr int kTriesMax = 3;
