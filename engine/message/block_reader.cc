@@ -92,8 +92,7 @@ Result<MediaReference> ReadMedia(const json& object, const std::string& location
   AG_ASSIGN_OR_RETURN(media.data_base64, OptionalText(object, "data_base64", location));
   AG_ASSIGN_OR_RETURN(media.mime_type, OptionalText(object, "mime_type", location));
   AG_ASSIGN_OR_RETURN(media.filename, OptionalText(object, "filename", location));
-  AG_ASSIGN_OR_RETURN(auto size, OptionalInteger(object, "size_bytes", location));
-  if (size) media.size_bytes = *size;
+  AG_ASSIGN_OR_RETURN(media.size_bytes, OptionalInteger(object, "size_bytes", location));
   AG_RETURN_IF_ERROR(ReadMediaKind(object, location, media));
   return media;
 }

@@ -50,8 +50,10 @@ constexpr City kCities[] = {
 };
 
 bool IsSummer(const City& city, std::chrono::sys_seconds now) {
-  using namespace std::chrono;
-  const year this_year = year_month_day(floor<days>(now)).year();
+  using std::chrono::hours, std::chrono::last, std::chrono::minutes, std::chrono::sys_days;
+  using std::chrono::March, std::chrono::October, std::chrono::November, std::chrono::Sunday;
+  const std::chrono::year this_year =
+      std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(now)).year();
   if (city.summer == SummerTime::kEurope) {  // changes at 01:00 UTC everywhere
     return now >= sys_days(this_year / March / Sunday[last]) + hours(1) &&
            now < sys_days(this_year / October / Sunday[last]) + hours(1);

@@ -237,7 +237,7 @@ class Store {
   enum class Loss : uint8_t {
     kCrash,         // the worker's process has ended; only one run, a suspect, was in user code
     kCrashBeside,   // the same, with one suspect and other runs in user code
-    kCrashOfOther,  // the same, with no suspect or several ones in user code
+    kUnclearCrash,  // the same, with no suspect or several ones in user code
     kLeft,          // the worker has left, or no longer holds the run
     kGivenBack,     // the worker has given the run back
     kHostGone,      // the worker's host has died

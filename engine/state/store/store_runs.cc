@@ -367,7 +367,7 @@ void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bo
   }
   Loss loss = Loss::kLeft;
   if (crashed && suspects == 1) loss = in_user_code == 1 ? Loss::kCrash : Loss::kCrashBeside;
-  if (crashed && suspects != 1) loss = Loss::kCrashOfOther;
+  if (crashed && suspects != 1) loss = Loss::kUnclearCrash;
   for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
 }
 
