@@ -129,7 +129,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     for (const StreamEndpoint& endpoint : endpoints) {
       error_code ignored;
       socket_.close(ignored);
-      status = Wait(POLLOUT, DeadlineAfter(timeout), [&](auto done) {
+      status = Wait(POLLOUT, DeadlineAfter(timeout), [&](const auto& done) {
                  socket_.async_connect(endpoint, [done](error_code error) { done(error, 0); });
                }).status();
       if (status.ok() || status.code() == StatusCode::kDeadlineExceeded) return status;

@@ -110,9 +110,9 @@ void SseParser::ReadField(std::string_view line) {
 
 void SseParser::ReadRetry(std::string_view digits) {
   int64_t milliseconds = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, milliseconds);
-  if (error == std::errc() && stop == end && milliseconds >= 0) {
+  const auto [stop, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), milliseconds);
+  if (error == std::errc() && stop == digits.data() + digits.size() && milliseconds >= 0) {
     retry_ = std::min(std::chrono::milliseconds(milliseconds), kRetryMax);
   }
 }
