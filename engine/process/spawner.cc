@@ -221,7 +221,8 @@ bool KeepOnly(std::initializer_list<int*> descriptors) {
   }
   int next = 3;
   for (int* descriptor : descriptors) {
-    if ((*descriptor = dup3(*descriptor, next++, O_CLOEXEC)) < 0) return false;
+    *descriptor = dup3(*descriptor, next++, O_CLOEXEC);
+    if (*descriptor < 0) return false;
   }
   return syscall(SYS_close_range, static_cast<unsigned>(end), ~0U, 0) == 0;
 }

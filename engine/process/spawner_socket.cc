@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include "base/file_descriptor.h"
 #include "process/spawner.h"
@@ -21,7 +22,8 @@ constexpr char kCurrentName[] = "spawner.sock";
 constexpr int kBacklog = 128;
 
 Status NoSpawner(const std::string& what) {
-  return Status(StatusCode::kUnavailable, "no spawner: " + what + ": " + strerror(errno));
+  const std::string reason = std::generic_category().message(errno);
+  return Status(StatusCode::kUnavailable, "no spawner: " + what + ": " + reason);
 }
 
 // Gives its entries addresses of a fixed length, because the full path may be too long for a socket
@@ -72,7 +74,7 @@ void RemoveStale(const Directory& directory) {
     if (copy >= 0) close(copy);
     return;
   }
-  while (const dirent* entry = readdir(listing)) {
+  while (const dirent* entry = readdir(listing)) {  // NOLINT: only this thread reads it
     const std::string_view name = entry->d_name;
     const bool is_ours = name.starts_with("spawner.") && name != kCurrentName &&
                          (name.ends_with(".sock") || name.ends_with(".sock.new"));
