@@ -1,4 +1,5 @@
-// A chat-completions provider on Node's own HTTP/2.
+// A chat-completions provider on Node's own HTTP/2, and on its HTTP/1.1 for clients that do not ask
+// for HTTP/2.
 //   node http2_provider.mjs CERTIFICATE KEY
 // A message with the word "large" gets 1 MB of text, one with "open" the first word only, and all
 // others 200 words, one in each event. Prints its port, then a line for each connection, request and
@@ -7,32 +8,44 @@ import { readFileSync } from "node:fs";
 import { createSecureServer } from "node:http2";
 
 const [certificate, key] = process.argv.slice(2);
-const server = createSecureServer({ cert: readFileSync(certificate), key: readFileSync(key) });
+const server = createSecureServer({
+  cert: readFileSync(certificate),
+  key: readFileSync(key),
+  allowHTTP1: true,
+});
 
 function event(delta, end) {
   const choice = { index: 0, delta, finish_reason: end };
   return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices: [choice] })}\n\n`;
 }
 
-async function answer(stream, body) {
-  stream.respond({ ":status": 200, "content-type": "text/event-stream" });
+async function answer(response, body) {
+  response.writeHead(200, { "content-type": "text/event-stream" });
   const padding = body.includes("large") ? "x".repeat(5000) : "";
-  for (let n = 0; n < 200 && !stream.destroyed; n++) {
-    const wrote = stream.write(event({ content: `word${n}${padding} ` }, null));
+  for (let n = 0; n < 200 && !response.isLeft; n++) {
+    const wrote = response.write(event({ content: `word${n}${padding} ` }, null));
     if (body.includes("open")) return;
-    await new Promise((next) => (wrote ? setImmediate(next) : stream.once("drain", next)));
+    await new Promise((next) => {
+      if (wrote) return setImmediate(next);
+      response.once("drain", next);
+      response.once("close", next);
+    });
   }
-  stream.end(event({}, "stop") + "data: [DONE]\n\n");
+  response.end(event({}, "stop") + "data: [DONE]\n\n");
 }
 
-server.on("session", () => console.log("connection"));
-server.on("stream", (stream) => {
+server.on("secureConnection", () => console.log("connection"));
+server.on("request", (request, response) => {
   console.log("request");
   let body = "";
-  stream.setEncoding("utf8");
-  stream.on("data", (piece) => (body += piece));
-  stream.on("end", () => answer(stream, body));
-  stream.on("aborted", () => console.log("reset"));
-  stream.on("error", () => {});
+  request.setEncoding("utf8");
+  request.on("data", (piece) => (body += piece));
+  request.on("end", () => answer(response, body));
+  request.on("error", () => {});
+  response.on("close", () => {
+    if (response.writableEnded) return;
+    response.isLeft = true;
+    console.log("reset");
+  });
 });
 server.listen(0, "127.0.0.1", () => console.log(`port ${server.address().port}`));
