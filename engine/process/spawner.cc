@@ -214,7 +214,8 @@ bool KeepOnly(std::initializer_list<int*> descriptors) {
   const int null = open("/dev/null", O_RDWR);
   if (null < 0) return false;
   for (int* descriptor : descriptors) {
-    if ((*descriptor = fcntl(*descriptor, F_DUPFD, end)) < 0) return false;
+    *descriptor = fcntl(*descriptor, F_DUPFD, end);
+    if (*descriptor < 0) return false;
   }
   for (int standard = 0; standard < 3; ++standard) {
     if (dup2(null, standard) < 0) return false;
