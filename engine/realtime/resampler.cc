@@ -33,16 +33,15 @@ Resampler::Resampler(int from_rate, int to_rate)
   filter_.resize(static_cast<size_t>(length));
   // Stored phase by phase, so that one output reads consecutive taps.
   for (int phase = 0; phase < up_; ++phase) {
+    float* const taps = &filter_[static_cast<size_t>(phase) * kTapsPerPhase];
     double sum = 0;
     for (int tap = 0; tap < kTapsPerPhase; ++tap) {
       const double at = tap * up_ + phase - center;
       const double value = Sinc(at * cutoff) * Hann(at / (center + 1));
-      filter_[static_cast<size_t>(phase * kTapsPerPhase + tap)] = static_cast<float>(value);
+      taps[tap] = static_cast<float>(value);
       sum += value;
     }
-    for (int tap = 0; tap < kTapsPerPhase; ++tap) {
-      filter_[static_cast<size_t>(phase * kTapsPerPhase + tap)] /= static_cast<float>(sum);
-    }
+    for (int tap = 0; tap < kTapsPerPhase; ++tap) taps[tap] /= static_cast<float>(sum);
   }
   history_.assign(kTapsPerPhase - 1, 0);
 }
