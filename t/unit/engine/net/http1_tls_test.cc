@@ -1,7 +1,9 @@
 // Calls over HTTP/1.1 with TLS: what depends on the session.
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <string>
@@ -117,6 +119,50 @@ TEST_F(Http1TlsTest, OnlyTheEndOfTheSessionIsTheEndOfAReplyWithoutLength) {
   const Status status = Fetch(Question(server.url())).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_EQ(status.message(), "the server closed the connection too early");
+}
+
+// The end arrives together with the reply, and the server keeps the connection open.
+TEST_F(Http1TlsTest, TheEndOfTheSessionIsEnough) {
+  const TlsServer server("http/1.1", [&](SSL* tls) {
+    if (!ReadRequest(tls)) return;
+    int corked = 1;
+    setsockopt(SSL_get_fd(tls), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);
+    Send(tls, "HTTP/1.1 200 OK\r\n\r\nhello");
+    SSL_shutdown(tls);
+    corked = 0;
+    setsockopt(SSL_get_fd(tls), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);
+    char byte;
+    SSL_read(tls, &byte, 1);
+  });
+  EXPECT_EQ(*Fetch(QuestionOverHttp1(server.url())), "hello");
+}
+
+TEST_F(Http1TlsTest, ACallThatIsGivenUpEndsItsSession) {
+  std::promise<int> end;
+  const TlsServer server("http/1.1", [&](SSL* tls) {
+    if (!ReadRequest(tls)) return;
+    Send(tls, kChunkedHead);
+    char byte;
+    end.set_value(SSL_get_error(tls, SSL_read(tls, &byte, 1)));
+  });
+  Run([&] {
+    const auto call = *client_.Start(QuestionOverHttp1(server.url()), {});
+    EXPECT_TRUE(call->ReadHead().ok());
+  });
+  EXPECT_EQ(end.get_future().get(), SSL_ERROR_ZERO_RETURN);
+}
+
+TEST_F(Http1TlsTest, AShortRequestIsOneRecord) {
+  std::promise<std::string> first_record;
+  const TlsServer server("http/1.1", [&](SSL* tls) {
+    char record[4096];
+    const int size = SSL_read(tls, record, sizeof record);
+    first_record.set_value(std::string(record, static_cast<size_t>(std::max(size, 0))));
+    Send(tls, kOk);
+  });
+  EXPECT_EQ(*Fetch(QuestionOverHttp1(server.url())), "hello");
+  const std::string record = first_record.get_future().get();
+  EXPECT_TRUE(record.starts_with("POST ") && record.ends_with("question")) << record;
 }
 
 TEST_F(Http1TlsTest, RecordsOfAnySize) {
