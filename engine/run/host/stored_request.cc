@@ -139,8 +139,9 @@ bool ReadCallOptions(const json& object, std::shared_ptr<const models::CallOptio
   const auto found = object.find("call_options");
   if (found == object.end()) return true;
   Result<models::CallOptions> options = models::CallOptionsFromJson(*found);
-  if (options.ok()) out = std::make_shared<const models::CallOptions>(*std::move(options));
-  return options.ok();
+  if (!options.ok()) return false;
+  out = std::make_shared<const models::CallOptions>(*std::move(options));
+  return true;
 }
 
 bool ReadScope(const json& object, state::Scope& out) {

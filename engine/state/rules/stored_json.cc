@@ -5,6 +5,7 @@
 #include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "message/codec.h"
+#include "state/limits.h"
 
 namespace agent_graph::state {
 namespace {
