@@ -48,9 +48,8 @@ void Http1Connection::StartConnecting(const StreamEndpoint& endpoint) {
 }
 
 void Http1Connection::OnReached(const error_code& error) {
-  reached_ = !error;
   if (error || context_ == nullptr) return EndConnecting(ToStatus(HttpFailure::kConnect, error));
-  tls_ = std::make_unique<TlsSession>(context_, host_, socket_.native_handle());
+  tls_ = std::make_unique<TlsSession>(*context_, host_, socket_.native_handle());
   ContinueHandshake();
 }
 

@@ -42,9 +42,9 @@ class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
   // Begins to connect, and then the handshake of TLS; once.
   void StartConnecting(const StreamEndpoint& endpoint);
   bool is_connecting() const { return connecting_; }
-  bool has_reached_server() const { return reached_; }  // the rest is the handshake
+  // True if only the handshake of TLS is missing, or nothing.
+  bool has_reached_server() const { return connected_ || tls_ != nullptr; }
   bool is_connected() const { return connected_; }
-  bool uses_tls() const { return context_ != nullptr; }
 
   // Sends as much of `first` and `second` as the socket takes now; returns how much that was, and
   // nullopt if it takes no more at all. That is no failure of the connection: the server may have
@@ -93,7 +93,6 @@ class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
   std::unique_ptr<TlsSession> tls_;  // null: no TLS, or not connected yet
   Http1ConnectionUser* user_ = nullptr;
   bool connecting_ = false;
-  bool reached_ = false;
   bool connected_ = false;
   bool reading_ = false;
   bool waiting_for_room_ = false;

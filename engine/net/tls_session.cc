@@ -5,12 +5,17 @@
 
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 namespace agent_graph::net {
 namespace {
 
 constexpr std::string_view kHttp1 = "\x08http/1.1";  // RFC 7301: with its length before it
+
+// Call it before each operation, because SSL_get_error looks at all errors of the thread.
+void ForgetErrors() {
+  ERR_clear_error();
+  errno = 0;
+}
 
 std::string NewestError() {
   const unsigned long error = ERR_peek_last_error();
@@ -21,9 +26,8 @@ std::string NewestError() {
 
 }  // namespace
 
-TlsSession::TlsSession(std::shared_ptr<boost::asio::ssl::context> context, const std::string& host,
-                       int descriptor)
-    : context_(std::move(context)), tls_(SSL_new(context_->native_handle())) {
+TlsSession::TlsSession(boost::asio::ssl::context& context, const std::string& host, int descriptor)
+    : tls_(SSL_new(context.native_handle())) {
   if (tls_ == nullptr || !Prepare(host, descriptor)) failure_ = "no memory for a TLS session";
 }
 
@@ -50,8 +54,7 @@ bool TlsSession::Prepare(const std::string& host, int descriptor) {
 
 TlsSession::Outcome TlsSession::Handshake() {
   if (!failure_.empty()) return Outcome::kFailed;
-  ERR_clear_error();
-  errno = 0;
+  ForgetErrors();
   const int result = SSL_connect(tls_.get());
   is_open_ = result == 1;
   return is_open_ ? Outcome::kDone : OutcomeOf(result);
@@ -59,8 +62,7 @@ TlsSession::Outcome TlsSession::Handshake() {
 
 TlsSession::Outcome TlsSession::Read(char* buffer, size_t size, size_t& bytes) {
   if (!is_open_) return end_;
-  ERR_clear_error();
-  errno = 0;
+  ForgetErrors();
   const int result = SSL_read_ex(tls_.get(), buffer, size, &bytes);
   return result == 1 ? Outcome::kDone : OutcomeOf(result);
 }
@@ -77,8 +79,7 @@ TlsSession::Outcome TlsSession::Write(std::string_view first, std::string_view s
   } else if (first.empty()) {
     first = second;
   }
-  ERR_clear_error();
-  errno = 0;
+  ForgetErrors();
   const int result = SSL_write_ex(tls_.get(), first.data(), first.size(), &bytes);
   return result == 1 ? Outcome::kDone : OutcomeOf(result);
 }
@@ -89,7 +90,7 @@ bool TlsSession::MayReadNow() const {
 
 bool TlsSession::IsQuiet() {
   if (!is_open_) return false;
-  ERR_clear_error();
+  ForgetErrors();
   char byte = 0;
   size_t bytes = 0;
   // This also takes what servers send at any time, such as tickets for later sessions.
@@ -99,7 +100,7 @@ bool TlsSession::IsQuiet() {
 
 void TlsSession::End() {
   if (!is_open_) return;
-  ERR_clear_error();
+  ForgetErrors();
   (void)SSL_shutdown(tls_.get());
 }
 

@@ -30,8 +30,7 @@ class TlsSession {
 
   // The server's certificate must be valid for `host`, a name or an address. Offers HTTP/1.1 only.
   // `descriptor` stays the caller's and must outlive the session.
-  TlsSession(std::shared_ptr<boost::asio::ssl::context> context, const std::string& host,
-             int descriptor);
+  TlsSession(boost::asio::ssl::context& context, const std::string& host, int descriptor);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
@@ -62,7 +61,6 @@ class TlsSession {
   Outcome OutcomeOf(int result);
   Outcome Fail();
 
-  const std::shared_ptr<boost::asio::ssl::context> context_;
   const std::unique_ptr<SSL, Free> tls_;
   bool is_open_ = false;  // the handshake is made, and the session has neither ended nor failed
   Outcome end_ = Outcome::kFailed;  // what all functions return if it is not open

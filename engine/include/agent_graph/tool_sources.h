@@ -93,7 +93,7 @@ enum class Elicitation : uint8_t {
   // idempotent. Other questions are cancelled.
   kAsk,
   kRepeat,   // the same, and tools that are not idempotent are called again with the answer
-  kDecline,  // the server is told that it cannot ask the user anything
+  kDecline,  // the server is not offered elicitation, so it sends no questions
 };
 
 // A server of the Model Context Protocol: reached over streamable HTTP, or a program that each
