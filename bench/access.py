@@ -12,12 +12,11 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import results
 from run import ROUNDS, SECONDS
-from servers import Nginx, module_head
+from servers import Nginx, module_head, working_directory
 
 CONNECTIONS = 16
 BUDGET_MICROS = 12  # for HS256; with other algorithms the signature dominates
@@ -130,9 +129,7 @@ def cpu_of_reading(nginx, name, token):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as folder:
-        directory = pathlib.Path(folder)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         with GuardedNginx(build, directory, 18700 + os.getpid() % 1000) as nginx:
             tokens = {"open": nginx.keys[0].token()} | {key.algorithm: key.token() for key in nginx.keys}
             for name, token in tokens.items():

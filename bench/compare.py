@@ -15,10 +15,9 @@ import os
 import pathlib
 import statistics
 import sys
-import tempfile
 
 import run
-from servers import BODY, TOKENS, Nginx, Provider, canned_reply
+from servers import BODY, TOKENS, Nginx, Provider, canned_reply, working_directory
 
 WORSE_MAX = 1.05
 SLOW, STREAM = "/dripped/v1/graph/stream", "/stored/v1/graph/stream"
@@ -130,9 +129,7 @@ def main():
     builds = [_check(build) for build in (options.base, options.head)]
     run.SECONDS = options.seconds
     port = 18700 + os.getpid() % 1000 * 3
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name, contextlib.ExitStack() as stack:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    with working_directory() as directory, contextlib.ExitStack() as stack:
         stack.enter_context(Provider(directory, port, *canned_reply()))
         sides = []
         for number, build in enumerate(builds):

@@ -17,11 +17,10 @@ import pathlib
 import resource
 import signal
 import sys
-import tempfile
 import time
 
 from run import percentile
-from servers import Nginx, module_head
+from servers import Nginx, module_head, working_directory
 
 STREAMS, STREAM_WORDS, STREAM_SECONDS = 200, 40, 8
 RUNS, RUN_WORDS, RUN_SECONDS = 100, 20, 40
@@ -267,9 +266,7 @@ PARTS = {"kill": kill, "reload": reload}
 
 
 async def measure(build, names):
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as folder:
-        directory = pathlib.Path(folder)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         port = 18700 + os.getpid() % 1000 * 2
         async with PacedProvider(port + 1) as provider:
             with TalkNginx(build, directory, port) as nginx:

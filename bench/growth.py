@@ -16,15 +16,13 @@ import pathlib
 import random
 import resource
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 import results
 import run
 from results import at_least, at_most
-from servers import BODY, Nginx, Provider, canned_reply, module_head
+from servers import BODY, Nginx, Provider, canned_reply, module_head, working_directory
 
 WORKERS = (1, 2, 4, 8)
 SHARE_OF_WORKER = 0.1  # of a core
@@ -35,7 +33,7 @@ THREADS, FEW_THREADS = 1_000_000, 1_000
 STREAMS, FEW_STREAMS = 10_000, 100
 AT_ONCE = 1000
 TURNS = 500
-STREAM = json.dumps({"messages": [{"role": "user", "content": "stream"}]}).encode()
+STREAM = json.dumps({"messages": [{"role": "user", "content": "stream"}]})
 
 
 class CpuLimit:
@@ -123,19 +121,13 @@ def fill(nginx, threads):
 
 
 async def open_streams(nginx, count):
-    head = (f"POST /durable/v1/graph/stream HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json"
-            f"\r\nContent-Length: {len(STREAM)}\r\n\r\n").encode()
-
-    async def open_stream():
+    async def open_later():
         await asyncio.sleep(random.random())  # so that their tokens do not all arrive at the same time
-        reader, writer = await asyncio.open_connection("127.0.0.1", nginx.port, limit=4096)
-        writer.write(head + STREAM)
-        await reader.readuntil(b'"delta":true')
-        return reader, writer
+        return await run.open_stream(nginx.port, "/durable/v1/graph/stream", STREAM)
 
     streams = []
-    for _ in range(count // AT_ONCE + 1):
-        streams += await asyncio.gather(*(open_stream() for _ in range(min(AT_ONCE, count - len(streams)))))
+    while len(streams) < count:
+        streams += await asyncio.gather(*(open_later() for _ in range(min(AT_ONCE, count - len(streams)))))
     return streams
 
 
@@ -195,10 +187,8 @@ PARTS = [workers, at_once]
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    parts = [part for part in PARTS if part.__name__ in (sys.argv[2:] or part.__name__)]
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    parts = run.chosen(PARTS)
+    with working_directory() as directory:
         for part in parts:
             (directory / part.__name__).mkdir()
             (directory / part.__name__).chmod(0o755)

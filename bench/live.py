@@ -23,12 +23,12 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 import websockets
 
 import results
+from servers import working_directory
 
 INTERVAL = 0.1
 FRAME_BYTES = 3200
@@ -265,9 +265,7 @@ def main():
     sessions = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 10
     cap = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         asyncio.run(run(build, directory, sessions, seconds, cap))
 
 

@@ -15,11 +15,10 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import run
-from servers import BODY, Nginx, Provider, canned_reply
+from servers import BODY, Nginx, Provider, canned_reply, working_directory
 
 CONNECTIONS = 16
 SECONDS = 5  # of each measurement: the slowest server answers few requests
@@ -186,9 +185,7 @@ def main():
     install(folder)
     run.SECONDS = SECONDS
     port = 18700 + os.getpid() % 1000 * 4
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         with (Provider(directory, port + 1, *canned_reply()), Nginx(build, directory, port) as nginx,
               agentflow(folder, directory, port + 2) as reference, langgraph(folder, directory, port + 3) as other):
             measure([ours(nginx, "/plain", "Agent Graph, nothing stored"),

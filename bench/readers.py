@@ -19,13 +19,12 @@ import pathlib
 import resource
 import shutil
 import sys
-import tempfile
 import time
 import typing
 
 from continuation import Client, PacedProvider, TalkNginx, report, wait_until
 from run import percentile, private_kib
-from servers import BODY
+from servers import BODY, working_directory
 
 READERS, WORDS, SECONDS = 1000, 40, 8
 IDLE, IDLE_RUNS, IDLE_SECONDS = 10_000, 40, 20
@@ -147,9 +146,7 @@ PARTS = {"many": Part(many, {}),
 
 
 async def measure(build, part):
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as folder:
-        directory = pathlib.Path(folder)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
         port = 18700 + os.getpid() % 1000 * 2
         async with PacedProvider(port + 1) as provider:

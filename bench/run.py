@@ -22,7 +22,7 @@ import typing
 
 import results
 from results import at_least, at_most
-from servers import BODY, TOKENS, Nginx, Provider, canned_reply
+from servers import BODY, TOKENS, Nginx, Provider, canned_reply, working_directory
 
 ROUNDS = 3
 SECONDS = 2
@@ -115,26 +115,25 @@ def private_kib(pids):
     return total
 
 
+async def open_stream(port, path, body):
+    """Starts a stream and reads up to its first token."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write((f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json"
+                  f"\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
+    await reader.readuntil(b'"delta":true')
+    return reader, writer
+
+
 async def memory_of_open_streams(nginx, count, path="/slow/v1/graph/stream", when_open=None):
     """The memory in KiB; calls `when_open` while the streams are open."""
     before = private_kib(nginx.workers())
-    body = BODY.encode()
-    head = (f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json"
-            f"\r\nContent-Length: {len(body)}\r\n\r\n").encode()
-
-    async def open_stream():
-        reader, writer = await asyncio.open_connection("127.0.0.1", nginx.port)
-        writer.write(head + body)
-        await reader.readuntil(b'"delta":true')
-        return writer
-
-    writers = []
+    streams = []
     for _ in range(count // 100):
-        writers += await asyncio.gather(*(open_stream() for _ in range(100)))
+        streams += await asyncio.gather(*(open_stream(nginx.port, path, BODY) for _ in range(100)))
     used = private_kib(nginx.workers()) - before
     if when_open is not None:
         when_open()
-    for writer in writers:
+    for _, writer in streams:
         writer.close()
     return used / count
 
@@ -319,12 +318,15 @@ PARTS = [ping, invoke, durable, one_thread, stream, first_token, openai, respons
          retrieval, many_threads, many_memories]
 
 
+def chosen(parts):
+    """Those that the command line names; all if it names none."""
+    return [part for part in parts if part.__name__ in (sys.argv[2:] or part.__name__)]
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    parts = [part for part in PARTS if part.__name__ in (sys.argv[2:] or part.__name__)]
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    parts = chosen(PARTS)
+    with working_directory() as directory:
         port = 18700 + os.getpid() % 1000 * 2
         with Provider(directory, port + 1, *canned_reply()), Nginx(build, directory, port) as nginx:
             for part in parts:

@@ -1,4 +1,5 @@
 """The servers of the benchmarks: nginx with the module, and another nginx as the model provider."""
+import contextlib
 import http.client
 import json
 import os
@@ -6,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 TOKENS = 200
@@ -21,6 +23,15 @@ def canned_reply():
         return f"data: {json.dumps(chunk)}\n\n"
     tokens = [event({"content": f"tok{n:03d} "}) for n in range(TOKENS)]
     return "".join(tokens) + event({}, "stop") + "data: [DONE]\n\n", len(tokens[0])
+
+
+@contextlib.contextmanager
+def working_directory():
+    """A new directory that the workers of nginx can enter; removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
+        directory = pathlib.Path(name)
+        directory.chmod(0o755)
+        yield directory
 
 
 class Provider:

@@ -15,11 +15,10 @@ import pathlib
 import resource
 import socket
 import sys
-import tempfile
 import time
 
 from run import percentile, private_kib
-from servers import BODY, Nginx, module_head
+from servers import BODY, Nginx, module_head, working_directory
 
 POSTS = 200
 WORDS = 4000  # several times what the buffers between model and client hold
@@ -100,9 +99,7 @@ def main():
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, readers + 1024), limit))
     body = json.dumps({"messages": [{"role": "user", "content": "word " * WORDS}]}).encode()
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as folder:
-        directory = pathlib.Path(folder)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         with SlowNginx(build, directory, 18700 + os.getpid() % 1000, delay) as nginx:
             quiet = [post_once(nginx.port) for _ in range(POSTS)]
             report("no other client", quiet, quiet)

@@ -13,12 +13,11 @@ import pathlib
 import resource
 import struct
 import sys
-import tempfile
 import time
 
 import results
 from run import private_kib
-from servers import BODY, Nginx, temporary_paths, user_directive
+from servers import BODY, Nginx, temporary_paths, user_directive, working_directory
 
 AT_ONCE = 500
 # Descriptors of the client besides its sockets, and of a worker.
@@ -158,9 +157,7 @@ def main():
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
     descriptors = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], count + 2 * SPARE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         with SocketNginx(build, directory, 18700 + os.getpid() % 1000, count, descriptors) as nginx:
             clients = Clients(nginx.port, count, descriptors)
             measure(nginx, clients, count)

@@ -10,12 +10,11 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import results
 from results import at_most
 from run import in_turns, memory_of_open_streams, wrk
-from servers import BODY, TOKENS, Nginx, Provider, canned_reply, module_head
+from servers import BODY, TOKENS, Nginx, Provider, canned_reply, module_head, working_directory
 
 
 def make_certificate(directory):
@@ -82,9 +81,7 @@ class Service(Nginx):
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     streams = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
-        directory = pathlib.Path(name)
-        directory.chmod(0o755)
+    with working_directory() as directory:
         port = 18700 + os.getpid() % 1000 * 3
         certificate, key = make_certificate(directory)
         with TlsProvider(directory / "slow", port + 1, certificate, key) as provider:
