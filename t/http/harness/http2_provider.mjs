@@ -25,11 +25,7 @@ async function answer(response, body) {
   for (let n = 0; n < 200 && !response.isLeft; n++) {
     const wrote = response.write(event({ content: `word${n}${padding} ` }, null));
     if (body.includes("open")) return;
-    await new Promise((next) => {
-      if (wrote) return setImmediate(next);
-      response.once("drain", next);
-      response.once("close", next);
-    });
+    await new Promise((next) => (wrote ? setImmediate(next) : response.once("drain", next)));
   }
   response.end(event({}, "stop") + "data: [DONE]\n\n");
 }
