@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -169,13 +170,18 @@ class Nginx:
     def answers(self):
         return self.get("/plain/ping") == 200 and self.invoke_once("/durable") == 200
 
+    def all_workers_started(self):
+        """While one still starts, its memory would count as that of the requests."""
+        configured = re.search(r"worker_processes (\d+);", (self.directory / "nginx.conf").read_text())
+        return len(self.workers()) == int(configured[1])
+
     def __enter__(self):
         self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",
                                          self.directory / "nginx.conf", "-g", "daemon off;"])
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
-                if self.answers():
+                if self.answers() and self.all_workers_started():
                     return self
             except OSError:
                 pass
