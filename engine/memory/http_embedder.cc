@@ -191,14 +191,14 @@ HttpEmbedder::Attempt HttpEmbedder::AskOnce(const net::HttpRequest& request, siz
 
 HttpEmbedder::Attempt HttpEmbedder::ReadReply(net::HttpCall& call, const net::HttpRequest& request,
                                               size_t count) const {
-  const Result<const net::HttpHead*> head = call.ReadHead();
+  const Result<net::HttpHead> head = call.ReadHead();
   if (!head.ok()) return LostCall(head.status());
-  if ((*head)->status != 200) {
+  if (head->status != 200) {
     Attempt refused;
-    refused.vectors = Refused((*head)->status);
-    refused.may_repeat = models::IsRetryable((*head)->status);
+    refused.vectors = Refused(head->status);
+    refused.may_repeat = models::IsRetryable(head->status);
     refused.retry_after =
-        net::ParseRetryAfter((*head)->Header("retry-after"), UnixMicros() / 1'000'000);
+        net::ParseRetryAfter(head->Header("retry-after"), UnixMicros() / 1'000'000);
     return refused;
   }
   const Result<std::string> body = call.ReadRest(request.reply_bytes_max);

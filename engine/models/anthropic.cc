@@ -35,7 +35,7 @@ AnthropicModel::AnthropicModel(ProviderOptions options,
   if (!this->options().api_key.empty()) AddHeader("x-api-key", this->options().api_key);
 }
 
-Result<HttpModel::WireRequest> AnthropicModel::Write(const ModelRequest& request) const {
+Result<WireRequest> AnthropicModel::Write(const ModelRequest& request) const {
   AG_ASSIGN_OR_RETURN(std::string body,
                       AnthropicRequestJson(request, options().model, options().parameters_json));
   return WireRequest{.url = url_, .body = std::move(body)};

@@ -37,7 +37,7 @@ GeminiModel::GeminiModel(ProviderOptions options, std::shared_ptr<const net::Htt
   if (!this->options().api_key.empty()) AddHeader("x-goog-api-key", this->options().api_key);
 }
 
-Result<HttpModel::WireRequest> GeminiModel::Write(const ModelRequest& request) const {
+Result<WireRequest> GeminiModel::Write(const ModelRequest& request) const {
   const std::string& model = request.model.empty() ? options().model : request.model;
   AG_ASSIGN_OR_RETURN(GeminiRequest written,
                       WriteGeminiRequest(request, model, options().parameters_json));

@@ -90,7 +90,7 @@ net::HttpRequest HttpModel::MakeRequest(const WireRequest& wire, Deadline deadli
 // A call and its attempts.
 struct HttpModel::Attempts {
   const ModelRequest& request;
-  const WireRequest& wire;
+  WireRequest& wire;
   const runtime::Cancellation& cancellation;
   const std::function<Status(const ModelDelta&)>& on_delta;
   int left;
@@ -132,7 +132,8 @@ struct HttpModel::Attempts {
 
 [[gnu::noinline]] Result<ModelReply> HttpModel::Attempt(Attempts& attempts) {
   const std::unique_ptr<ReplyBuilder> builder = NewReply();
-  ModelCall call(*client_, attempts.cancellation, attempts.on_delta, options_, *builder);
+  ModelCall call(*client_, attempts.cancellation, attempts.on_delta, options_, attempts.wire,
+                 *builder);
   const Status started = Start(call, attempts);
   Result<ModelReply> reply = started.ok() ? call.Read() : Result<ModelReply>(started);
   Settle(call, reply, attempts);
@@ -157,7 +158,7 @@ struct HttpModel::Attempts {
 Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
                                        const runtime::Cancellation& cancellation,
                                        const std::function<Status(const ModelDelta&)>& on_delta) {
-  const Result<WireRequest> wire = Write(request);
+  Result<WireRequest> wire = Write(request);
   if (!wire.ok()) return wire.status();
   return Call({request, *wire, cancellation, on_delta, options_.retries_max + 1});
 }

@@ -16,6 +16,7 @@
 #include "models/model.h"
 #include "models/provider_options.h"
 #include "models/reply_builder.h"
+#include "models/wire_request.h"
 #include "net/http_client.h"
 
 namespace agent_graph::models {
@@ -30,11 +31,6 @@ class HttpModel : public ModelProvider {
   bool failing() const final { return circuit_.IsOpen(MonotonicClock::now()); }
 
  protected:
-  struct WireRequest {
-    std::string url;
-    std::string body;
-  };
-
   HttpModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client,
             std::string_view default_base_url);
 

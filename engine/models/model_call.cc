@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/free_memory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "models/retry.h"
@@ -59,16 +60,16 @@ std::string LoggedAddress(const std::string& url) {
 
 ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
                      const std::function<Status(const ModelDelta&)>& on_delta,
-                     const ProviderOptions& provider, ReplyBuilder& builder)
+                     const ProviderOptions& provider, WireRequest& wire, ReplyBuilder& builder)
     : client_(client),
       cancellation_(cancellation),
       on_delta_(on_delta),
       provider_(provider),
+      wire_(wire),
       builder_(builder) {}
 
 Status ModelCall::Start(net::HttpRequest&& request) {
   event_bytes_max_ = request.reply_bytes_max;
-  address_ = LoggedAddress(request.url);
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   call_ = *std::move(call);
@@ -96,10 +97,10 @@ Result<ModelReply> ModelCall::Read() {
 }
 
 [[gnu::noinline]] Result<ModelCall::Form> ModelCall::ReadForm() {
-  const Result<const net::HttpHead*> head = call_->ReadHead();
+  const Result<net::HttpHead> head = call_->ReadHead();
   if (!head.ok()) return LostReply(head.status());
-  if ((*head)->status != 200) return RefusalOf(**head);
-  const std::string_view type = (*head)->Header("content-type");
+  if (head->status != 200) return RefusalOf(*head);
+  const std::string_view type = head->Header("content-type");
   if (type.find("json") != std::string_view::npos) return Form::kWhole;
   if (type.find("html") != std::string_view::npos) {
     return WithAdvice(Status(StatusCode::kModel, "the model provider answered with HTML"),
@@ -166,7 +167,10 @@ Status ModelCall::Deliver(std::string_view json) {
   }
   const bool adds_text = !delta->text.empty() || !delta->reasoning.empty();
   if (!adds_text && !delta->usage) return Status::Ok();
-  delivered_ = delivered_ || adds_text;
+  if (adds_text && !delivered_) {
+    delivered_ = true;
+    FreeMemory(wire_.body);
+  }
   return on_delta_(*delta);
 }
 
@@ -208,7 +212,7 @@ Status ModelCall::TransportStatus(const Status& status) const {
 Status ModelCall::WithAdvice(Status status, std::string_view what) const {
   std::string detail = status.detail();
   if (!detail.empty()) detail += "; ";
-  detail.append("asked ").append(address_).append("; check ").append(what);
+  detail.append("asked ").append(LoggedAddress(wire_.url)).append("; check ").append(what);
   return status.WithDetail(std::move(detail));
 }
 

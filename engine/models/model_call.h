@@ -13,6 +13,7 @@
 #include "models/model.h"
 #include "models/provider_options.h"
 #include "models/reply_builder.h"
+#include "models/wire_request.h"
 #include "net/http_client.h"
 #include "net/sse.h"
 
@@ -21,10 +22,11 @@ namespace agent_graph::models {
 // One attempt. Used by one fiber.
 class ModelCall {
  public:
-  // The key of `provider` is removed from all its texts.
+  // The key of `provider` is removed from all its texts. The body of `wire` is freed with the first
+  // piece of the reply, because no attempt follows after that.
   ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
             const std::function<Status(const ModelDelta&)>& on_delta,
-            const ProviderOptions& provider, ReplyBuilder& builder);
+            const ProviderOptions& provider, WireRequest& wire, ReplyBuilder& builder);
 
   // Sends the request; after success, Read returns the reply.
   Status Start(net::HttpRequest&& request);
@@ -63,9 +65,9 @@ class ModelCall {
   const runtime::Cancellation& cancellation_;
   const std::function<Status(const ModelDelta&)>& on_delta_;
   const ProviderOptions& provider_;
+  WireRequest& wire_;
   ReplyBuilder& builder_;
   std::unique_ptr<net::HttpCall> call_;
-  std::string address_;
   size_t event_bytes_max_ = 0;  // one event may contain the whole reply
   bool delivered_ = false;      // a piece was passed to on_delta
   bool marked_end_ = false;     // the provider has marked the end of the reply

@@ -35,7 +35,7 @@ OpenAiModel::OpenAiModel(ProviderOptions options, std::shared_ptr<const net::Htt
   }
 }
 
-Result<HttpModel::WireRequest> OpenAiModel::Write(const ModelRequest& request) const {
+Result<WireRequest> OpenAiModel::Write(const ModelRequest& request) const {
   AG_ASSIGN_OR_RETURN(std::string body,
                       ChatRequestJson(request, options().model, options().parameters_json));
   return WireRequest{.url = url_, .body = std::move(body)};

@@ -261,7 +261,7 @@ void CurlCall::OnDone(CURLcode result) {
   progress_.Notify();
 }
 
-Result<const HttpHead*> CurlCall::ReadHead() {
+Result<HttpHead*> CurlCall::ReadHead() {
   while (!head_complete_) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (done_) return Failure();

@@ -24,7 +24,7 @@ class CurlCall : public HttpCall::Transfer, public CurlTransfer {
 
   Status Start(const HttpRoute& route);
   Status Write(std::string piece) override;
-  Result<const HttpHead*> ReadHead() override;
+  Result<HttpHead*> ReadHead() override;
   Result<std::string> Read() override;
   int sends() const override { return sends_; }
 

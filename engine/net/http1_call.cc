@@ -66,6 +66,8 @@ Status Http1Call::Start() {
   AG_RETURN_IF_ERROR(CheckHeaders());
   head_ = HeadOfRequest();
   FreeMemory(request_.headers);
+  FreeMemory(request_.url);
+  FreeMemory(url_.path);
   reply_ = std::make_unique<ReplyParser>(request_.method == "HEAD", kHeadBytesMax);
   std::shared_ptr<Http1Connection> kept;
   if (!request_.once) kept = Http1Connections::Of(loop_).Take(server_);
@@ -235,7 +237,7 @@ bool Http1Call::MaySendAgain() const {
   return is_lost_ && is_kept_ && !reply_->has_begun() && sends_ < sends_max_;
 }
 
-Result<const HttpHead*> Http1Call::ReadHead() {
+Result<HttpHead*> Http1Call::ReadHead() {
   while (!reply_->has_head()) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (!failure_.ok()) {

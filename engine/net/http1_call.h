@@ -34,7 +34,7 @@ class Http1Call : public HttpCall::Transfer, private Http1ConnectionUser {
   // Begins to connect or to send, without waiting.
   Status Start();
   Status Write(std::string piece) override;  // nothing to do: it serves no uploads
-  Result<const HttpHead*> ReadHead() override;
+  Result<HttpHead*> ReadHead() override;
   Result<std::string> Read() override;
   int sends() const override { return sends_; }
 
@@ -59,7 +59,7 @@ class Http1Call : public HttpCall::Transfer, private Http1ConnectionUser {
   bool MaySendAgain() const;
 
   boost::asio::io_context& loop_;
-  const Url url_;
+  Url url_;                   // its path is freed when the head is written
   const std::string server_;  // scheme, host and port, and what a secure connection trusts
   std::shared_ptr<boost::asio::ssl::context> tls_;  // null: without TLS
   std::string head_;  // of the request; freed with its body when they are not needed again

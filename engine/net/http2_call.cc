@@ -198,7 +198,7 @@ Status Http2Call::Write(std::string piece) {
   return http1_ != nullptr ? http1_->Write(std::move(piece)) : Status::Ok();
 }
 
-Result<const HttpHead*> Http2Call::ReadHead() {
+Result<HttpHead*> Http2Call::ReadHead() {
   while (!head_complete_) {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (done_) return result_;

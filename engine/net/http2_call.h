@@ -24,7 +24,7 @@ class Http2Call : public HttpCall::Transfer, private Http2Stream, private Http2W
 
   Status Start();
   Status Write(std::string piece) override;
-  Result<const HttpHead*> ReadHead() override;
+  Result<HttpHead*> ReadHead() override;
   Result<std::string> Read() override;
   int sends() const override;
   void LimitDeadline(Deadline deadline) override;

@@ -67,8 +67,9 @@ Status HttpCall::Write(std::string piece) {
   return transfer_->Write(std::move(piece));
 }
 
-Result<const HttpHead*> HttpCall::ReadHead() {
-  return transfer_->ReadHead();
+Result<HttpHead> HttpCall::ReadHead() {
+  AG_ASSIGN_OR_RETURN(HttpHead* const head, transfer_->ReadHead());
+  return std::move(*head);
 }
 
 Result<std::string> HttpCall::Read() {

@@ -79,8 +79,9 @@ class HttpCall {
   // the server has already replied or closed the connection, the piece is dropped; ReadHead returns
   // the outcome.
   Status Write(std::string piece);
-  // Waits for the status line and the headers. The pointer is valid as long as the call.
-  Result<const HttpHead*> ReadHead();
+  // Waits for the status line and the headers. They are the caller's from then on, so that a call
+  // that lasts long does not hold them; a later call returns only the status.
+  Result<HttpHead> ReadHead();
   // Waits for the next piece of the body; returns an empty string at its end.
   Result<std::string> Read();
   // Reads the rest of the body and cuts it after `bytes_max` bytes.

@@ -20,7 +20,7 @@ class HttpCall::Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   virtual Status Write(std::string piece) = 0;
-  virtual Result<const HttpHead*> ReadHead() = 0;
+  virtual Result<HttpHead*> ReadHead() = 0;  // valid as long as the call
   virtual Result<std::string> Read() = 0;
   virtual int sends() const = 0;
   virtual void LimitDeadline(Deadline deadline);

@@ -30,7 +30,7 @@ class ReplyParser::Callbacks final : public http::basic_parser</*isRequest=*/fal
   }
 
   void set_body(std::string* body) { body_ = body; }
-  const HttpHead& head() const { return head_; }
+  HttpHead& head() { return head_; }
 
  private:
   void on_request_impl(http::verb, beast::string_view, beast::string_view, int,
@@ -134,18 +134,18 @@ Status ReplyParser::TakeEnd() {
 }
 
 bool ReplyParser::has_head() const {
-  return reply_->is_header_done() && head().status >= 200;
+  return reply_->is_header_done() && reply_->head().status >= 200;
 }
 
 bool ReplyParser::is_complete() const {
-  return reply_->is_done() && head().status >= 200;
+  return reply_->is_done() && reply_->head().status >= 200;
 }
 
 bool ReplyParser::keeps_connection() const {
   return is_complete() && rest_.empty() && !has_bare_line_feed_ && reply_->keep_alive();
 }
 
-const HttpHead& ReplyParser::head() const {
+HttpHead& ReplyParser::head() {
   return reply_->head();
 }
 

@@ -37,7 +37,7 @@ class ReplyParser {
   // of the reply the beginning of the next one.
   bool keeps_connection() const;
   // Valid when it has_head.
-  const HttpHead& head() const;
+  HttpHead& head();
 
  private:
   class Callbacks;

@@ -181,15 +181,15 @@ Status Exporter::Post(const std::string& body, Try& state) {
   request.reply_bytes_max = kReplyBytesMax;
   request.once = state.last;  // a request on a reused connection might be sent twice
   AG_ASSIGN_OR_RETURN(auto call, client_.Start(std::move(request), cancellation_));
-  Result<const net::HttpHead*> head = call->ReadHead();
+  const Result<net::HttpHead> head = call->ReadHead();
   state.sends = call->sends();
   if (!head.ok()) {
     state.again = head.status().code() == StatusCode::kUnavailable;
     return head.status();
   }
-  const int status = (*head)->status;
+  const int status = head->status;
   const int64_t now = UnixMicros() / 1'000'000;
-  if (auto wanted = net::ParseRetryAfter((*head)->Header("retry-after"), now)) {
+  if (auto wanted = net::ParseRetryAfter(head->Header("retry-after"), now)) {
     state.delay = *wanted;
   }
   call->Drain(std::chrono::milliseconds(100));

@@ -102,14 +102,14 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
     http.headers = SignedHeaders(request, options_.credentials, options_.region, UnixNow());
     AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, client_.Start(http, never_));
     const Status uploaded = upload != nullptr ? Upload(*call, *upload) : Status::Ok();
-    Result<const net::HttpHead*> head = uploaded.ok() ? call->ReadHead() : uploaded;
+    Result<net::HttpHead> head = uploaded.ok() ? call->ReadHead() : uploaded;
     tries_left -= std::max(call->sends(), 1);
     if (!head.ok()) {
       failure = StorageFault(head.status().ToString());
       if (head.status().code() != StatusCode::kUnavailable) return failure;
       continue;
     }
-    const int status = (*head)->status;
+    const int status = head->status;
     if (status >= 200 && status < 300) return call;
     if (status == 404) return NoSuchFile();
     Result<std::string> text = call->ReadRest(kErrorBytesMax);

@@ -152,8 +152,8 @@ class Endpoint {
                           ReplySize& size) const {
     AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
                         client_->Start(std::move(request), cancellation));
-    AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());
-    if (head->status < 200 || head->status > 299) return Refusal(*call, *head);
+    AG_ASSIGN_OR_RETURN(const net::HttpHead head, call->ReadHead());
+    if (head.status < 200 || head.status > 299) return Refusal(*call, head);
     std::string body;
     for (;;) {
       AG_ASSIGN_OR_RETURN(const std::string piece, call->Read());
@@ -161,7 +161,7 @@ class Endpoint {
       AG_RETURN_IF_ERROR(size.Add(piece));
       body += piece;
     }
-    return Read(std::move(body), head->Header("content-type"));
+    return Read(std::move(body), head.Header("content-type"));
   }
 
   ToolOutput Refusal(net::HttpCall& call, const net::HttpHead& head) const {

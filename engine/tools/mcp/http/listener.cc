@@ -73,13 +73,13 @@ Result<std::chrono::milliseconds> StreamableClient::Listen(const WaitOptions& wa
   Result<Transport::Stream> opened = OpenListener(*connection, place, wait);
   if (!opened.ok()) return opened.status();
   Transport::Stream stream = *std::move(opened);
-  if (stream.head->status != 200) {
+  if (stream.head.status != 200) {
     if (place.last_event_id.empty()) return RefusedListener(stream, connection);
     // the server may only have forgotten that event, so retry from the start
     KeepPlace(connection, {});
     return kReopenDelayMin;
   }
-  if (!IsEventStream(*stream.head)) {
+  if (!IsEventStream(stream.head)) {
     Silence(connection);
     return Status(StatusCode::kNotFound, "the server has no stream of events");
   }
@@ -105,7 +105,7 @@ Result<std::chrono::milliseconds> StreamableClient::Listen(const WaitOptions& wa
 
 Status StreamableClient::RefusedListener(Transport::Stream& stream,
                                          const ConnectionPtr& connection) {
-  const int status = stream.head->status;
+  const int status = stream.head.status;
   const bool has_session = !connection->session_id.empty();
   if (status == 405 || (status == 404 && !has_session)) {
     Silence(connection);

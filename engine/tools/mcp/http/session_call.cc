@@ -50,7 +50,7 @@ void SessionCall::Listen(const std::shared_ptr<runtime::Signal>& opened) {
   for (;;) {
     Result<Transport::Stream> stream = transport_->Get(*connection_, place.last_event_id, wait);
     opened->Notify();
-    if (!stream.ok() || stream->head->status != 200 || !IsEventStream(*stream->head)) return;
+    if (!stream.ok() || stream->head.status != 200 || !IsEventStream(stream->head)) return;
     if (!ReadEvents(*stream->call, std::nullopt, handlers, place).ok()) return;
     stream->call = nullptr;
     if (!runtime::SleepFor(ReopenDelay(place), &ended_).ok()) return;

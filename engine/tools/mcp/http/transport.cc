@@ -76,8 +76,8 @@ Result<Transport::Stream> Transport::StartAuthorized(const net::HttpRequest& req
     Stream stream;
     AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(authorized), wait.cancellation));
     AG_ASSIGN_OR_RETURN(stream.head, stream.call->ReadHead());
-    const oauth::Challenge challenge = oauth::ChallengeOf(*stream.head);
-    const int status = stream.head->status;
+    const oauth::Challenge challenge = oauth::ChallengeOf(stream.head);
+    const int status = stream.head.status;
     const bool wants_another =
         status == 401 || (status == 403 && challenge.error == "insufficient_scope");
     if (token != nullptr && status != 401) options_.authorizer->Accept(token);
@@ -112,8 +112,8 @@ Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
                                      const WaitOptions& wait) const {
   AG_ASSIGN_OR_RETURN(Stream stream, Post(connection, id, outgoing, wait));
   HttpReply reply;
-  reply.status = stream.head->status;
-  reply.session_id = stream.head->Header("mcp-session-id");
+  reply.status = stream.head.status;
+  reply.session_id = stream.head.Header("mcp-session-id");
   if (reply.session_id.size() > kSessionIdBytesMax) {
     return Unavailable("the session id is too long");
   }
@@ -121,7 +121,7 @@ Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
     reply.rpc = ReadRefusal(*stream.call);
     return reply;
   }
-  if (IsEventStream(*stream.head)) {
+  if (IsEventStream(stream.head)) {
     AG_ASSIGN_OR_RETURN(reply.rpc,
                         ReadStreamed(std::move(stream), {}, connection, id, handlers, wait));
   } else {
@@ -189,11 +189,11 @@ Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
     if (!again.ok()) {
       if (again.status().code() != StatusCode::kUnavailable) return again.status();
       place.failure = again.status();
-    } else if (again->head->status == 200 && IsEventStream(*again->head)) {
+    } else if (again->head.status == 200 && IsEventStream(again->head)) {
       stream = *std::move(again);
     } else {
-      place.failure = Refusal(*again->call, again->head->status);
-      if (!IsPassing(again->head->status)) {
+      place.failure = Refusal(*again->call, again->head.status);
+      if (!IsPassing(again->head.status)) {
         return Unavailable("the server's stream ended without a reply and cannot be resumed: " +
                            place.failure.message());
       }
@@ -213,7 +213,7 @@ Result<Transport::Stream> Transport::Get(const Connection& connection,
 Status Transport::Send(const Connection& connection, const json& message,
                        const WaitOptions& wait) const {
   AG_ASSIGN_OR_RETURN(Stream stream, Start(MakePost(&connection, message, wait), wait));
-  const int status = stream.head->status;
+  const int status = stream.head.status;
   if (status < 200 || status > 299) return Refusal(*stream.call, status);
   stream.call->Drain(kDrainTime);
   return Status::Ok();

@@ -59,7 +59,7 @@ class Transport {
   // A response whose head was read, with any status.
   struct Stream {
     std::unique_ptr<net::HttpCall> call;
-    const net::HttpHead* head = nullptr;
+    net::HttpHead head;
   };
   // Makes a request; the caller reads the response.
   Result<Stream> Post(const Connection* connection, int64_t id, const Outgoing& outgoing,

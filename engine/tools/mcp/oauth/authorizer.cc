@@ -37,8 +37,8 @@ Result<Document> Call(const net::HttpClient& http, net::HttpRequest request,
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
                       http.Start(std::move(request), wait.cancellation));
   Document document;
-  AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());
-  document.status = head->status;
+  AG_ASSIGN_OR_RETURN(const net::HttpHead head, call->ReadHead());
+  document.status = head.status;
   AG_ASSIGN_OR_RETURN(document.body, call->ReadRest(kDocumentBytesMax));
   return document;
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <future>
+#include <optional>
 #include <string>
 
 #include "../net/resetting_server.h"
@@ -43,9 +45,13 @@ TEST_F(OpenAiTest, RepeatsWhenTheReplyIsLostBeforeItsFirstPiece) {
   for (const std::string& begun : {std::string(kStreamHead), kStreamHead + Chunk(role),
                                    document.substr(0, document.size() - 1)}) {
     std::atomic<int> requests{0};
+    std::promise<std::string> bodies[2];
     ScriptedServer server([&](Connection& connection) {
-      if (!connection.ReadRequest()) return;
-      if (++requests == 1) {
+      const std::optional<std::string> request = connection.ReadRequest();
+      if (!request) return;
+      const int number = requests++;
+      bodies[number].set_value(request->substr(request->find("\r\n\r\n")));
+      if (number == 0) {
         connection.Send(begun);
       } else {
         SendStream(connection, {TextEvent("x"), kStopEvent, kEndEvent});
@@ -54,7 +60,10 @@ TEST_F(OpenAiTest, RepeatsWhenTheReplyIsLostBeforeItsFirstPiece) {
     const Collected got = Call(server);
     EXPECT_TRUE(got.reply.ok()) << begun << got.reply.status().ToString();
     EXPECT_THAT(got.texts, ElementsAre("x"));
-    EXPECT_EQ(requests, 2);
+    ASSERT_EQ(requests, 2);
+    const std::string body = bodies[0].get_future().get();
+    EXPECT_NE(body.find("hi"), std::string::npos);
+    EXPECT_EQ(bodies[1].get_future().get(), body);
   }
 }
 

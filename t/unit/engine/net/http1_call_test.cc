@@ -118,9 +118,9 @@ TEST_P(Http1WaysTest, AServerMayRefuseBeforeItHasReadTheBody) {
   request.body.assign(kMoreThanSocketsBuffer, 'x');
   Run([&] {
     const auto call = *client_.Start(std::move(request), {});
-    const Result<const HttpHead*> head = call->ReadHead();
+    const Result<HttpHead> head = call->ReadHead();
     ASSERT_TRUE(head.ok()) << head.status().ToString();
-    EXPECT_EQ((*head)->status, 413);
+    EXPECT_EQ(head->status, 413);
     EXPECT_EQ(*call->ReadRest(100), "big");
   });
 }
@@ -150,7 +150,7 @@ TEST_F(Http1CallsTest, AWholeReplyMayArriveTogetherWithTheConnection) {
   Run([&] {
     const auto call = *client_.Start(Post(server.url()), {});
     sent.get_future().wait();  // blocks the event loop, too
-    const Result<const HttpHead*> head = call->ReadHead();
+    const Result<HttpHead> head = call->ReadHead();
     ASSERT_TRUE(head.ok()) << head.status().ToString();
     EXPECT_EQ(*call->ReadRest(100), "hello");
   });

@@ -278,9 +278,9 @@ TEST_F(Http2FramesTest, AnAnswerBeforeTheEndOfALargeRequest) {
     HttpRequest request = Post(server);
     request.body = std::string(kSize, 'x');
     const auto call = *client.Start(std::move(request), {});
-    const Result<const HttpHead*> head = call->ReadHead();
+    const Result<HttpHead> head = call->ReadHead();
     ASSERT_TRUE(head.ok()) << head.status().ToString();
-    EXPECT_EQ((*head)->status, 413);
+    EXPECT_EQ(head->status, 413);
     EXPECT_EQ(*call->ReadRest(100), "too large");
     EXPECT_EQ(*Fetch(client, Post(server)), "hello");
   });

@@ -27,9 +27,9 @@ TEST_P(HttpClientWaysTest, SendsTheRequestAndReadsTheReply) {
     ASSERT_TRUE(call.ok());
     auto head = (*call)->ReadHead();
     ASSERT_TRUE(head.ok());
-    EXPECT_EQ((*head)->status, 418);
-    EXPECT_EQ((*head)->Header("x-thing"), "a b");
-    EXPECT_EQ((*head)->Header("absent"), "");
+    EXPECT_EQ(head->status, 418);
+    EXPECT_EQ(head->Header("x-thing"), "a b");
+    EXPECT_EQ(head->Header("absent"), "");
     EXPECT_EQ(*(*call)->Read(), "no");
     EXPECT_EQ(*(*call)->Read(), "");
     EXPECT_EQ(*(*call)->Read(), "") << "the end stays the end";
@@ -39,6 +39,24 @@ TEST_P(HttpClientWaysTest, SendsTheRequestAndReadsTheReply) {
   EXPECT_NE(request.find("Content-Type: text/plain\r\n"), std::string::npos);
   EXPECT_EQ(request.find("Expect"), std::string::npos);
   EXPECT_TRUE(request.ends_with("\r\n\r\nquestion"));
+}
+
+TEST_P(HttpClientWaysTest, HandsOverTheHeadersOnce) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send("HTTP/1.1 200 OK\r\nX-Thing: a\r\nContent-Length: 5\r\n\r\nhello");
+  });
+  Run([&] {
+    const auto call = *client_.Start(Post(server.url()), {});
+    const Result<HttpHead> head = call->ReadHead();
+    ASSERT_TRUE(head.ok());
+    EXPECT_EQ(*call->ReadRest(100), "hello");
+    EXPECT_EQ(head->Header("x-thing"), "a");
+    const Result<HttpHead> again = call->ReadHead();
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->status, 200);
+    EXPECT_TRUE(again->headers.empty());
+  });
 }
 
 TEST_P(HttpClientWaysTest, SkipsInterimReplies) {
@@ -169,7 +187,7 @@ TEST_P(HttpClientWaysTest, AnAnswerAheadOfTheBodyEndsTheUpload) {
     }
     auto head = (*call)->ReadHead();
     ASSERT_TRUE(head.ok()) << head.status().ToString();
-    EXPECT_EQ((*head)->status, 403);
+    EXPECT_EQ(head->status, 403);
   });
 }
 
