@@ -164,11 +164,11 @@ void Http1Call::OnChange() {
 void Http1Call::Proceed() {
   if (!connection_->is_connected()) return;
   SendSome();
-  while (connection_ != nullptr && connection_->has_received() && failure_.ok() &&
+  while (connection_ != nullptr && connection_->may_read() && failure_.ok() &&
          body_.size() < kReadAheadBytes) {
-    failure_ = TakeReceived();
+    failure_ = Receive();
   }
-  if (connection_ != nullptr && failure_.ok()) connection_->StartReading();
+  if (connection_ != nullptr && failure_.ok()) connection_->StartWaitingForBytes();
 }
 
 void Http1Call::SendSome() {
@@ -187,20 +187,16 @@ void Http1Call::SendSome() {
   is_sent_ = true;
 }
 
-Status Http1Call::TakeReceived() {
-  const std::string_view bytes = connection_->TakeReceived();
-  if (bytes.empty()) {
+Status Http1Call::Receive() {
+  std::vector<char>& buffer = Http1Connections::Of(loop_).buffer();
+  const std::optional<size_t> bytes = connection_->Read(buffer.data(), buffer.size());
+  if (!bytes) return Status::Ok();
+  if (*bytes == 0) {
     is_lost_ = true;
     AG_RETURN_IF_ERROR(connection_->failure());
     AG_RETURN_IF_ERROR(reply_->TakeEnd());
   } else {
-    AG_RETURN_IF_ERROR(TakeBytes(bytes));
-  }
-  std::vector<char>& buffer = Http1Connections::Of(loop_).buffer();
-  while (!reply_->is_complete() && body_.size() < kReadAheadBytes) {
-    const size_t count = connection_->ReadMore(buffer.data(), buffer.size());
-    if (count == 0) break;
-    AG_RETURN_IF_ERROR(TakeBytes({buffer.data(), count}));
+    AG_RETURN_IF_ERROR(TakeBytes({buffer.data(), *bytes}));
   }
   if (reply_->has_head()) {
     if (reply_->head().status >= 400) stops_sending_ = true;  // the server may read no more
@@ -263,7 +259,7 @@ Result<std::string> Http1Call::Read() {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (!body_.empty()) {
       std::string piece = std::exchange(body_, {});
-      if (connection_ != nullptr && connection_->has_received()) Proceed();
+      if (connection_ != nullptr && connection_->may_read()) Proceed();
       return piece;
     }
     AG_RETURN_IF_ERROR(failure_);

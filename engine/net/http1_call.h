@@ -51,7 +51,7 @@ class Http1Call : public HttpCall::Transfer, private Http1ConnectionUser {
   // Sends and reads as much as is possible without waiting.
   void Proceed();
   void SendSome();
-  Status TakeReceived();
+  Status Receive();
   Status TakeBytes(std::string_view bytes);
   // Keeps the connection if it can be used again; closes it otherwise.
   void LeaveConnection();

@@ -4,10 +4,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <boost/asio/buffer.hpp>
+#include <array>
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "net/http_failure.h"
@@ -57,6 +57,7 @@ void Http1Connection::ContinueHandshake() {
   const Outcome outcome = tls_->Handshake();
   switch (outcome) {
     case Outcome::kDone:
+      may_read_ = tls_->MayReadNow();  // what came with the end of the handshake
       return EndConnecting(Status::Ok());
     case Outcome::kWaitsToRead:
     case Outcome::kWaitsToWrite:
@@ -110,65 +111,37 @@ void Http1Connection::StartWaitingForRoom() {
   });
 }
 
-void Http1Connection::StartReading() {
-  if (reading_ || received_) return;
-  reading_ = true;
-  if (tls_ != nullptr) return StartReadingTls();
-  socket_.async_read_some(boost::asio::buffer(buffer_), [self = shared_from_this()](
-                                                            const error_code& error, size_t bytes) {
-    if (error == boost::asio::error::operation_aborted) return;
-    const bool failed = error && error != boost::asio::error::eof;
-    self->EndReading(bytes, failed ? ToStatus(HttpFailure::kClosed, error) : Status::Ok());
-  });
+void Http1Connection::StartWaitingForBytes() {
+  if (waiting_for_bytes_ || may_read_) return;
+  waiting_for_bytes_ = true;
+  WaitThen(Outcome::kWaitsToRead, &Http1Connection::OnReadable);
 }
 
-void Http1Connection::StartReadingTls() {
-  if (!tls_->MayReadNow()) {
-    return WaitThen(Outcome::kWaitsToRead, &Http1Connection::ContinueReadingTls);
-  }
-  boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
-    if (self->socket_.is_open()) self->ContinueReadingTls();
-  });
+void Http1Connection::OnReadable() {
+  waiting_for_bytes_ = false;
+  may_read_ = true;
+  Note(Status::Ok());
 }
 
-void Http1Connection::ContinueReadingTls() {
-  size_t bytes = 0;
-  const Outcome outcome = tls_->Read(buffer_.data(), buffer_.size(), bytes);
-  switch (outcome) {
-    case Outcome::kWaitsToRead:
-    case Outcome::kWaitsToWrite:
-      return WaitThen(outcome, &Http1Connection::ContinueReadingTls);
-    case Outcome::kFailed:
-      return EndReading(0, StatusOf(HttpFailure::kClosed).WithDetail(tls_->failure()));
-    default:
-      return EndReading(bytes, Status::Ok());
-  }
-}
-
-void Http1Connection::EndReading(size_t bytes, Status failure) {
-  reading_ = false;
-  received_ = true;
-  received_bytes_ = bytes;
-  Note(std::move(failure));
-}
-
-std::string_view Http1Connection::TakeReceived() {
-  received_ = false;
-  last_read_bytes_ = std::exchange(received_bytes_, 0);
-  return {buffer_.data(), last_read_bytes_};
-}
-
-size_t Http1Connection::ReadMore(char* buffer, size_t size) {
-  if (reading_) return 0;
-  // In both cases the next read reports the end of the stream and errors.
-  if (tls_ != nullptr) {
-    size_t bytes = 0;
-    if (!tls_->MayReadNow() || tls_->Read(buffer, size, bytes) != Outcome::kDone) return 0;
-    return bytes;
-  }
-  if (last_read_bytes_ < kBufferBytes) return 0;
+std::optional<size_t> Http1Connection::Read(char* buffer, size_t size) {
+  if (tls_ != nullptr) return ReadTls(buffer, size);
   const ssize_t count = recv(socket_.native_handle(), buffer, size, 0);
-  return count > 0 ? static_cast<size_t>(count) : 0;
+  may_read_ = count == static_cast<ssize_t>(size);
+  if (count >= 0) return static_cast<size_t>(count);
+  if (IsTransient(errno)) return std::nullopt;
+  SetFailure(StatusOf(HttpFailure::kClosed).WithDetail(std::generic_category().message(errno)));
+  return 0;
+}
+
+std::optional<size_t> Http1Connection::ReadTls(char* buffer, size_t size) {
+  size_t bytes = 0;
+  const Outcome outcome = tls_->Read(buffer, size, bytes);
+  may_read_ = outcome == Outcome::kDone && tls_->MayReadNow();
+  if (outcome == Outcome::kWaitsToRead || outcome == Outcome::kWaitsToWrite) return std::nullopt;
+  if (outcome == Outcome::kFailed) {
+    SetFailure(StatusOf(HttpFailure::kClosed).WithDetail(tls_->failure()));
+  }
+  return bytes;
 }
 
 bool Http1Connection::IsQuiet() {
@@ -183,12 +156,16 @@ void Http1Connection::Close() {
   user_ = nullptr;
   if (tls_ != nullptr) tls_->End();
   socket_.close(ignored);
-  connecting_ = connected_ = reading_ = waiting_for_room_ = received_ = false;
+  connecting_ = connected_ = waiting_for_bytes_ = waiting_for_room_ = may_read_ = false;
 }
 
 void Http1Connection::Note(Status failure) {
-  if (!failure.ok() && failure_.ok()) failure_ = std::move(failure);
+  SetFailure(std::move(failure));
   if (user_ != nullptr) user_->OnChange();
+}
+
+void Http1Connection::SetFailure(Status failure) {
+  if (failure_.ok()) failure_ = std::move(failure);
 }
 
 }  // namespace agent_graph::net

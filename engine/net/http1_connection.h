@@ -1,7 +1,6 @@
 // Http1Connection: a connection, with or without TLS, on which one HTTP/1.1 call at a time runs.
 #pragma once
 
-#include <array>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/socket_base.hpp>
@@ -53,16 +52,13 @@ class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
   // Begins to wait until the socket takes more.
   void StartWaitingForRoom();
 
-  // Begins to read, unless that was begun before.
-  void StartReading();
-  // True if the read that was begun last has ended: with bytes, the end of the stream or an error.
-  bool has_received() const { return received_; }
-  // Returns the bytes, valid until the next call of this class; empty at the end of the stream and
-  // after an error.
-  std::string_view TakeReceived();
-  // If the last bytes filled the buffer, there may be more: reads up to `size` bytes into `buffer`
-  // without waiting. Returns their number; 0 if there are none now.
-  size_t ReadMore(char* buffer, size_t size);
+  // Begins to wait until Read may have something to return, unless that was begun before.
+  void StartWaitingForBytes();
+  // True from the end of that wait until Read has returned all that has arrived.
+  bool may_read() const { return may_read_; }
+  // Reads without waiting; call it if may_read(). Returns the number of bytes: nullopt if none have
+  // arrived, 0 at the end of the stream and after a failure.
+  std::optional<size_t> Read(char* buffer, size_t size);
 
   // The first failure of connecting or reading; the end of the stream is none. With TLS the server
   // has to announce that end, because anybody on the way can close a connection.
@@ -74,17 +70,14 @@ class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
   void Close();
 
  private:
-  // A few tokens. Each open stream holds this buffer while it waits; larger pieces use another.
-  static constexpr size_t kBufferBytes = 1024;
-
   void OnReached(const boost::system::error_code& error);
   void ContinueHandshake();
-  void StartReadingTls();
-  void ContinueReadingTls();
-  void EndReading(size_t bytes, Status failure);
+  std::optional<size_t> ReadTls(char* buffer, size_t size);
+  void OnReadable();
   // Calls `next` when the socket is ready; if waiting fails, `next` finds out why.
   void WaitThen(TlsSession::Outcome reason, void (Http1Connection::*next)());
   void EndConnecting(Status failure);
+  void SetFailure(Status failure);
   void Note(Status failure);
 
   boost::asio::generic::stream_protocol::socket socket_;
@@ -94,13 +87,10 @@ class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
   Http1ConnectionUser* user_ = nullptr;
   bool connecting_ = false;
   bool connected_ = false;
-  bool reading_ = false;
+  bool waiting_for_bytes_ = false;
   bool waiting_for_room_ = false;
-  bool received_ = false;
-  size_t received_bytes_ = 0;
-  size_t last_read_bytes_ = 0;
+  bool may_read_ = false;
   Status failure_;
-  std::array<char, kBufferBytes> buffer_;
 };
 
 }  // namespace agent_graph::net

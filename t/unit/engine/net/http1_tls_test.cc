@@ -87,6 +87,16 @@ TEST_F(Http1TlsTest, KeepsAConnectionInEachVersionOfTls) {
   }
 }
 
+TEST_F(Http1TlsTest, ReadsWhatArrivesWithTheEndOfTheHandshake) {
+  const TlsServer server(
+      "http/1.1",
+      [](SSL* tls) {
+        while (ReadRequest(tls)) continue;
+      },
+      TLS1_2_VERSION, kOk);
+  EXPECT_EQ(*Fetch(QuestionOverHttp1(server.url())), "hello");
+}
+
 TEST_F(Http1TlsTest, TheCertificateMustBeForTheHost) {
   const TlsServer server("http/1.1", [](SSL* tls) { ReadRequest(tls); });
   std::string url = server.url();

@@ -22,10 +22,13 @@ class TlsServer {
   using Script = std::function<void(SSL*)>;
 
   // When a script returns, the session is ended, and the connection closed. `version_max` is 0 for
-  // the newest version of TLS.
-  TlsServer(const std::string& protocol, Script script, int version_max = 0)
+  // the newest version of TLS. `greeting` is sent in one packet with the end of the handshake; this
+  // takes TLS 1.2.
+  TlsServer(const std::string& protocol, Script script, int version_max = 0,
+            std::string greeting = {})
       : protocol_(static_cast<char>(protocol.size()) + protocol),
         script_(std::move(script)),
+        greeting_(std::move(greeting)),
         tls_(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free),
         server_([this](Connection& connection) { Serve(connection); }) {
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes also when the client has gone
@@ -61,14 +64,22 @@ class TlsServer {
     const int at_once = 1;
     setsockopt(connection.descriptor(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     SSL_set_fd(tls.get(), connection.descriptor());
+    const int corked = greeting_.empty() ? 0 : 1;
+    setsockopt(connection.descriptor(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);
     if (SSL_accept(tls.get()) != 1) return;
     ++connections_;
+    if (!greeting_.empty()) {
+      SSL_write(tls.get(), greeting_.data(), static_cast<int>(greeting_.size()));
+      const int sent = 0;
+      setsockopt(connection.descriptor(), IPPROTO_TCP, TCP_CORK, &sent, sizeof sent);
+    }
     script_(tls.get());
     SSL_shutdown(tls.get());
   }
 
   const std::string protocol_;  // with its length before it
   const Script script_;
+  const std::string greeting_;
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> tls_;
   std::atomic<int> connections_ = 0;
   ScriptedServer server_;  // the last member: its threads use the others
