@@ -1,10 +1,14 @@
 #include "net/socket_stream.h"
 
-#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/impl/src.hpp>
 #include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
+#include <utility>
+
+#include "net/tls_contexts.h"
 
 namespace agent_graph::net {
 
@@ -22,9 +26,10 @@ SocketStream::~SocketStream() = default;
 
 void SocketStream::StartTls(asio::ssl::context& context, const std::string& host, Done done) {
   tls_ = std::make_unique<Tls>(tcp_, context);
-  SSL_set_tlsext_host_name(tls_->stream.native_handle(), host.c_str());
-  boost::system::error_code ignored;
-  tls_->stream.set_verify_callback(asio::ssl::host_name_verification(host), ignored);
+  if (!ExpectServer(tls_->stream.native_handle(), host)) {
+    return asio::post(tcp_.get_executor(),
+                      [done = std::move(done)]() mutable { done(asio::error::no_memory); });
+  }
   tls_->stream.async_handshake(asio::ssl::stream_base::client, std::move(done));
 }
 

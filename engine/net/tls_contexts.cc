@@ -1,5 +1,7 @@
 #include "net/tls_contexts.h"
 
+#include <openssl/x509_vfy.h>
+
 #include <chrono>
 #include <map>
 #include <string_view>
@@ -57,6 +59,12 @@ std::shared_ptr<context> TlsContextFor(const std::string& ca_file) {
   // Never destroyed: engine threads may use it until the process ends.
   static TlsContexts& contexts = *new TlsContexts;
   return contexts.For(ca_file);
+}
+
+bool ExpectServer(SSL* tls, const std::string& host) {
+  SSL_set_hostflags(tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), host.c_str()) == 1) return true;
+  return SSL_set1_host(tls, host.c_str()) == 1 && SSL_set_tlsext_host_name(tls, host.c_str()) == 1;
 }
 
 }  // namespace agent_graph::net

@@ -1,6 +1,8 @@
 // The settings of TLS for clients, with the certificates that they trust.
 #pragma once
 
+#include <openssl/ssl.h>
+
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
 #include <string>
@@ -12,5 +14,10 @@ namespace agent_graph::net {
 // context for a day. If the file cannot be read, the context accepts no certificate. Thread-safe,
 // as is the use of a context.
 std::shared_ptr<boost::asio::ssl::context> TlsContextFor(const std::string& ca_file);
+
+// Call it before the handshake, which then fails unless the server's certificate is valid for
+// `host`, a name or an address. Also tells the server the name (SNI, RFC 6066; never an address).
+// Returns false if there is no memory, or `host` is no name.
+bool ExpectServer(SSL* tls, const std::string& host);
 
 }  // namespace agent_graph::net

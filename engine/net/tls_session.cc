@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "net/tls_contexts.h"
+
 namespace agent_graph::net {
 namespace {
 
@@ -43,13 +45,7 @@ bool TlsSession::Prepare(const std::string& host, int descriptor) {
                           kHttp1.size()) != 0) {
     return false;
   }
-  SSL_set_hostflags(tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  // RFC 6066: the name of the server (SNI) is never an address.
-  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), host.c_str()) != 1) {
-    if (SSL_set1_host(tls, host.c_str()) != 1) return false;
-    if (SSL_set_tlsext_host_name(tls, host.c_str()) != 1) return false;
-  }
-  return SSL_set_fd(tls, descriptor) == 1;
+  return ExpectServer(tls, host) && SSL_set_fd(tls, descriptor) == 1;
 }
 
 TlsSession::Outcome TlsSession::Handshake() {

@@ -98,7 +98,7 @@ TEST_F(Http1TlsTest, ReadsWhatArrivesWithTheEndOfTheHandshake) {
 }
 
 TEST_F(Http1TlsTest, TheCertificateMustBeForTheHost) {
-  const TlsServer server("http/1.1", [](SSL* tls) { ReadRequest(tls); });
+  TlsServer server("http/1.1", [](SSL* tls) { ReadRequest(tls); });
   std::string url = server.url();
   url.replace(url.find("127.0.0.1"), 9, "localhost");
   for (const HttpRequest& request : {Question(url), QuestionOverHttp1(url)}) {
@@ -107,6 +107,18 @@ TEST_F(Http1TlsTest, TheCertificateMustBeForTheHost) {
     EXPECT_EQ(status.message(), "the server's certificate was not accepted");
     EXPECT_EQ(status.detail(), "hostname mismatch");
   }
+  EXPECT_FALSE(server.names().empty());
+  for (const std::string& name : server.names()) EXPECT_EQ(name, "localhost");
+}
+
+// RFC 6066, 3: the name of a server is never an address.
+TEST_F(Http1TlsTest, DoesNotNameAnAddress) {
+  std::atomic<int> connections = 0;
+  TlsServer server("http/1.1", Answering(kOk, connections));
+  EXPECT_EQ(*Fetch(Question(server.url())), "hello");
+  const std::vector<std::string> names = server.names();
+  EXPECT_EQ(names.size(), 2u) << "one connection asks for HTTP/2";
+  for (const std::string& name : names) EXPECT_EQ(name, "");
 }
 
 TEST_F(Http1TlsTest, TheCertificateMustBeTrusted) {

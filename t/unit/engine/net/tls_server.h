@@ -9,8 +9,10 @@
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "scripted_server.h"
 #include "test_certificate.h"
@@ -35,6 +37,8 @@ class TlsServer {
     CertificateOfTests().Use(tls_.get());
     SSL_CTX_set_max_proto_version(tls_.get(), version_max);
     SSL_CTX_set_alpn_select_cb(tls_.get(), &Choose, this);
+    SSL_CTX_set_tlsext_servername_callback(tls_.get(), &NoteName);
+    SSL_CTX_set_tlsext_servername_arg(tls_.get(), this);
   }
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;
@@ -46,6 +50,11 @@ class TlsServer {
   int port() const { return server_.port(); }
   // Connections on which the protocol was agreed.
   int connections() const { return connections_; }
+  // What each client has called the server (SNI); empty for one that has not named it.
+  std::vector<std::string> names() {
+    std::lock_guard lock(mutex_);
+    return names_;
+  }
 
  private:
   static int Choose(SSL*, const unsigned char** chosen, unsigned char* size,
@@ -57,6 +66,14 @@ class TlsServer {
                               static_cast<unsigned int>(ours.size()), offered, offered_size);
     *chosen = found;
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+  }
+
+  static int NoteName(SSL* tls, int*, void* self) {
+    const char* const name = SSL_get_servername(tls, TLSEXT_NAMETYPE_host_name);
+    auto& server = *static_cast<TlsServer*>(self);
+    std::lock_guard lock(server.mutex_);
+    server.names_.emplace_back(name == nullptr ? "" : name);
+    return SSL_TLSEXT_ERR_OK;
   }
 
   void Serve(Connection& connection) {
@@ -82,7 +99,9 @@ class TlsServer {
   const std::string greeting_;
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> tls_;
   std::atomic<int> connections_ = 0;
-  ScriptedServer server_;  // the last member: its threads use the others
+  std::mutex mutex_;
+  std::vector<std::string> names_;  // guarded by mutex_
+  ScriptedServer server_;           // the last member: its threads use the others
 };
 
 class Http2TlsServer : public TlsServer {
