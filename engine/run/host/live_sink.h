@@ -23,7 +23,7 @@ class LiveSink final : public RunSink {
         options_(options),
         start_(std::move(start)),
         held_(held_bytes) {}
-  ~LiveSink() { Hold(0); }
+  ~LiveSink() override { Hold(0); }
   LiveSink(const LiveSink&) = delete;
   LiveSink& operator=(const LiveSink&) = delete;
 

@@ -147,7 +147,7 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   state::GrantedRun& granted = start.granted;
   const std::shared_ptr<Hosted>& hosted = start.hosted;
   LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading), start.bytes);
-  const Status room = sink.AwaitMemory(JsonWeight(granted.request).bytes());
+  Status room = sink.AwaitMemory(JsonWeight(granted.request).bytes());
   // A run that was cancelled meanwhile is ended below.
   const bool is_full = room.code() == StatusCode::kResourceExhausted;
   Result<RunRequest> loaded = is_full ? room : LoadRequest(granted.request);

@@ -101,6 +101,7 @@ std::string ToJson(const entry::StateUpdate& update) {
 
 std::string ToJson(const entry::StateSet& set) {
   std::vector<std::string> names;
+  names.reserve(set.effect.fields.size());
   for (const state::FieldEffect& field : set.effect.fields) names.push_back(field.name);
   ObjectWriter out;
   out.Texts("fields", names);

@@ -128,6 +128,7 @@ class RunTrace {
 
   void TakeEntry(const entry::StateUpdate& update, size_t /*parent*/) {
     std::vector<std::string> names;
+    names.reserve(update.updates.size() + 1);
     for (const FieldUpdate& field : update.updates) names.push_back(field.name);
     if (update.summary) names.emplace_back("summary");
     AddEvent("state", update.node, Joined(names));

@@ -110,7 +110,7 @@ Status RunLoop::ReadEarlierAttempts() {
 // If another version of the graph has set the fields, checks that this one accepts them.
 Status RunLoop::CheckFieldsOf(const std::string& graph_hash) const {
   if (graph_hash.empty() || graph_hash == graph_.hash()) return Status::Ok();
-  const Status accepted = graph_.CheckFields(thread_.state());
+  Status accepted = graph_.CheckFields(thread_.state());
   if (accepted.ok()) return accepted;
   return Status(StatusCode::kGraph, std::string(kGraphChangedReason) + ": " + accepted.message());
 }

@@ -93,10 +93,9 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
-    if (Settle(earlier, inputs != nullptr, *call)) {
-      // The tool is not called.
-    } else if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
-      // The tool is looked up when the call is executed again.
+    if (Settle(earlier, inputs != nullptr, *call) ||
+        (inputs != nullptr && !TakeAnswers(*inputs, *call))) {
+      // The tool is not called, or it is looked up when the call is executed again.
     } else if (calls.size() < kToolCallsMax) {
       Resolve(*call, tools);
     } else {

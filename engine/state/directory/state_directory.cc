@@ -122,7 +122,7 @@ void StateDirectory::RemoveStaleSockets() const {
     close(copy);
     return;
   }
-  while (const dirent* entry = readdir(entries.get())) {
+  while (const dirent* entry = readdir(entries.get())) {  // NOLINT: only this thread reads it
     std::string name = entry->d_name;
     if (name.starts_with("owner.") && name.ends_with(".sock") && name != kSocketName) {
       unlinkat(fd_.get(), name.c_str(), 0);

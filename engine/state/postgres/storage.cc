@@ -120,7 +120,7 @@ class PostgresStorage : public Storage {
   // Adds the key of service.json to the text of a failure, because the operator has to check either
   // the database or this key.
   Status Join(postgres::Membership& membership) const {
-    const Status joined = JoinDatabase(membership);
+    Status joined = JoinDatabase(membership);
     if (joined.ok()) return joined;
     Status named(joined.code(), "checkpointer.url: " + joined.message());
     return named.WithDetail(joined.detail());

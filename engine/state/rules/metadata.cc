@@ -39,6 +39,7 @@ std::vector<MetadataValue> MetadataValuesOf(const std::string& metadata_json,
 bool HasMetadata(const std::string& metadata_json, const std::vector<MetadataValue>& values) {
   if (values.empty()) return true;
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const MetadataValue& value : values) names.push_back(value.name);
   return MetadataValuesOf(metadata_json, names) == values;
 }

@@ -70,7 +70,8 @@ leveldb::Status ReadOnlyEnv::GetChildren(const std::string& folder,
   if (status.ok()) status = memory_->GetChildren(folder, names);
   if (!status.ok()) return status;
   for (std::string& name : stored) {
-    const std::string path = folder + "/" + name;
+    std::string path = folder;
+    path.append("/").append(name);
     if (!IsHidden(path) && !memory_->FileExists(path)) names->push_back(std::move(name));
   }
   return status;

@@ -238,11 +238,7 @@ Status Connection::RunScript(const std::string& script) {
       status = StatusOf(result);
     }
   }
-  if (EndsSession(failure_.kind)) {
-    Close();
-  } else if (libpq_->PQenterPipelineMode(connection) != 1) {
-    Close();
-  }
+  if (EndsSession(failure_.kind) || libpq_->PQenterPipelineMode(connection) != 1) Close();
   return status;
 }
 

@@ -17,7 +17,7 @@ Status NotUsable(const std::string& reason) {
 
 Result<Libpq> Load() {
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return NotUsable(dlerror());
+  if (library == nullptr) return NotUsable(dlerror());  // NOLINT: one text per thread
   Libpq libpq;
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));

@@ -178,12 +178,12 @@ Result<std::vector<ImportedKind>> RowImport::Count() {
     const RowSource& source = *SourceOf(std::string_view(&first, 1));
     const std::string begin(1, first);
     const std::string end(1, static_cast<char>(first + 1));
-    const std::string key = source.key;
+    std::string statement = "SELECT count(*) FROM agent_graph.";
+    statement.append(source.table).append(" WHERE ").append(source.key);
+    statement.append(" >= $1 AND ").append(source.key).append(" < $2");
     AG_ASSIGN_OR_RETURN(
         const Rows rows,
-        connection_.Execute({"SELECT count(*) FROM agent_graph." + std::string(source.table) +
-                                 " WHERE " + key + " >= $1 AND " + key + " < $2",
-                             {Value::Bytes(begin), Value::Bytes(end)}}));
+        connection_.Execute({std::move(statement), {Value::Bytes(begin), Value::Bytes(end)}}));
     kinds.push_back({counted.name, read_[counted.kind], rows[0].Number(0)});
   }
   return kinds;

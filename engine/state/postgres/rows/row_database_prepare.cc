@@ -23,6 +23,7 @@ constexpr int kPrepareAttempts = 4;
 
 std::vector<std::string> KeysOf(const std::vector<const ThreadUse*>& threads) {
   std::vector<std::string> keys;
+  keys.reserve(threads.size());
   for (const ThreadUse* thread : threads) keys.push_back(keys::Thread(thread->thread_id));
   std::ranges::sort(keys);
   return keys;
@@ -146,6 +147,7 @@ std::vector<RowDatabase::Step> RowDatabase::StepsOf(const BatchUse& use) {
   }
   if (!threads.empty()) AddThreadSteps(threads, steps);
   std::vector<const ThreadUse*> all;
+  all.reserve(use.threads.size());
   for (const ThreadUse& thread : use.threads) all.push_back(&thread);
   if (!all.empty()) AddRowSteps(all, steps);
   for (const std::string& key : keys) {

@@ -318,7 +318,8 @@ std::map<std::string_view, const std::optional<std::string>*> SqlRowBatch::Lates
 std::vector<MemoryKey> SqlRowBatch::ChangedMemories() const {
   std::vector<MemoryKey> memories;
   for (const auto& [key, value] : Latest()) {
-    const auto kind = static_cast<Table>(key.empty() ? '\0' : key[0]);
+    if (key.empty()) continue;
+    const auto kind = static_cast<Table>(key[0]);
     if (kind != Table::kMemory && kind != Table::kMemoryVector) continue;
     keys::Parser parser(key, kind);
     MemoryKey memory = parser.Memory();

@@ -58,7 +58,7 @@ Status ExecuteStep(Connection& connection, const SchemaStep& step) {
   if (step.number == 1) script += kFirstTables;
   // A step that exists violates the primary key at its end, and all of it is rolled back.
   script += StepScript(step) + "COMMIT;";
-  const Status executed = connection.RunScript(script);
+  Status executed = connection.RunScript(script);
   if (executed.ok()) return executed;
   const Failure failure = connection.failure();
   // The script has failed within its transaction.
