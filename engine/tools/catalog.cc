@@ -95,7 +95,7 @@ Result<std::shared_ptr<mcp::Source>> MakeSource(const McpServer& server,
 
 Result<std::unique_ptr<Catalog>> Catalog::Create(
     const std::vector<NodeSources>& nodes, const Environment& environment,
-    std::shared_ptr<const process::Launcher> launcher) {
+    const std::shared_ptr<const process::Launcher>& launcher) {
   const auto client = std::make_shared<const net::HttpClient>(environment);
   std::unique_ptr<Catalog> catalog(new Catalog);
   for (const NodeSources& node : nodes) {

@@ -47,7 +47,7 @@ class Catalog {
   // never called.
   static Result<std::unique_ptr<Catalog>> Create(
       const std::vector<NodeSources>& nodes, const Environment& environment,
-      std::shared_ptr<const process::Launcher> launcher = nullptr);
+      const std::shared_ptr<const process::Launcher>& launcher = nullptr);
   ~Catalog();
 
   // Call before the first call of ToolsOf. `log` is called on engine threads.

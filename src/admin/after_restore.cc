@@ -61,6 +61,7 @@ Result<std::vector<std::string>> InstancesWithRuns(Connection& connection) {
                           "SELECT instance FROM agent_graph.run_request WHERE instance IS NOT "
                           "NULL"}));
   std::vector<std::string> instances;
+  instances.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) instances.push_back(rows[i].Uuid(0));
   return instances;
 }

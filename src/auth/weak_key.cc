@@ -48,16 +48,16 @@ constexpr std::string_view kSmallOrder25519[] = {
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 };
 constexpr std::string_view kSmallOrder448[] = {
-    "0000000000000000000000000000000000000000000000000000000000"
-    "00000000000000000000000000000000000000000000000000000000",
-    "0100000000000000000000000000000000000000000000000000000000"
-    "00000000000000000000000000000000000000000000000000000000",
-    "fefffffffffffffffffffffffffffffffffffffffffffffffffffffffe"
-    "ffffffffffffffffffffffffffffffffffffffffffffffffffffff00",
-    "fffffffffffffffffffffffffffffffffffffffffffffffffffffffffe"
-    "ffffffffffffffffffffffffffffffffffffffffffffffffffffff00",
-    "00000000000000000000000000000000000000000000000000000000ff"
-    "ffffffffffffffffffffffffffffffffffffffffffffffffffffff00",
+    ("0000000000000000000000000000000000000000000000000000000000"
+     "00000000000000000000000000000000000000000000000000000000"),
+    ("0100000000000000000000000000000000000000000000000000000000"
+     "00000000000000000000000000000000000000000000000000000000"),
+    ("fefffffffffffffffffffffffffffffffffffffffffffffffffffffffe"
+     "ffffffffffffffffffffffffffffffffffffffffffffffffffffff00"),
+    ("fffffffffffffffffffffffffffffffffffffffffffffffffffffffffe"
+     "ffffffffffffffffffffffffffffffffffffffffffffffffffffff00"),
+    ("00000000000000000000000000000000000000000000000000000000ff"
+     "ffffffffffffffffffffffffffffffffffffffffffffffffffffff00"),
 };
 
 bool Contains(std::span<const std::string_view> points, const std::string& point) {

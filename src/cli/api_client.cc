@@ -76,7 +76,7 @@ ApiClient::ApiClient(ApiClient&&) noexcept = default;
 ApiClient& ApiClient::operator=(ApiClient&&) noexcept = default;
 
 ApiClient ApiClient::Of(const Arguments& arguments) {
-  const char* token = std::getenv(kTokenVariable);
+  const char* token = std::getenv(kTokenVariable);  // NOLINT: nothing changes the environment
   return ApiClient(arguments.Value("url", kUrlDefault), token != nullptr ? token : "");
 }
 

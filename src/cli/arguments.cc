@@ -25,6 +25,7 @@ Result<Arguments> Arguments::Parse(const std::vector<std::string>& words,
   std::vector<std::string> names;
   for (const Option& one : options) names.emplace_back(one.name);
   std::vector<option> known;
+  known.reserve(options.size() + 1);
   for (size_t i = 0; i < options.size(); ++i) {
     known.push_back({.name = names[i].c_str(),
                      .has_arg = options[i].value.empty() ? no_argument : required_argument,
@@ -37,6 +38,7 @@ Result<Arguments> Arguments::Parse(const std::vector<std::string>& words,
   const int count = static_cast<int>(vector.size()) - 1;
   for (;;) {
     int index = 0;
+    // NOLINTNEXTLINE: the program has one thread so far
     const int found = getopt_long(count, vector.data(), ":", known.data(), &index);
     if (found == -1) break;
     if (found == 0) {
@@ -51,9 +53,9 @@ Result<Arguments> Arguments::Parse(const std::vector<std::string>& words,
   return arguments;
 }
 
-std::string Arguments::Value(std::string_view option, std::string otherwise) const {
+std::string Arguments::Value(std::string_view option, std::string_view otherwise) const {
   const auto found = values_.find(option);
-  return found != values_.end() ? found->second : otherwise;
+  return found != values_.end() ? found->second : std::string(otherwise);
 }
 
 Result<int64_t> Arguments::Number(std::string_view option, int64_t otherwise, int64_t minimum,

@@ -27,7 +27,7 @@ class Arguments {
 
   const std::vector<std::string>& operands() const { return operands_; }
   bool Has(std::string_view option) const { return values_.contains(option); }
-  std::string Value(std::string_view option, std::string otherwise) const;
+  std::string Value(std::string_view option, std::string_view otherwise) const;
   // kInvalidArgument if the value is no integer from `minimum` to `maximum`.
   Result<int64_t> Number(std::string_view option, int64_t otherwise, int64_t minimum,
                          int64_t maximum) const;

@@ -59,6 +59,7 @@ Status RunBench(const Arguments& arguments, const Streams& streams) {
                       arguments.Number("concurrency", kConcurrencyDefault, 1, kConcurrencyMax));
   const std::string message = arguments.Value("message", "Hello");
   std::vector<ApiClient> clients;
+  clients.reserve(static_cast<size_t>(concurrency));
   for (int64_t i = 0; i < concurrency; ++i) clients.push_back(ApiClient::Of(arguments));
   // A wrong address fails here, before the load begins.
   AG_RETURN_IF_ERROR(Ask(clients[0], message).status());

@@ -89,7 +89,7 @@ class Chat {
 
   // The interrupt of the thread; null if it is not paused, or does not exist yet.
   Result<json> InterruptOfThread() {
-    const Result<json> data = client_.Get("/v1/threads/" + thread_id_ + "/state");
+    Result<json> data = client_.Get("/v1/threads/" + thread_id_ + "/state");
     const StatusCode code = data.ok() ? StatusCode::kOk : data.status().code();
     // A thread without a message does not exist, and without a checkpointer there are none.
     if (code == StatusCode::kNotFound || code == StatusCode::kNotConfigured) return json();

@@ -27,7 +27,7 @@ bool IsProgram(const fs::path& path) {
 
 std::vector<fs::path> ProgramFolders() {
   std::vector<fs::path> folders;
-  const char* path = std::getenv("PATH");
+  const char* path = std::getenv("PATH");  // NOLINT: nothing changes the environment
   std::istringstream list(path != nullptr ? path : "");
   for (std::string folder; std::getline(list, folder, ':');) {
     if (!folder.empty()) folders.emplace_back(folder);

@@ -58,6 +58,7 @@ LoadReport RunLoad(const LoadOptions& options, const MakeRequest& make_request) 
   const auto begin = MonotonicClock::now();
 
   std::vector<std::thread> clients;
+  clients.reserve(options.concurrency);
   for (size_t i = 0; i < options.concurrency; ++i) clients.emplace_back(client, i);
   for (std::thread& thread : clients) thread.join();
   LoadReport report = shared.Take();

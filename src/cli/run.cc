@@ -106,6 +106,7 @@ Status CheckPort(const fs::path& configuration, int64_t port) {
 
 Status Execute(std::vector<std::string> words) {
   std::vector<char*> vector;
+  vector.reserve(words.size() + 1);
   for (std::string& word : words) vector.push_back(word.data());
   vector.push_back(nullptr);
   execv(vector[0], vector.data());

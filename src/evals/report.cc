@@ -116,12 +116,14 @@ ReportSummary ReadSummary(std::string id, const json& document) {
 double EvalCase::score() const {
   if (criteria.empty()) return passed ? 1 : 0;
   std::vector<double> scores;
+  scores.reserve(criteria.size());
   for (const Criterion& criterion : criteria) scores.push_back(criterion.score);
   return Mean(scores);
 }
 
 double Report::average_score() const {
   std::vector<double> scores;
+  scores.reserve(cases.size());
   for (const EvalCase& one : cases) scores.push_back(one.score());
   return Mean(scores);
 }

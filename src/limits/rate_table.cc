@@ -65,7 +65,7 @@ bool RateTable::IsFree(const Place& place, Millis now) const {
 // recently used place.
 RateTable::Place& RateTable::Choose(const Hash128& hash, Millis now, bool& evicted) const {
   Place* free = nullptr;
-  Place* oldest = nullptr;
+  Place* oldest = &PlaceAt(BucketOf(hash[0]), 0);
   size_t most_free = 0;
   for (uint64_t half : hash) {
     uint64_t bucket = BucketOf(half);
@@ -77,7 +77,7 @@ RateTable::Place& RateTable::Choose(const Hash128& hash, Millis now, bool& evict
       if (IsFree(place, now)) {
         ++free_here;
         free_place = &place;
-      } else if (oldest == nullptr || place.last_used < oldest->last_used) {
+      } else if (place.last_used < oldest->last_used) {
         oldest = &place;
       }
     }

@@ -92,10 +92,14 @@ bool TokenTable::Fits(const void* memory, const TokenLimitOptions& options) {
          uint64_t{options.window_seconds} * kSecondMillis;
 }
 
-TokenTable::Place* TokenTable::Find(const Hash128& hash) const {
+TokenTable::Place* TokenTable::BucketOf(uint64_t hash) const {
   auto* places = reinterpret_cast<Place*>(header_ + 1);
+  return places + (hash >> 32) * header_->buckets / (uint64_t{1} << 32) * kTokenWays;
+}
+
+TokenTable::Place* TokenTable::Find(const Hash128& hash) const {
   for (const uint64_t half : hash) {
-    Place* bucket = places + (half >> 32) * header_->buckets / (uint64_t{1} << 32) * kTokenWays;
+    Place* bucket = BucketOf(half);
     for (size_t way = 0; way < kTokenWays; ++way) {
       if (bucket[way].key == hash) return &bucket[way];
     }
@@ -105,13 +109,12 @@ TokenTable::Place* TokenTable::Find(const Hash128& hash) const {
 
 TokenTable::Place& TokenTable::Choose(const Hash128& hash, uint64_t now) const {
   if (Place* own = Find(hash)) return *own;
-  auto* places = reinterpret_cast<Place*>(header_ + 1);
-  Place* oldest = nullptr;
+  Place* oldest = BucketOf(hash[0]);
   for (const uint64_t half : hash) {
-    Place* bucket = places + (half >> 32) * header_->buckets / (uint64_t{1} << 32) * kTokenWays;
+    Place* bucket = BucketOf(half);
     for (size_t way = 0; way < kTokenWays; ++way) {
       // A free place has never been used, so it is the oldest one.
-      if (oldest == nullptr || bucket[way].last_used < oldest->last_used) oldest = &bucket[way];
+      if (bucket[way].last_used < oldest->last_used) oldest = &bucket[way];
     }
   }
   *oldest = Place{};

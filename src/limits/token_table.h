@@ -48,6 +48,7 @@ class TokenTable {
   class Lock;
 
   // `now`: milliseconds of the monotonic clock. Null: the user has no place.
+  Place* BucketOf(uint64_t hash) const;
   Place* Find(const Hash128& hash) const;
   Place& Choose(const Hash128& hash, uint64_t now) const;
 

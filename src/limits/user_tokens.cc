@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -83,9 +84,9 @@ Status UserTokens::MakeTable(void* shared_table) {
   if (shared_table == nullptr) {
     const size_t bytes = TokenTable::BytesOf(TokenTable::kUsersMin);
     own_memory_.resize((bytes + kTableAlignment) / sizeof(uint64_t) + 1);
-    const auto address = reinterpret_cast<uintptr_t>(own_memory_.data());
-    shared_table = reinterpret_cast<void*>((address + kTableAlignment - 1) / kTableAlignment *
-                                           kTableAlignment);
+    shared_table = own_memory_.data();
+    size_t room = own_memory_.size() * sizeof own_memory_[0];
+    std::align(kTableAlignment, bytes, shared_table, room);
     if (!TokenTable::Format(shared_table, bytes, options_, {RandomUint64(), RandomUint64()})) {
       return Status(StatusCode::kInternal, "token_limit: the system has no lock for its table");
     }
@@ -129,7 +130,7 @@ void UserTokens::Charge(const std::string& user_id, int64_t tokens) {
   if (table_ != nullptr) return table_->Charge(user_id, static_cast<uint64_t>(tokens));
   std::vector<std::string> call = CallOf(options_, kChargeScript, user_id);
   call.push_back(std::to_string(tokens));
-  (void)link_->Call(std::move(call), kTokenQueueTimeout);  // the link has warned
+  (void)link_->Call(call, kTokenQueueTimeout);  // the link has warned
 }
 
 }  // namespace agent_graph::limits

@@ -39,13 +39,13 @@ bool WriteAll(int fd, std::string_view bytes) {
 }
 
 [[noreturn]] void RunChild(const Trial& trial, int report) {
-  Result<std::string> result = Fault("unexpected exception");
+  Result<std::string> result = std::string();
   try {
     result = trial.function(report);
   } catch (const std::exception& error) {
     result = Fault(std::string("unexpected exception: ") + error.what());
   } catch (...) {
-    // Has its text already.
+    result = Fault("unexpected exception");
   }
   std::string text = result.ok() ? kSucceeded + *result : kFailed + result.status().message();
   text.resize(std::min(text.size(), trial.bytes_max));
@@ -92,7 +92,7 @@ Result<std::string> TryInChild(const Trial& trial) {
   sigset_t children, previous;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &children, &previous);
+  sigprocmask(SIG_BLOCK, &children, &previous);  // NOLINT: the caller has one thread
   const pid_t child = fork();
   if (child == 0) RunChild(trial, writing.get());
   const int fork_error = errno;
@@ -108,7 +108,7 @@ Result<std::string> TryInChild(const Trial& trial) {
     fate = Fate(trial, in_time, reaped, wait_status);
     if (!in_time) report.clear();
   }
-  sigprocmask(SIG_SETMASK, &previous, nullptr);
+  sigprocmask(SIG_SETMASK, &previous, nullptr);  // NOLINT: the caller has one thread
   if (report.empty()) return Fault(trial.graph + ": loading the graph " + fate);
   if (report[0] == kFailed) return Fault(report.substr(1));
   return report.substr(1);

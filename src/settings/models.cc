@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/text.h"
 #include "models/provider_kind.h"
 #include "settings/provider_url.h"

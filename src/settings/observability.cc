@@ -1,6 +1,7 @@
 #include "settings/observability.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "agent_graph/json.h"
@@ -66,7 +67,7 @@ Status ReadSampleRatio(const Value& value, ObservabilitySettings& observability)
   const json& node = value.node();
   const double ratio = node.is_number() ? node.get<double>() : -1;
   if (!(ratio >= 0 && ratio <= 1)) return value.Error("must be a number from 0 to 1");
-  observability.sample_millionths = static_cast<uint64_t>(ratio * 1'000'000 + 0.5);
+  observability.sample_millionths = static_cast<uint64_t>(std::lround(ratio * 1'000'000));
   return Status::Ok();
 }
 

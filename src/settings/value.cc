@@ -103,6 +103,7 @@ Shape* Value::ShapeOfElements() const {
 Result<std::vector<Value>> Value::Elements() const {
   if (!node_.is_array()) return Error("must be an array");
   std::vector<Value> elements;
+  elements.reserve(node_.size());
   for (size_t i = 0; i < node_.size(); ++i) {
     elements.emplace_back(node_[i], path_ + "." + std::to_string(i), environment_,
                           ShapeOfElements());

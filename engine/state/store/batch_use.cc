@@ -19,6 +19,7 @@ bool Decode(pack::Unpacker body, Body& decoded) {
 
 std::vector<std::string> IdsOf(const std::vector<StoredMessage>& messages) {
   std::vector<std::string> ids;
+  ids.reserve(messages.size());
   for (const StoredMessage& message : messages) ids.push_back(message.id);
   return ids;
 }

@@ -45,6 +45,7 @@ class StoredMemorySnapshot : public MemorySnapshot {
   Result<std::vector<std::optional<Row>>> FindRows(const std::vector<MemoryKey>& memories,
                                                    KeyOf key_of) const {
     std::vector<std::string> keys;
+    keys.reserve(memories.size());
     for (const MemoryKey& memory : memories) keys.push_back(key_of(memory));
     AG_ASSIGN_OR_RETURN(const auto values, snapshot_.GetAll(keys));
     std::vector<std::optional<Row>> rows(values.size());

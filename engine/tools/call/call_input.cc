@@ -36,7 +36,9 @@ Status CheckFormats(const json& schema, const json& content) {
     if (!property.is_object() || value == content.end() || !value->is_string()) continue;
     const std::string format = TextAt(property, "format");
     if (!HasFormat(value->get_ref<const std::string&>(), format)) {
-      return InvalidArgument("content: " + name + ": must have the format " + format);
+      std::string problem = "content: ";
+      problem.append(name).append(": must have the format ").append(format);
+      return InvalidArgument(problem);
     }
   }
   return Status::Ok();

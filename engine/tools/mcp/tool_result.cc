@@ -5,6 +5,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "tools/schema/json_schema.h"
 
 namespace agent_graph::tools::mcp {
 namespace {

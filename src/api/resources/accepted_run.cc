@@ -61,7 +61,7 @@ Status CheckResults(HandlerContext& context, const run::RunRequest& request) {
   std::vector<Message> messages = request.messages;
   const run::ExecutionMeta meta = run::ExecutionMeta::FromJson(thread.snapshot.execution_json);
   run::OpenInputs inputs = run::OpenInputs::FromJson(meta.inputs_json);
-  const Status matched = run::MatchResults(thread.window, messages, inputs);
+  Status matched = run::MatchResults(thread.window, messages, inputs);
   if (matched.ok() || !request.thread_id.empty()) return matched;
   return Status(
       matched.code(),

@@ -67,9 +67,8 @@ void AnswerNotModified(HandlerContext& context, const media::FileRecord& record)
 }
 
 void AnswerUnsatisfiable(HandlerContext& context, const media::FileRecord& record) {
-  ErrorInfo error{ApiError::kRangeNotSatisfiable, "", {}};
-  context.Fail(std::move(error),
-               {{"Content-Range", "bytes */" + std::to_string(record.size_bytes)}});
+  const ErrorInfo error{ApiError::kRangeNotSatisfiable, "", {}};
+  context.Fail(error, {{"Content-Range", "bytes */" + std::to_string(record.size_bytes)}});
 }
 
 // Sends the content. Returns false if it ended early; the client detects that by the

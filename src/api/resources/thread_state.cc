@@ -38,7 +38,7 @@ void ReadState(const json& fields, const HandlerContext& context, state::PutStat
 }
 
 // Returns the state behind `prefix`, without copies of it.
-std::string StateData(std::string_view prefix, state::ThreadState state) {
+std::string StateData(std::string_view prefix, const state::ThreadState& state) {
   std::string data = run::AgentStateJson(state);
   data.insert(0, prefix);
   data += '}';
@@ -54,7 +54,7 @@ void GetThreadState(HandlerContext& context) {
   Result<state::ThreadState> state =
       ReadThreadState(context.exchange(), context.state(), context.caller().scope, thread_id);
   if (!state.ok()) return context.Fail(state.status());
-  context.Succeed(StateData("{\"state\":", *std::move(state)));
+  context.Succeed(StateData("{\"state\":", *state));
 }
 
 void PutThreadState(HandlerContext& context) {
@@ -76,7 +76,7 @@ void PutThreadState(HandlerContext& context) {
   if (!room.ok()) return context.Fail(room);
   Result<state::ThreadState> state = context.state().PutState(put);
   if (!state.ok()) return context.Fail(state.status());
-  context.Succeed(StateData("{\"updated\":true,\"state\":", *std::move(state)));
+  context.Succeed(StateData("{\"updated\":true,\"state\":", *state));
 }
 
 void DeleteThreadState(HandlerContext& context) {

@@ -275,10 +275,10 @@ std::vector<Message> ReadMessages(const json& array, size_t first, const api::Me
     MessageReader reader(array[i], Below(path, std::to_string(i)), limits, problems);
     messages.push_back(reader.Read());
     Message& message = messages.back();
-    if (reasoning && message.role == Role::kAssistant) {
-      message.content.insert(message.content.begin(), *std::move(reasoning));
+    std::optional<ReasoningBlock> thought = std::exchange(reasoning, std::nullopt);
+    if (thought && message.role == Role::kAssistant) {
+      message.content.insert(message.content.begin(), *std::move(thought));
     }
-    reasoning.reset();
     if (limits.body_bytes > limits.message_bytes_max) {
       api::CheckMessageSize(message, path, i, limits.message_bytes_max, problems);
     }

@@ -63,7 +63,7 @@ std::string ReadConversation(const json& body, api::Problems& problems) {
     id = api::FindMember(*conversation, "id");
     place.emplace_back("id");
   }
-  const std::string text = id != nullptr ? api::ThreadIdText(*id).value_or("") : "";
+  std::string text = id != nullptr ? api::ThreadIdText(*id).value_or("") : "";
   if (IsBlank(text)) {
     problems.Add(std::move(place), "must be the id of a thread", api::ProblemType::kValue);
     return "";

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
 #include "facades/openai/model_options.h"
 #include "facades/openai/reply.h"

@@ -117,7 +117,8 @@ Result<ToolReply> Client::CallTool(ToolCall call, const WaitOptions& wait) {
 
 Result<ToolReply> Client::CallUntilComplete(Outgoing outgoing, const Continuation& before,
                                             const ToolCall& call, const WaitOptions& wait) {
-  const bool goes_on = before.kind == Continuation::Kind::kStream && !call.input->answers.empty();
+  const bool goes_on = before.kind == Continuation::Kind::kStream && call.input != nullptr &&
+                       !call.input->answers.empty();
   std::chrono::milliseconds pause = kStatePauseMin;
   for (int round = 0; round < kStateRoundsMax; ++round) {
     AG_ASSIGN_OR_RETURN(
