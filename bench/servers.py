@@ -12,17 +12,18 @@ import tempfile
 import time
 
 TOKENS = 200
+PACE = 30  # tokens per second, like a real model
 BODY = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
 
 
-def canned_reply():
-    """A streamed chat completion of TOKENS tokens, one event per token, all events equally long."""
+def canned_reply(count=TOKENS):
+    """A streamed chat completion of `count` tokens, one event per token, all events equally long."""
     def event(delta, finish=None):
         chunk = {"id": "chatcmpl-bench", "object": "chat.completion.chunk", "created": 1,
                  "model": "bench", "choices": [
                      {"index": 0, "delta": delta, "finish_reason": finish}]}
         return f"data: {json.dumps(chunk)}\n\n"
-    tokens = [event({"content": f"tok{n:03d} "}) for n in range(TOKENS)]
+    tokens = [event({"content": f"tok{n % 1000:03d} "}) for n in range(count)]
     return "".join(tokens) + event({}, "stop") + "data: [DONE]\n\n", len(tokens[0])
 
 
@@ -37,12 +38,15 @@ def working_directory():
 
 class Provider:
     """A separate nginx as the model provider: one write per token, like real models; below /drip/ one
-    token in a second. `listen` and `http` are further directives of its configuration."""
+    token in a second, below /paced/ PACE tokens in a second for a minute. `listen` and `http` are
+    further directives of its configuration."""
 
     def __init__(self, directory, port, reply, event_bytes, listen="", http=""):
         self.directory = directory / "model"
         (self.directory / "provider/chat").mkdir(parents=True)
         (self.directory / "provider/chat/completions").write_text(reply)
+        (self.directory / "paced/chat").mkdir(parents=True)
+        (self.directory / "paced/chat/completions").write_text(canned_reply(60 * PACE)[0])
         (self.directory / "nginx.conf").write_text(f"""
 {user_directive()}
 worker_processes 2;
@@ -64,6 +68,7 @@ http {{
         default_type text/event-stream;
         error_page 405 =200 $uri;
         location /provider/ {{ }}
+        location /paced/ {{ limit_rate {PACE * event_bytes}; }}
         location /drip/ {{ alias {self.directory}/provider/; limit_rate {event_bytes}; }}
     }}
 }}
@@ -117,7 +122,7 @@ class Nginx:
         self.build, self.directory, self.port = build, directory, port
         self.provider_port = provider_port or port + 1
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
-        for model in ("fast", "slow"):
+        for model in ("fast", "slow", "paced"):
             (directory / f"{model}_agent.json").write_text(json.dumps({"app": {
                 "nodes": [{"name": "MAIN", "type": "agent", "model": model}],
                 "edges": [{"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}]}}))
@@ -125,6 +130,7 @@ class Nginx:
                                           ("durable", "leveldb", "graph.so:app"),
                                           ("model", "none", "fast_agent.json:app"),
                                           ("slow", "none", "slow_agent.json:app"),
+                                          ("paced", "none", "paced_agent.json:app"),
                                           ("stored", "leveldb", "fast_agent.json:app"),
                                           ("dripped", "leveldb", "slow_agent.json:app"),
                                           ("windowed", "leveldb", "graph.so:app")):
@@ -132,13 +138,15 @@ class Nginx:
                 "agent": agent, "checkpointer": {"type": checkpointer},
                 "store": "leveldb" if checkpointer == "leveldb" else None,
                 "window_max": 100 if name == "windowed" else 20,
-                "models": {"fast": self.model("provider"), "slow": self.model("drip")}}))
+                "models": {"fast": self.model("provider"), "slow": self.model("drip"),
+                           "paced": self.model("paced")}}))
         (directory / "nginx.conf").write_text(f"""
 {module_head(build, directory, "keepalive_requests 1000000000;")}
     agent_graph_service plain {directory}/plain.json state={directory}/state-plain;
     agent_graph_service durable {directory}/durable.json state={directory}/state-durable;
     agent_graph_service model {directory}/model.json state={directory}/state-model;
     agent_graph_service slow {directory}/slow.json state={directory}/state-slow;
+    agent_graph_service paced {directory}/paced.json state={directory}/state-paced;
     agent_graph_service stored {directory}/stored.json state={directory}/state-stored;
     agent_graph_service dripped {directory}/dripped.json state={directory}/state-dripped;
     agent_graph_service windowed {directory}/windowed.json state={directory}/state-windowed;
@@ -150,6 +158,7 @@ class Nginx:
         location /durable/ {{ agent_graph durable; }}
         location /model/ {{ agent_graph model; }}
         location /slow/ {{ agent_graph slow; }}
+        location /paced/ {{ agent_graph paced; }}
         location /stored/ {{ agent_graph stored; }}
         location /dripped/ {{ agent_graph dripped; }}
         location /windowed/ {{ agent_graph windowed; }}

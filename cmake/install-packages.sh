@@ -41,7 +41,7 @@ packages_of() {
     scale) echo etcd-server faketime iproute2 iptables patroni pgbouncer ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
-    bench) echo wrk python3 python3-websockets libbenchmark-dev postgresql haproxy ;;
+    bench) echo wrk nghttp2-client python3 python3-websockets libbenchmark-dev postgresql haproxy ;;
     source) echo dpkg-dev ;;
     sanitizer) echo libasan8 libubsan1 libtsan2 ;;
     check) echo ccache git ;;
