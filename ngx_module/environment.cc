@@ -64,7 +64,8 @@ bool KeepEnvironment(ngx_cycle_t* cycle) {
 }
 
 void DropEnvironment() {
-  for (const std::string& name : Unlisted()) unsetenv(name.c_str());
+  for (const std::string& name : Unlisted())
+    unsetenv(name.c_str());  // NOLINT: no other threads yet
 }
 
 }  // namespace agent_graph::nginx

@@ -41,7 +41,7 @@ void ResetSignals() {
   signal(SIGPIPE, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT: a new process has one thread
 }
 
 // Closes all descriptors except 0 to 2 (redirected to /dev/null), the write end of the pipe, and

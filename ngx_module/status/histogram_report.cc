@@ -45,10 +45,13 @@ void AppendHistogramLines(std::string& out, const Metric& metric, const ServiceS
     for (size_t i = 0; i < kDurationBuckets; ++i) {
       below += counts.buckets[i];
       const std::string bound = i < kDurationBounds.size() ? BoundText(kDurationBounds[i]) : "+Inf";
-      out += name + "_bucket{" + labels + ",le=\"" + bound + "\"} " + std::to_string(below) + '\n';
+      out.append(name).append("_bucket{").append(labels).append(",le=\"").append(bound);
+      out.append("\"} ").append(std::to_string(below)).append("\n");
     }
-    out += name + "_sum{" + labels + "} " + SecondsText(counts.micros) + '\n';
-    out += name + "_count{" + labels + "} " + std::to_string(below) + '\n';
+    out.append(name).append("_sum{").append(labels).append("} ");
+    out.append(SecondsText(counts.micros)).append("\n");
+    out.append(name).append("_count{").append(labels).append("} ");
+    out.append(std::to_string(below)).append("\n");
   }
 }
 
