@@ -247,6 +247,8 @@ def busy_first_token(nginx):
     command = wrk_command(nginx, "/paced/v1/graph/stream", PACED_STREAMS, BODY, seconds=60)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as client:
         while connections_to(nginx.provider_port) < PACED_STREAMS:
+            if client.poll() is not None:
+                raise SystemExit("wrk ended before its streams were open")
             time.sleep(0.1)
         before = nginx.cpu_seconds()
         time.sleep(SECONDS)
