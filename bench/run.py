@@ -22,7 +22,7 @@ import typing
 
 import results
 from results import at_least, at_most
-from servers import BODY, PACE, TOKENS, Nginx, Provider, canned_reply, working_directory
+from servers import BODY, PACE, TOKENS, Nginx, Provider, canned_reply, connections_to, working_directory
 
 ROUNDS = 3
 PACED_STREAMS = 500
@@ -63,8 +63,9 @@ def wrk(nginx, path, connections, body=None, headers=None):
 def p99_at(nginx, path, rate):
     """The 99th percentile in microseconds of requests that 16 connections send at this rate together."""
     log = nginx.directory / "times"
-    subprocess.run(["h2load", "--h1", "-t1", "-c16", f"--rps={rate / 16:.0f}", f"-D{SECONDS}",
-                    f"--log-file={log}", f"http://127.0.0.1:{nginx.port}{path}"],
+    connections = 16
+    subprocess.run(["h2load", "--h1", "-t1", f"-c{connections}", f"--rps={rate / connections:.0f}",
+                    f"-D{SECONDS}", f"--log-file={log}", f"http://127.0.0.1:{nginx.port}{path}"],
                    stdout=subprocess.DEVNULL, check=True)
     lines = [line.split() for line in log.read_text().splitlines()]
     log.unlink()
@@ -233,13 +234,6 @@ def added_first_token(nginx, when, limits):
 
 def first_token(nginx):
     added_first_token(nginx, "idle", (at_most(0.2), at_most(1)))
-
-
-def connections_to(port):
-    """Established ones, seen from the server."""
-    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
-    fields = [line.split() for line in lines]
-    return sum(int(local.split(":")[1], 16) == port and state == "01" for _, local, _, state, *_ in fields)
 
 
 def busy_first_token(nginx):

@@ -84,6 +84,13 @@ http {{
         self.process.wait(20)
 
 
+def connections_to(port):
+    """The number of established connections, seen from their server."""
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    return sum(int(local.split(":")[1], 16) == port and state == "01" for _, local, _, state, *_ in fields)
+
+
 def user_directive():
     return "user root;" if os.getuid() == 0 else ""
 

@@ -14,7 +14,7 @@ import sys
 import results
 from results import at_most
 from run import in_turns, memory_of_open_streams, wrk
-from servers import BODY, TOKENS, Nginx, Provider, canned_reply, module_head, working_directory
+from servers import BODY, TOKENS, Nginx, Provider, canned_reply, connections_to, module_head, working_directory
 
 
 def make_certificate(directory):
@@ -38,14 +38,8 @@ class TlsProvider(Provider):
             http=f"http2_max_concurrent_streams 1000; ssl_certificate {certificate}; ssl_certificate_key {key};")
 
     def connections(self):
-        """Established connections to each of the two ports, seen from the provider."""
-        counts = {self.port: 0, self.port + 1: 0}
-        for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
-            fields = line.split()
-            local = int(fields[1].split(":")[1], 16)
-            if local in counts and fields[3] == "01":
-                counts[local] += 1
-        return counts
+        """The number of connections to each of the two ports."""
+        return {port: connections_to(port) for port in (self.port, self.port + 1)}
 
 
 class Service(Nginx):

@@ -16,8 +16,8 @@ namespace agent_graph::net {
 std::shared_ptr<boost::asio::ssl::context> TlsContextFor(const std::string& ca_file);
 
 // Call it before the handshake, which then fails unless the server's certificate is valid for
-// `host`, a name or an address. Also tells the server the name (SNI, RFC 6066; never an address).
-// Returns false if there is no memory, or `host` is no name.
+// `host`, a name or an address. The handshake also sends a name to the server (SNI, RFC 6066), but
+// not an address. Returns false if there is no memory, or `host` is no name.
 bool ExpectServer(SSL* tls, const std::string& host);
 
 }  // namespace agent_graph::net

@@ -50,7 +50,7 @@ class TlsServer {
   int port() const { return server_.port(); }
   // Connections on which the protocol was agreed.
   int connections() const { return connections_; }
-  // What each client has called the server (SNI); empty for one that has not named it.
+  // The name of the server that each client has sent (SNI); empty if the client has sent none.
   std::vector<std::string> names() {
     std::lock_guard lock(mutex_);
     return names_;
