@@ -36,8 +36,8 @@ class Cost(typing.NamedTuple):
     cpu: float   # microseconds per request
 
 
-def wrk_command(nginx, path, connections, body=None, headers=None, seconds=SECONDS):
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s"]
+def wrk_command(nginx, path, connections, body=None, headers=None, seconds=None):
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds or SECONDS}s", "--timeout", "10s"]
     if body is not None:
         script = nginx.directory / "post.lua"
         script.write_text(f"wrk.method = 'POST'\nwrk.body = [==[{body}]==]\n"
