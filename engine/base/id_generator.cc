@@ -60,7 +60,7 @@ std::string IdGenerator::Next() const {
       return std::to_string(id);
     }
   }
-  return NewUuid();
+  return NewOrderedUuid();
 }
 
 std::string_view IdGenerator::name() const {

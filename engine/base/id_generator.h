@@ -9,7 +9,7 @@
 namespace agent_graph {
 
 enum class IdKind : uint8_t {
-  kUuid,       // random, version 4
+  kUuid,       // NewOrderedUuid
   kInteger,    // microseconds since 1970: exact as a JavaScript number
   kBigint,     // nanoseconds since 1970
   kSnowflake,  // 63 bits: milliseconds since `epoch_millis`, node, worker, counter
@@ -26,8 +26,9 @@ struct IdOptions {
   uint32_t worker = 0;
 };
 
-// Ids of one generator never repeat, and all kinds but UUIDs grow. Ids of two workers differ as
-// long as the worker numbers differ modulo 64 (integer) or 1024 (bigint, snowflake). Thread-safe.
+// Ids of one generator never repeat, and they grow; UUIDs of one millisecond are in random order.
+// Ids of two workers differ as long as the worker numbers differ modulo 64 (integer) or 1024
+// (bigint, snowflake). Thread-safe.
 class IdGenerator {
  public:
   explicit IdGenerator(IdOptions options = {}) : options_(options) {}

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/hex.h"
 
 namespace agent_graph {
@@ -57,9 +58,9 @@ std::string NewHexId() {
   return Hex(bytes, sizeof bytes);
 }
 
-std::string NewUuid() {
-  unsigned char bytes[16];
-  TakeRandom(bytes, sizeof bytes);
+namespace {
+
+std::string Uuid(unsigned char (&bytes)[16]) {
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
   const std::string hex = Hex(bytes, sizeof bytes);
@@ -70,6 +71,25 @@ std::string NewUuid() {
   hex.copy(&uuid[19], 4, 16);
   hex.copy(&uuid[24], 12, 20);
   return uuid;
+}
+
+}  // namespace
+
+std::string NewUuid() {
+  unsigned char bytes[16];
+  TakeRandom(bytes, sizeof bytes);
+  return Uuid(bytes);
+}
+
+std::string NewOrderedUuid() {
+  constexpr size_t kTimeBytes = 6;
+  unsigned char bytes[16];
+  int64_t millis = UnixMicros() / 1000;
+  for (size_t i = kTimeBytes; i > 0; --i, millis >>= 8) {
+    bytes[i - 1] = static_cast<unsigned char>(millis & 0xff);
+  }
+  TakeRandom(bytes + kTimeBytes, sizeof bytes - kTimeBytes);
+  return Uuid(bytes);
 }
 
 }  // namespace agent_graph
