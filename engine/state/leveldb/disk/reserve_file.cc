@@ -15,7 +15,12 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr uint64_t kSizeMax = uint64_t{128} * 1024 * 1024;
+// The size is a share of the free space within these two, and at most a share of the disk. A disk
+// that is nearly full keeps the smaller size, because writes are refused until the reserve is
+// complete.
+constexpr uint64_t kSizeMax = uint64_t{256} * 1024 * 1024;
+constexpr uint64_t kSizeOnFullDisk = uint64_t{128} * 1024 * 1024;
+constexpr uint64_t kShareOfFree = 8;
 constexpr uint64_t kShareOfDisk = 4;
 constexpr uint64_t kStep = uint64_t{1024} * 1024;
 // Minimum free space beside a complete reserve before writes are accepted again. Without it each
@@ -27,11 +32,14 @@ Status ReserveFailure(const std::string& folder) {
       .WithDetail(folder + "/" + ReserveFile::kName + ": " + ErrnoText(errno));
 }
 
-uint64_t SizeFor(const std::string& folder) {
+// `allocated`: bytes that the reserve has already.
+uint64_t SizeFor(const std::string& folder, uint64_t allocated) {
   struct statvfs disk{};
-  if (statvfs(folder.c_str(), &disk) != 0) return kSizeMax;
+  if (statvfs(folder.c_str(), &disk) != 0) return kSizeOnFullDisk;
+  const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize + allocated;
+  const uint64_t size = std::clamp(free / kShareOfFree, kSizeOnFullDisk, kSizeMax);
   const uint64_t share = uint64_t{disk.f_blocks} * disk.f_frsize / kShareOfDisk;
-  return std::min(kSizeMax, share) / kStep * kStep;
+  return std::min(size, share) / kStep * kStep;
 }
 
 }  // namespace
@@ -41,11 +49,11 @@ Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) return ReserveFailure(folder);
-  const uint64_t wanted = SizeFor(folder);
   // Unallocated bytes, for example in a sparse copy of the folder, are not a reserve.
   constexpr uint64_t kStatBlockBytes = 512;
   const uint64_t allocated = std::min(static_cast<uint64_t>(info.st_size),
                                       static_cast<uint64_t>(info.st_blocks) * kStatBlockBytes);
+  const uint64_t wanted = SizeFor(folder, allocated);
   const uint64_t size = std::min(allocated / kStep * kStep, wanted);
   if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return ReserveFailure(folder);
   std::unique_ptr<ReserveFile> reserve(new ReserveFile(folder, std::move(file), wanted, size));

@@ -22,8 +22,9 @@ class ReserveFile {
  public:
   static constexpr char kName[] = "RESERVE";
 
-  // Creates the file and allocates it as far as there is space: 128 MiB, or a quarter of a small
-  // file system; nothing if the file system cannot preallocate.
+  // Creates the file and allocates it as far as there is space: an eighth of the free space, at
+  // least 128 and at most 256 MiB, or a quarter of a small file system; nothing if the file system
+  // cannot preallocate.
   static Result<std::unique_ptr<ReserveFile>> Open(const std::string& folder);
 
   // Releases a part. Returns false if nothing is left for this use.
