@@ -66,7 +66,7 @@ inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
 // Maximum number of runs of a thread whose logs and records are kept. When there are more, the
 // oldest 1 / kTrimShare of them are deleted.
 inline constexpr uint64_t kRunsKeptMax = 1000;
-inline constexpr uint64_t kTrimShare = 8;
+inline constexpr uint64_t kTrimShare = 4;
 
 // The log entries in [from, to) are to be deleted.
 struct LogCutRow {

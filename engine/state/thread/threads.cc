@@ -206,8 +206,10 @@ std::vector<uint64_t> ThreadEditor::CuttableMarks() const {
   if (!has_new_mark_) return {};
   const size_t marks = counters_->log_marks.size();
   // To find out what can be cut, each kept run is read. So this is done only when their number has
-  // grown by about an eighth.
-  const bool is_due = marks % std::max<size_t>(1, marks / kTrimShare) == 0;
+  // grown by about an eighth, and if there are many, by a third or a half.
+  constexpr size_t kMany = 32;
+  const size_t step = marks < kMany ? std::max<size_t>(1, marks / 8) : kMany / 2;
+  const bool is_due = marks % step == 0;
   if (!is_due || marks <= 1 + kRunsKept / kRunsPerMark) return {};
   return counters_->log_marks;
 }

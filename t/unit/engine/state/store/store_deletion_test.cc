@@ -138,7 +138,7 @@ TEST_F(LogRetentionTest, BytesAreBounded) {
 
 TEST_F(LogRetentionTest, RunsAreBounded) {
   Run(1100);
-  EXPECT_GE(RunsInLog(), 860u);
+  EXPECT_GE(RunsInLog(), 752u);
   EXPECT_LE(RunsInLog(), 1020u);
 }
 
