@@ -257,6 +257,10 @@ size_t Runtime::written_off_threads() const {
   return implementation_->user_pool.written_off() + implementation_->auth_pool.written_off();
 }
 
+int Runtime::threads() const {
+  return std::max(1, implementation_->options.threads);
+}
+
 boost::asio::io_context* Runtime::CurrentLoop() {
   EngineThread* const thread = EngineThread::Current();
   return thread != nullptr ? &thread->loop() : nullptr;

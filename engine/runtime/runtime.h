@@ -88,7 +88,10 @@ class Runtime {
   // Number of functions that were given up and have not returned. At 16 the worker should retire.
   size_t written_off_threads() const;
 
-  // The event loop of the calling engine thread; null on other threads. For engine/net only.
+  int threads() const;  // number of engine threads
+
+  // The event loop of the calling engine thread; null on other threads. For folders that use
+  // sockets.
   static boost::asio::io_context* CurrentLoop();
   static Runtime* Current();  // the runtime of the calling engine thread or pool thread, or null
 

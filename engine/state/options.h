@@ -44,14 +44,14 @@ struct StateOptions {
   // Called on the backend's thread, once per outage, after `server_wait`. A worker then starts a
   // fallback candidate (generation 0). May be empty.
   std::function<void()> on_server_missing;
-  // Called on the backend's thread when any client has deleted a thread. Deletions that happen
-  // while the connection is down are not reported. May be empty.
+  // Called on the backend's thread or an engine thread when any client has deleted a thread.
+  // Deletions that happen while the connection is down are not reported. May be empty.
   std::function<void(const std::string& thread_id)> on_thread_deleted;
 
-  // Called on the backend's thread when this client was granted an accepted run. Must not block.
+  // Called, on the same threads, when this client was granted an accepted run. Must not block.
   // Empty: this client receives no such runs.
   std::function<void(GrantedRun)> on_run_granted;
-  // Called on the backend's thread when other clients watch an accepted run that this client
+  // Called, on the same threads, when other clients watch an accepted run that this client
   // executes; see run_watch.h. Must not block. May be empty.
   std::function<void(const RunWatched&)> on_run_watched;
 

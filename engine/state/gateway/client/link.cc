@@ -198,6 +198,7 @@ void Link::Write(std::string_view frame) {
   unsent_.append(frame);
   if (runtime::Runtime::CurrentLoop() == nullptr) return FlushNow();
   if (std::exchange(flush_posted_, true)) return;
+  LetLoopReceive();
   runtime::AtEndOfTurn([link = weak_from_this()] {
     const std::shared_ptr<Link> self = link.lock();
     if (!self) return;

@@ -26,7 +26,9 @@
 namespace agent_graph::state {
 
 // The Channel of workers. Each Link has one thread that maintains the connection. The calling
-// thread writes its request to the socket; its fiber is suspended until the reply arrives. Calls
+// thread writes its request to the socket; its fiber is suspended until the reply arrives. The only
+// engine thread of a process also receives its replies itself, so that no other thread has to run
+// first; the link's thread receives them while the engine thread is busy for longer. Calls
 // survive a change of server: unanswered operations are resent to the new server, which returns the
 // stored reply for an operation that was already executed. A call fails with kUnavailable after
 // operation_timeout. Only a BeginRun that the server has queued for a busy thread may take longer.
@@ -84,7 +86,11 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   void Run();
   // Serves one connection until it ends. Returns false if the server never sent Welcome.
   bool Serve(FileDescriptor socket);
-  bool Receive(int socket, wire::FrameReader& reader);
+  bool Receive(int socket) AG_REQUIRES(receiving_);
+  bool ReceiveOnLoop(int socket, uint64_t connection);
+  void LetLoopReceive() AG_REQUIRES(mutex_);
+  // True if an engine thread has received something within kLoopIdleMax.
+  bool LoopReceives() const;
   bool OnFrame(std::string_view payload);
   bool OnWelcome(pack::Unpacker& unpacker);
   bool OnCancelRun(pack::Unpacker& unpacker);
@@ -136,8 +142,16 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   std::string unsent_ AG_GUARDED_BY(mutex_);
   size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
   bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
+  bool loop_receives_ AG_GUARDED_BY(mutex_) = false;  // an engine thread was told to
 
-  std::string buffer_;  // bytes just received; the link's thread only
+  // Acquired before mutex_. Its holder receives.
+  Mutex receiving_;
+  std::string buffer_ AG_GUARDED_BY(receiving_);  // bytes just received
+  wire::FrameReader reader_ AG_GUARDED_BY(receiving_);
+  bool connected_ AG_GUARDED_BY(receiving_) = false;
+
+  std::atomic<uint64_t> connection_{0};  // counts connections; changes with both mutexes held
+  std::atomic<MonotonicClock::rep> loop_received_{0};  // time, in ticks of the clock; 0: never
   BackendCounters counters_;
 };
 

@@ -12,6 +12,8 @@
 #include "state/gateway/client/link.h"
 
 #include "base/free_memory.h"
+#include "runtime/runtime.h"
+#include "state/gateway/client/loop_reader.h"
 
 namespace agent_graph::state {
 namespace {
@@ -20,6 +22,11 @@ constexpr std::chrono::milliseconds kBackoff[] = {
     std::chrono::milliseconds(1),  std::chrono::milliseconds(2),  std::chrono::milliseconds(5),
     std::chrono::milliseconds(10), std::chrono::milliseconds(20), std::chrono::milliseconds(50),
     std::chrono::milliseconds(100)};
+// While an engine thread receives, the link's thread looks this often for what that one has left.
+constexpr std::chrono::milliseconds kLoopBusyMax{20};
+// An engine thread that has received nothing for this long is idle: the link's thread waits for the
+// socket again and need not look.
+constexpr std::chrono::milliseconds kLoopIdleMax{200};
 
 int PollTimeout(Deadline deadline) {
   auto left =
@@ -84,23 +91,31 @@ void Link::WaitForWake(std::chrono::milliseconds duration) {
 bool Link::Serve(FileDescriptor socket) {
   const int fd = socket.get();
   {
+    MutexLock receiving(receiving_);
+    reader_ = {};
+    connected_ = true;
+    loop_received_ = 0;
+  }
+  {
     MutexLock lock(mutex_);
     socket_ = std::move(socket);
     welcomed_ = false;
     Write(MakeHello());
   }
-  wire::FrameReader reader;
-  bool connected = true;
   const Deadline welcome_deadline = DeadlineAfter(options_.operation_timeout);
+  bool connected = true;
   while (connected && !stopping_) {
-    pollfd events[2] = {{wake_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
-    int timeout = -1;
+    const bool loop_receives = LoopReceives();
+    const short readable = loop_receives ? 0 : POLLIN;
+    pollfd events[2] = {{wake_.get(), POLLIN, 0}, {fd, readable, 0}};
+    int timeout = loop_receives ? static_cast<int>(kLoopBusyMax.count()) : -1;
     {
       MutexLock lock(mutex_);
       if (!unsent_.empty()) events[1].events |= POLLOUT;
       if (!welcomed_) timeout = PollTimeout(welcome_deadline);
     }
-    if (poll(events, 2, timeout) == 0) break;  // accepted, but the server process does not respond
+    const bool timed_out = poll(events, 2, timeout) == 0;
+    if (timed_out && !loop_receives) break;  // accepted, but the server process does not respond
     if (events[0].revents != 0) {
       uint64_t count;
       [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
@@ -109,18 +124,52 @@ bool Link::Serve(FileDescriptor socket) {
       MutexLock lock(mutex_);
       Flush();
     }
-    if (events[1].revents & ~POLLOUT) connected = Receive(fd, reader);
+    const bool may_receive = timed_out || (events[1].revents & ~POLLOUT) != 0;
+    MutexLock receiving(receiving_);
+    if (may_receive && connected_) connected_ = Receive(fd);
+    connected = connected_;
   }
+  MutexLock receiving(receiving_);
   MutexLock lock(mutex_);
+  ++connection_;
   if (stopping_ && ready_) Write(wire::MakeFrame(wire::FrameType::kBye));
   ready_ = false;
+  shutdown(fd, SHUT_RDWR);  // wakes the engine thread, whose descriptor would keep the connection
+  loop_receives_ = false;
   socket_.Reset();
   FreeMemory(unsent_);
   unsent_start_ = 0;
   return welcomed_;
 }
 
-bool Link::Receive(int socket, wire::FrameReader& reader) {
+bool Link::LoopReceives() const {
+  const MonotonicClock::duration last(loop_received_.load());
+  return last.count() != 0 && MonotonicClock::now().time_since_epoch() - last < kLoopIdleMax;
+}
+
+// With several engine threads, one that is busy would delay the replies to the others.
+void Link::LetLoopReceive() {
+  if (!ready_ || loop_receives_ || runtime::Runtime::Current()->threads() != 1) return;
+  loop_receives_ = true;
+  LoopReader::Start(
+      *runtime::Runtime::CurrentLoop(), socket_.get(),
+      [link = weak_from_this(), socket = socket_.get(), connection = connection_.load()] {
+        const std::shared_ptr<Link> self = link.lock();
+        return self && self->ReceiveOnLoop(socket, connection);
+      });
+}
+
+bool Link::ReceiveOnLoop(int socket, uint64_t connection) {
+  MutexLock receiving(receiving_);
+  if (stopping_ || connection_ != connection || !connected_) return false;
+  loop_received_ = MonotonicClock::now().time_since_epoch().count();
+  connected_ = Receive(socket);
+  if (!connected_) Wake();
+  return connected_;
+}
+
+bool Link::Receive(int socket) {
+  // NOLINTNEXTLINE: it does not block while the mutex is held
   const ssize_t received = recv(socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (received < 0) return errno == EAGAIN || errno == EINTR;
   if (received == 0) return false;
@@ -128,12 +177,12 @@ bool Link::Receive(int socket, wire::FrameReader& reader) {
     MutexLock lock(mutex_);
     heard_ = MonotonicClock::now();
   }
-  reader.Add({buffer_.data(), static_cast<size_t>(received)});
+  reader_.Add({buffer_.data(), static_cast<size_t>(received)});
   std::string payload;
-  while (reader.Next(payload)) {
+  while (reader_.Next(payload)) {
     if (!OnFrame(payload)) return false;
   }
-  return !reader.broken();
+  return !reader_.broken();
 }
 
 bool Link::OnFrame(std::string_view payload) {
