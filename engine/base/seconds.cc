@@ -3,20 +3,24 @@
 #include <charconv>
 
 namespace agent_graph {
+namespace {
 
-void AppendSeconds(std::string& out, int64_t unix_micros) {
-  char text[32];
-  char* const point = std::to_chars(text, text + 20, unix_micros / 1'000'000).ptr;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+constexpr size_t kDecimalPlaces = 6;
+
+}  // namespace
+
+SecondsText::SecondsText(int64_t unix_micros) {
+  char* const begin = text_.data();
+  char* const point = std::to_chars(begin, begin + 20, unix_micros / kMicrosPerSecond).ptr;
   // Seven digits, of which the point replaces the first one: the others keep their zeros.
-  std::to_chars(point, point + 7, 1'000'000 + unix_micros % 1'000'000);
+  char* end = point + 1 + kDecimalPlaces;
+  std::to_chars(point, end, kMicrosPerSecond + unix_micros % kMicrosPerSecond);
   *point = '.';
-  out.append(text, point + 7);
-}
-
-void AppendShortSeconds(std::string& out, int64_t unix_micros) {
-  AppendSeconds(out, unix_micros);
-  while (out.back() == '0') out.pop_back();
-  if (out.back() == '.') out.pop_back();
+  size_ = static_cast<size_t>(end - begin);
+  while (end[-1] == '0') --end;
+  if (end[-1] == '.') --end;
+  shortest_ = static_cast<size_t>(end - begin);
 }
 
 }  // namespace agent_graph

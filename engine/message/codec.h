@@ -7,6 +7,8 @@
 // All functions are thread-safe.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -26,10 +28,18 @@ std::string ToJsonText(const Message& message);
 // Reads text written by ToJsonText; kDataLoss if it is something else.
 Result<Message> FromJsonText(std::string_view text);
 
+// Positions of the parts that differ between two pieces of a message, in the string that has them.
+struct DeltaPlaces {
+  size_t piece = 0;  // the JSON string of the piece; if there are two, of the reasoning
+  size_t after_piece = 0;
+  size_t time = 0;
+  size_t after_time = 0;
+};
 // A streamed piece of `message_id`: {"…","delta":true,"content":[{"type":"text","text":piece}]}.
 // Written without a JSON tree, because it is called for each token.
-void AppendDeltaJson(std::string& out, std::string_view message_id, std::string_view text_piece,
-                     std::string_view reasoning_piece, int64_t unix_micros);
+DeltaPlaces AppendDeltaJson(std::string& out, std::string_view message_id,
+                            std::string_view text_piece, std::string_view reasoning_piece,
+                            int64_t unix_micros);
 
 // The text that GET …/messages?search= searches: text blocks and tool results.
 std::string SearchText(std::string_view stored_message);

@@ -266,25 +266,35 @@ json ToJson(const Message& message) {
   return std::move(ParseJson(ToJsonText(message), kOwnJsonLimits)).value();
 }
 
-void AppendDeltaJson(std::string& out, std::string_view message_id, std::string_view text_piece,
-                     std::string_view reasoning_piece, int64_t unix_micros) {
+DeltaPlaces AppendDeltaJson(std::string& out, std::string_view message_id,
+                            std::string_view text_piece, std::string_view reasoning_piece,
+                            int64_t unix_micros) {
+  DeltaPlaces places;
+  const auto append_piece = [&](std::string_view piece) {
+    places.piece = out.size();
+    AppendJsonString(out, piece);
+    places.after_piece = out.size();
+  };
   out += R"({"message_id":)";
   AppendJsonString(out, message_id);
   out += R"(,"role":"assistant","content":[)";
   if (!text_piece.empty()) {
     out += R"({"type":"text","text":)";
-    AppendJsonString(out, text_piece);
+    append_piece(text_piece);
     out += R"(,"annotations":[]})";
   }
   out += R"(],"delta":true,"tools_calls":null,"reasoning":)";
   if (reasoning_piece.empty()) {
     out += "null";
   } else {
-    AppendJsonString(out, reasoning_piece);
+    append_piece(reasoning_piece);
   }
   out += R"(,"timestamp":)";
-  AppendShortSeconds(out, unix_micros);
+  places.time = out.size();
+  out += SecondsText(unix_micros).shortest();
+  places.after_time = out.size();
   out += R"(,"metadata":{},"usages":null,"raw":null})";
+  return places;
 }
 
 }  // namespace agent_graph::message

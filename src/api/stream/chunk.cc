@@ -75,15 +75,20 @@ std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp
   return Write(chunk, timestamp);
 }
 
-void StreamChunkWriter::AppendLine(std::string& out, const run::RunDelta& delta,
-                                   int64_t unix_micros, std::string_view cursor) const {
+DeltaLinePlaces StreamChunkWriter::AppendLine(std::string& out, const run::RunDelta& delta,
+                                              int64_t unix_micros, std::string_view cursor) const {
+  DeltaLinePlaces places;
   out += R"({"event":"message","message":)";
-  message::AppendDeltaJson(out, delta.message_id, delta.text, delta.reasoning, unix_micros);
+  places.message =
+      message::AppendDeltaJson(out, delta.message_id, delta.text, delta.reasoning, unix_micros);
   out += R"(,"state":null,"data":null)";
   AppendMetadata(out, delta.node, delta.step, cursor);
   out += R"(},"timestamp":)";
-  AppendSeconds(out, unix_micros);
+  places.time = out.size();
+  out += SecondsText(unix_micros).full();
+  places.after_time = out.size();
   out += "}\n";
+  return places;
 }
 
 std::string StreamChunkWriter::DoneLine(const StreamEnd& end, double timestamp) const {

@@ -5,10 +5,12 @@
 // bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "message/codec.h"
 #include "run/run_sink.h"
 
 namespace agent_graph::api {
@@ -22,6 +24,14 @@ struct StreamEnd {
   std::string_view reason = {};  // why the stream ends before the run has ended
 };
 
+// Positions of the parts that differ between the lines of two pieces of a message, in the string
+// that has the line.
+struct DeltaLinePlaces {
+  message::DeltaPlaces message;
+  size_t time = 0;
+  size_t after_time = 0;
+};
+
 // Writes the lines of one run. Immutable, therefore thread-safe. Timestamps in seconds since 1970.
 class StreamChunkWriter {
  public:
@@ -31,8 +41,8 @@ class StreamChunkWriter {
   std::string Line(const run::RunEvent& event, double timestamp,
                    std::string_view cursor = {}) const;
   // Appends the line of a message delta; called for each piece that a model produces.
-  void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros,
-                  std::string_view cursor = {}) const;
+  DeltaLinePlaces AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros,
+                             std::string_view cursor = {}) const;
   // Returns the last line: updates with data.status "done", for every outcome, and with
   // data.outcome.
   std::string DoneLine(const StreamEnd& end, double timestamp) const;

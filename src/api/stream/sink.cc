@@ -32,7 +32,7 @@ Status StreamSink::OnDelta(const run::RunDelta& delta) {
   // One buffer for all streams of the engine thread: Send copies the line before it suspends.
   thread_local std::string line;
   line.clear();
-  writer_->AppendLine(line, delta, UnixMicros());
+  delta_lines_.Append(line, *writer_, delta, UnixMicros());
   Status status = Send(line);
   if (line.capacity() > kLineBytesKept) FreeMemory(line);
   return status;

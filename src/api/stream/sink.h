@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/stream/chunk.h"
+#include "api/stream/delta_lines.h"
 #include "api/stream/granularity.h"
 #include "run/run_sink.h"
 #include "runtime/cancellation.h"
@@ -44,6 +45,7 @@ class StreamSink : public run::RunSink {
 
   const Granularity granularity_;
   std::optional<StreamChunkWriter> writer_;
+  DeltaLines delta_lines_;
 };
 
 // Returns the outcome of a stream for the access log.

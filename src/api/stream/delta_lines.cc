@@ -1,0 +1,68 @@
+#include "api/stream/delta_lines.h"
+
+#include <utility>
+
+#include "base/free_memory.h"
+#include "base/json.h"
+#include "base/seconds.h"
+
+namespace agent_graph::api {
+namespace {
+
+// Pieces that come as slowly as models write are cheap anyway, and many streams wait for them.
+constexpr int64_t kSoonMicros = 5'000;
+// A waiting stream should not hold a large piece.
+constexpr size_t kRepeatedLineBytesMax = 1024;
+
+bool HasOnePart(const run::RunDelta& delta) {
+  return delta.text.empty() != delta.reasoning.empty();
+}
+
+std::string_view Between(std::string_view line, size_t begin, size_t end) {
+  return line.substr(begin, end - begin);
+}
+
+}  // namespace
+
+void DeltaLines::Append(std::string& out, const StreamChunkWriter& writer,
+                        const run::RunDelta& delta, int64_t unix_micros) {
+  const bool follows_soon = unix_micros - std::exchange(last_micros_, unix_micros) < kSoonMicros;
+  if (!follows_soon) Forget();
+  if (!Repeats(delta)) {
+    std::string line;
+    places_ = writer.AppendLine(line, delta, unix_micros);
+    out += line;
+    return follows_soon ? Remember(line, delta) : Forget();
+  }
+  const auto& [message, time, after_time] = places_;
+  const std::string_view line = line_;
+  const SecondsText seconds(unix_micros);
+  out += line.substr(0, message.piece);
+  AppendJsonString(out, is_reasoning_ ? delta.reasoning : delta.text);
+  out += Between(line, message.after_piece, message.time);
+  out += seconds.shortest();
+  out += Between(line, message.after_time, time);
+  out += seconds.full();
+  out += line.substr(after_time);
+}
+
+bool DeltaLines::Repeats(const run::RunDelta& delta) const {
+  return !line_.empty() && HasOnePart(delta) && is_reasoning_ == delta.text.empty() &&
+         step_ == delta.step && message_id_ == delta.message_id && node_ == delta.node;
+}
+
+void DeltaLines::Forget() {
+  FreeMemory(line_);
+  FreeMemory(message_id_);
+}
+
+void DeltaLines::Remember(std::string_view line, const run::RunDelta& delta) {
+  const bool may_repeat = HasOnePart(delta) && line.size() <= kRepeatedLineBytesMax;
+  line_ = may_repeat ? line : std::string_view();
+  message_id_ = delta.message_id;
+  node_ = delta.node;
+  step_ = delta.step;
+  is_reasoning_ = delta.text.empty();
+}
+
+}  // namespace agent_graph::api

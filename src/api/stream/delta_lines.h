@@ -1,0 +1,39 @@
+// Writes the lines of the pieces of a message as a model produces them.
+//
+// The lines of two pieces differ only in the piece and in the times. So a line is written by
+// copying the rest of an earlier one, which takes a third of the time of writing it anew. Only
+// pieces that follow each other within milliseconds are written so: a stream that waits holds no
+// line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "api/stream/chunk.h"
+#include "run/run_sink.h"
+
+namespace agent_graph::api {
+
+// For one stream, used by one fiber at a time.
+class DeltaLines {
+ public:
+  // Appends the line that `writer` would append. `writer` must always be the same.
+  void Append(std::string& out, const StreamChunkWriter& writer, const run::RunDelta& delta,
+              int64_t unix_micros);
+
+ private:
+  bool Repeats(const run::RunDelta& delta) const;
+  void Forget();
+  void Remember(std::string_view line, const run::RunDelta& delta);
+
+  std::string line_;         // empty: none that can be repeated
+  int64_t last_micros_ = 0;  // time of the last piece
+  DeltaLinePlaces places_;
+  // What the line was written for.
+  std::string message_id_;
+  std::string node_;
+  int step_ = 0;
+  bool is_reasoning_ = false;
+};
+
+}  // namespace agent_graph::api
