@@ -22,6 +22,7 @@ _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
 _THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # first bytes of the keys
 
+_SECTOR = 512
 _WHOLE_RECORD = 1  # type of a log record that is contained in one block
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.leveldb("its files")]
@@ -29,12 +30,13 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.leveldb("its files")]
 
 def _tear_end_of_log(service, fill):
     """Writes a record behind the last one that contains nothing acknowledged, and whose checksum is wrong.
-    A power failure leaves zeros where it has not been written."""
+    A power failure leaves zeros where it has not been written: whole sectors."""
+    least = 2 * _SECTOR if fill == b"\0" else 1
     log = max(state_of(service).glob("db/*.log"), key=lambda path: path.name)
     with log.open("r+b") as file:
         file.seek(len(leveldb_files.record_bytes(log)))
         room = LOG_BLOCK - file.tell() % LOG_BLOCK
-        if room < RECORD_HEAD + 100:
+        if room < RECORD_HEAD + least:
             file.seek(room, os.SEEK_CUR)
             room = LOG_BLOCK
         length = min(room - RECORD_HEAD, 2000)
