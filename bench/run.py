@@ -77,7 +77,8 @@ def p99_at(nginx, path, rate):
 def group_commit(build, directory):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = subprocess.run(
-        [build / "bench/leveldb_group_commit", directory / "group_commit", "64", str(SECONDS)], capture_output=True, text=True, check=True).stdout
+        [build / "bench/leveldb_group_commit", directory / "group_commit", "64", str(SECONDS)],
+        capture_output=True, text=True, check=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(float(output), 1e6 * used / (float(output) * SECONDS))

@@ -27,12 +27,16 @@ std::string_view Between(std::string_view line, size_t begin, size_t end) {
 void DeltaLines::Append(std::string& out, const StreamChunkWriter& writer,
                         const run::RunDelta& delta, int64_t unix_micros) {
   const bool follows_soon = unix_micros - std::exchange(last_micros_, unix_micros) < kSoonMicros;
-  if (!follows_soon) Forget();
+  if (!follows_soon) {
+    Forget();
+    writer.AppendLine(out, delta, unix_micros);
+    return;
+  }
   if (!Repeats(delta)) {
     std::string line;
     places_ = writer.AppendLine(line, delta, unix_micros);
     out += line;
-    return follows_soon ? Remember(line, delta) : Forget();
+    return Remember(line, delta);
   }
   const auto& [message, time, after_time] = places_;
   const std::string_view line = line_;

@@ -1,9 +1,8 @@
 // Writes the lines of the pieces of a message as a model produces them.
 //
-// The lines of two pieces differ only in the piece and in the times. So a line is written by
-// copying the rest of an earlier one, which takes a third of the time of writing it anew. Only
-// pieces that follow each other within milliseconds are written so: a stream that waits holds no
-// line.
+// The lines of two pieces differ only in the piece and in the times. The writer therefore keeps a
+// line and copies its other parts into the next one, which takes a third of the time. It does so
+// only while pieces follow each other within milliseconds, so that a waiting stream keeps no line.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@ class DeltaLines {
   std::string line_;         // empty: none that can be repeated
   int64_t last_micros_ = 0;  // time of the last piece
   DeltaLinePlaces places_;
-  // What the line was written for.
+  // The message, node, step and kind of the piece in `line_`.
   std::string message_id_;
   std::string node_;
   int step_ = 0;

@@ -142,7 +142,8 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   std::string unsent_ AG_GUARDED_BY(mutex_);
   size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
   bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
-  bool loop_receives_ AG_GUARDED_BY(mutex_) = false;  // an engine thread was told to
+  bool loop_receives_ AG_GUARDED_BY(mutex_) =
+      false;  // a LoopReader was started for this connection
 
   // Acquired before mutex_. Its holder receives.
   Mutex receiving_;

@@ -22,7 +22,8 @@ constexpr std::chrono::milliseconds kBackoff[] = {
     std::chrono::milliseconds(1),  std::chrono::milliseconds(2),  std::chrono::milliseconds(5),
     std::chrono::milliseconds(10), std::chrono::milliseconds(20), std::chrono::milliseconds(50),
     std::chrono::milliseconds(100)};
-// While an engine thread receives, the link's thread looks this often for what that one has left.
+// While an engine thread receives, the link's thread reads the socket at this interval, too: the
+// engine thread may be busy.
 constexpr std::chrono::milliseconds kLoopBusyMax{20};
 // An engine thread that has received nothing for this long is idle: the link's thread waits for the
 // socket again and need not look.

@@ -1,4 +1,4 @@
-// Reads a socket on an engine thread for as long as that lasts.
+// Calls a function on an engine thread whenever a socket can be read.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
