@@ -26,10 +26,10 @@ def small_disk(tmp_path):
     """mount(directory) mounts a small file system there."""
     mounted = []
 
-    def mount(directory):
+    def mount(directory, megabytes=_MEGABYTES):
         directory.mkdir(exist_ok=True)
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={_MEGABYTES}m,mode=0755", "none", directory],
+            ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0755", "none", directory],
             capture_output=True, text=True, check=False,
         )
         if done.returncode != 0:
@@ -294,6 +294,28 @@ def test_a_full_disk_goes_on_with_reads_and_deletes(make_service, small_disk, re
     service.stop()
     service.wait_until_gone()
     assert "0 problems" in admin("verify", disk / "test")
+
+
+def test_a_restart_on_a_full_disk_gives_none_of_the_reserve_away(make_service, small_disk):
+    """The reserve grows with the free space that there was when it was made."""
+    service = make_service(_SETTINGS)
+    disk = service.directory / "state"
+    small_disk(disk, megabytes=1200)
+    service.start()
+    service.error_log.allow(r"is not available|No space left on device")
+    reserve = disk / "test/db/RESERVE"
+    complete = reserve.stat().st_size
+    assert complete > 140 << 20
+    _fill_with(service, disk, 1)
+    for _ in range(2):
+        service.kill_all()
+        _fill(disk / "filler")
+        service.start()
+        # The restart may free enough for the whole reserve, but must not take a part for the whole.
+        assert _refused(_append(service, "t0")) or reserve.stat().st_size > 128 << 20
+    (disk / "filler").unlink()
+    wait_until(lambda: _append(service, "t0").status == 200, "there is space again")
+    wait_until(lambda: reserve.stat().st_size == complete, "the reserve is complete")
 
 
 @contextlib.contextmanager

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "base/errno_text.h"
@@ -15,11 +17,11 @@
 namespace agent_graph::state {
 namespace {
 
-// The size is a share of the free space within these two, and at most a share of the disk. A disk
-// that is nearly full keeps the smaller size, because writes are refused until the reserve is
-// complete.
+// A new reserve has the first size, and at most a share of the disk. Each time it is opened it may
+// grow up to a share of the free space. It never shrinks: LevelDB has written its tables for this
+// size, and on a full disk a restart would give away what is missing.
+constexpr uint64_t kSizeFirst = uint64_t{128} * 1024 * 1024;
 constexpr uint64_t kSizeMax = uint64_t{256} * 1024 * 1024;
-constexpr uint64_t kSizeOnFullDisk = uint64_t{128} * 1024 * 1024;
 constexpr uint64_t kShareOfFree = 8;
 constexpr uint64_t kShareOfDisk = 4;
 constexpr uint64_t kStep = uint64_t{1024} * 1024;
@@ -32,14 +34,69 @@ Status ReserveFailure(const std::string& folder) {
       .WithDetail(folder + "/" + ReserveFile::kName + ": " + ErrnoText(errno));
 }
 
-// `allocated`: bytes that the reserve has already.
-uint64_t SizeFor(const std::string& folder, uint64_t allocated) {
+struct Disk {
+  uint64_t bytes;
+  uint64_t free;
+};
+
+Disk DiskOf(const std::string& folder) {
   struct statvfs disk{};
-  if (statvfs(folder.c_str(), &disk) != 0) return kSizeOnFullDisk;
-  const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize + allocated;
-  const uint64_t size = std::clamp(free / kShareOfFree, kSizeOnFullDisk, kSizeMax);
-  const uint64_t share = uint64_t{disk.f_blocks} * disk.f_frsize / kShareOfDisk;
-  return std::min(size, share) / kStep * kStep;
+  if (statvfs(folder.c_str(), &disk) != 0) return {kSizeFirst * kShareOfDisk, 0};
+  return {uint64_t{disk.f_blocks} * disk.f_frsize, uint64_t{disk.f_bavail} * disk.f_frsize};
+}
+
+bool HasRoomBeside(const std::string& folder, uint64_t reserve) {
+  return DiskOf(folder).free >= std::min(kFreeMin, reserve);
+}
+
+// The size to which a complete reserve of `size` bytes may grow now.
+uint64_t LargerSize(const std::string& folder, uint64_t size, uint64_t size_max) {
+  const uint64_t free = DiskOf(folder).free;
+  const uint64_t share = (free + size) / kShareOfFree / kStep * kStep;
+  const uint64_t larger = std::min(std::max(share, kSizeFirst), size_max);
+  return larger < size + free - std::min(free, kFreeMin) ? larger : size;
+}
+
+// The first block of the file says how large the complete reserve is. A reserve of an older build
+// says nothing.
+using Block = std::array<char, 4096>;
+constexpr std::string_view kSizeText = "MiB of the complete reserve: ";
+
+Block SizeBlock(uint64_t size) {
+  Block block{};
+  const std::string text = std::string(kSizeText) + std::to_string(size / kStep) + "\n";
+  std::ranges::copy(text, block.begin());
+  return block;
+}
+
+// 0: it is not known.
+uint64_t ReadSize(int file) {
+  Block block{};
+  const ssize_t count = pread(file, block.data(), block.size(), 0);
+  const std::string_view text(block.data(), static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  uint64_t steps = 0;
+  if (!text.starts_with(kSizeText)) return 0;
+  std::from_chars(text.data() + kSizeText.size(), text.data() + text.size(), steps);
+  return std::min(steps, kSizeMax / kStep) * kStep;
+}
+
+bool WriteSize(int file, uint64_t size) {
+  const Block block = SizeBlock(size);
+  return pwrite(file, block.data(), block.size(), 0) == ssize_t{block.size()};
+}
+
+// Allocates the file from `size` to `wanted`. True: it is complete, or cannot be allocated at all.
+bool Fill(int file, uint64_t& size, uint64_t wanted) {
+  while (size < wanted) {
+    // From offset 0, in case another process has truncated the file.
+    if (fallocate(file, 0, 0, static_cast<off_t>(size + kStep)) != 0) {
+      const bool impossible = errno == EOPNOTSUPP || errno == ENOSYS;
+      (void)ftruncate(file, static_cast<off_t>(size));  // drop a partially allocated step
+      return impossible;
+    }
+    size += kStep;
+  }
+  return true;
 }
 
 }  // namespace
@@ -49,28 +106,45 @@ Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) return ReserveFailure(folder);
+  const uint64_t size_max = std::min(DiskOf(folder).bytes / kShareOfDisk, kSizeMax) / kStep * kStep;
   // Unallocated bytes, for example in a sparse copy of the folder, are not a reserve.
   constexpr uint64_t kStatBlockBytes = 512;
   const uint64_t allocated = std::min(static_cast<uint64_t>(info.st_size),
                                       static_cast<uint64_t>(info.st_blocks) * kStatBlockBytes);
-  const uint64_t wanted = SizeFor(folder, allocated);
-  const uint64_t size = std::min(allocated / kStep * kStep, wanted);
+  const uint64_t known = ReadSize(file.get());
+  uint64_t wanted = std::min(known != 0 ? known : std::max(allocated, kSizeFirst), size_max);
+  wanted = wanted / kStep * kStep;
+  uint64_t size = std::min(allocated / kStep * kStep, wanted);
   if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return ReserveFailure(folder);
-  std::unique_ptr<ReserveFile> reserve(new ReserveFile(folder, std::move(file), wanted, size));
-  MutexLock lock(reserve->mutex_);
-  reserve->low_ = !reserve->FillLocked();
-  return reserve;
+  const bool was_complete = size == wanted;
+  const bool low =
+      !Fill(file.get(), size, wanted) || !(was_complete || HasRoomBeside(folder, wanted));
+  if (!low) {
+    const uint64_t larger = LargerSize(folder, size, size_max);
+    if (larger > wanted && Fill(file.get(), size, larger)) wanted = larger;
+    size = std::min(size, wanted);  // it is complete as it was, if it could not grow
+    if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return ReserveFailure(folder);
+  }
+  // If this fails, the next opening takes the reserve for one of an older build.
+  if (size > 0) (void)WriteSize(file.get(), wanted);
+  return std::unique_ptr<ReserveFile>(new ReserveFile(folder, std::move(file), wanted, size, low));
 }
 
 ReserveFile::ReserveFile(std::string folder, FileDescriptor file, uint64_t size_wanted,
-                         uint64_t size)
-    : folder_(std::move(folder)), file_(std::move(file)), size_wanted_(size_wanted), size_(size) {}
+                         uint64_t size, bool low)
+    : folder_(std::move(folder)),
+      file_(std::move(file)),
+      size_wanted_(size_wanted),
+      size_(size),
+      low_(low) {}
 
 bool ReserveFile::GiveUp(Use use) {
   MutexLock lock(mutex_);
   low_ = true;
-  const uint64_t kept = use == Use::kTable ? size_wanted_ / kShareForLogs : 0;
-  if (size_ < kept + kStep) return false;
+  // The first step has the block that says how large the complete reserve is.
+  const uint64_t first = size_wanted_ > kStep ? kStep : 0;
+  const uint64_t kept = use == Use::kTable ? size_wanted_ / kShareForLogs : first;
+  if (size_ < std::max(kept, first) + kStep) return false;
   size_ -= kStep;
   // fsync, because a journaling file system makes freed blocks available only after its next
   // commit.
@@ -79,33 +153,15 @@ bool ReserveFile::GiveUp(Use use) {
 
 void ReserveFile::Refill() {
   MutexLock lock(mutex_);
-  if (!low_ || !FillLocked()) return;
-  struct statvfs disk{};
-  if (statvfs(folder_.c_str(), &disk) != 0) return;
-  low_ = uint64_t{disk.f_bavail} * disk.f_frsize < std::min(kFreeMin, size_wanted_);
-}
-
-bool ReserveFile::FillLocked() {
-  while (size_ < size_wanted_) {
-    // From offset 0, in case another process has truncated the file.
-    if (fallocate(file_.get(), 0, 0, static_cast<off_t>(size_ + kStep)) != 0) {
-      const bool impossible = errno == EOPNOTSUPP || errno == ENOSYS;
-      (void)ftruncate(file_.get(), static_cast<off_t>(size_));  // drop a partially allocated step
-      return impossible;
-    }
-    size_ += kStep;
-  }
-  return true;
+  if (!low_ || !Fill(file_.get(), size_, size_wanted_)) return;
+  low_ = !HasRoomBeside(folder_, size_wanted_);
 }
 
 Status ReserveFile::CheckWritable() {
   MutexLock lock(mutex_);
-  if (size_ < size_wanted_ / 2) return Status(StatusCode::kUnavailable, "the disk is full");
-  const std::array<char, 4096> block{};
-  if (pwrite(file_.get(), block.data(), block.size(), 0) == ssize_t{block.size()} &&
-      fdatasync(file_.get()) == 0) {
-    return Status::Ok();
-  }
+  // Where nothing can be allocated, the file is never there, and low() shows if there is room.
+  if (low_ && size_ < size_wanted_ / 2) return Status(StatusCode::kUnavailable, "the disk is full");
+  if (WriteSize(file_.get(), size_wanted_) && fdatasync(file_.get()) == 0) return Status::Ok();
   return ReserveFailure(folder_);
 }
 

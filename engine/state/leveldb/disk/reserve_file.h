@@ -1,6 +1,7 @@
 // Disk space reserved for the case of a full disk: the file RESERVE in the database's folder.
 //
-// The file has allocated blocks and no data. When a write finds no space, part of the file is
+// The file has allocated blocks, and only its first block has data: the size of the complete file,
+// so that a restart knows what is missing. When a write finds no space, part of the file is
 // released, so that LevelDB never sees a full disk and deletions, compactions and restarts still
 // work. low() is true from then on: writes that need more space must be refused until the file has
 // its full size again.
@@ -22,9 +23,9 @@ class ReserveFile {
  public:
   static constexpr char kName[] = "RESERVE";
 
-  // Creates the file and allocates it as far as there is space: an eighth of the free space, at
-  // least 128 and at most 256 MiB, or a quarter of a small file system; nothing if the file system
-  // cannot preallocate.
+  // Creates the file and allocates it as far as there is space: 128 MiB, or a quarter of a small
+  // file system; nothing if the file system cannot preallocate. If an eighth of the free space is
+  // more, the file grows to that, up to 256 MiB. Afterwards it is complete only with this size.
   static Result<std::unique_ptr<ReserveFile>> Open(const std::string& folder);
 
   // Releases a part. Returns false if nothing is left for this use.
@@ -45,8 +46,8 @@ class ReserveFile {
   Status CheckWritable();
 
  private:
-  ReserveFile(std::string folder, FileDescriptor file, uint64_t size_wanted, uint64_t size);
-  bool FillLocked() AG_REQUIRES(mutex_);
+  ReserveFile(std::string folder, FileDescriptor file, uint64_t size_wanted, uint64_t size,
+              bool low);
 
   static constexpr uint64_t kShareForLogs = 4;
 
@@ -55,7 +56,7 @@ class ReserveFile {
   const uint64_t size_wanted_;
   Mutex mutex_;
   uint64_t size_ AG_GUARDED_BY(mutex_);
-  std::atomic<bool> low_{false};
+  std::atomic<bool> low_;
 };
 
 }  // namespace agent_graph::state
