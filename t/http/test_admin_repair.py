@@ -64,9 +64,9 @@ def test_what_a_damaged_table_has_lost_is_made_anew(start_service):
     service.wait_until_gone()
     table = _table(service)
     # The last place where the table contains the full key of a thread's counters: the sizes of the key
-    # (19 bytes) and of the value (9 bytes; those of the table's index are shorter), then the begin of the
+    # (19 bytes) and of the value (13 bytes; those of the table's index are shorter), then the begin of the
     # key. The number behind it may be compressed.
-    (*_, counters) = re.finditer(rb"\x13\x09\x11\x00\x01", table.read_bytes())
+    (*_, counters) = re.finditer(rb"\x13\x0d\x11\x00\x01", table.read_bytes())
     _damage(table, counters.start() + 2)
     assert "DATA_LOSS" in admin("verify", state_of(service), code=1)
     assert "300 threads, 0 memories, 0 problems" in admin("repair", state_of(service))

@@ -49,6 +49,10 @@ struct CountersRow {
   uint64_t runs_since_mark = 0;
   bool log_is_cut = false;
   uint64_t replacements = 0;  // times that a stored message got other content
+  // As of the last time when all kept runs were read, see ThreadEditor::CuttableMarks. An older
+  // build that rewrites the row loses both.
+  uint64_t log_bytes_since = 0;     // size of the entries that were appended after that
+  int64_t oldest_ended_micros = 0;  // latest end of the runs before the second mark; 0: not known
 
   // See BeginRunReply: never 0.
   uint64_t window_version() const { return replacements + 1; }
@@ -56,7 +60,8 @@ struct CountersRow {
 template <pack::SameAs<CountersRow> T>
 auto Fields(T& row) {
   return std::tie(row.next_sequence, row.next_log_index, row.messages, row.log_marks,
-                  row.runs_since_mark, row.log_is_cut, row.replacements);
+                  row.runs_since_mark, row.log_is_cut, row.replacements, row.log_bytes_since,
+                  row.oldest_ended_micros);
 }
 
 // The log keeps at least this many of a thread's latest runs, and up to half as many more; older
@@ -67,6 +72,7 @@ inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
 // oldest 1 / kTrimShare of them are deleted.
 inline constexpr uint64_t kRunsKeptMax = 1000;
 inline constexpr uint64_t kTrimShare = 4;
+inline constexpr uint64_t kLogMarksMax = 1 + kRunsKeptMax / kRunsPerMark;
 
 // The log entries in [from, to) are to be deleted.
 struct LogCutRow {

@@ -1,10 +1,34 @@
 // Store: the records of runs.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "state/store/store.h"
 
 namespace agent_graph::state {
+namespace {
+
+constexpr int64_t kNotEnded = std::numeric_limits<int64_t>::max();
+
+// Latest end of the runs whose entries are in [begin, end) of the log.
+int64_t LatestEnd(const std::vector<KeptRun>& runs, uint64_t begin, uint64_t end) {
+  int64_t latest = 0;
+  for (const KeptRun& run : runs) {
+    if (run.log_begin < begin || run.log_begin >= end) continue;
+    latest = std::max(latest, run.has_ended ? run.finished_micros : kNotEnded);
+  }
+  return latest;
+}
+
+uint64_t LogBytes(const std::vector<KeptRun>& runs, uint64_t begin) {
+  uint64_t bytes = 0;
+  for (const KeptRun& run : runs) {
+    if (run.log_begin >= begin) bytes += run.log_bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::string& previous_run,
                           const RunEnd& end) {
@@ -65,31 +89,25 @@ Result<std::vector<KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) 
 // The runs that are never cut off are the latest ones: the run in flight, and the one that has
 // paused the thread.
 Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros) {
-  std::vector<uint64_t> marks = editor.CuttableMarks();
+  const int64_t old_micros = micros - log_kept_micros_;
+  std::vector<uint64_t> marks = editor.CuttableMarks(old_micros, log_bytes_max_);
   if (marks.empty()) return Status::Ok();
   AG_ASSIGN_OR_RETURN(const std::vector<KeptRun> runs, ReadKeptRuns(thread));
-  const auto must_stay = [&](uint64_t begin, uint64_t end) {
-    uint64_t bytes = 0;
-    bool is_young = false;
-    for (const KeptRun& run : runs) {
-      if (run.log_begin >= begin) bytes += run.log_bytes;
-      if (run.log_begin < begin || run.log_begin >= end) continue;
-      if (!run.has_ended) return true;
-      is_young = is_young || run.finished_micros > micros - log_kept_micros_;
-    }
-    return is_young && bytes <= log_bytes_max_;
-  };
-  constexpr uint64_t kMarksMax = 1 + kRunsKeptMax / kRunsPerMark;
   const size_t marks_kept =
-      marks.size() > kMarksMax ? kMarksMax - kMarksMax / kTrimShare : kMarksMax;
+      marks.size() > kLogMarksMax ? kLogMarksMax - kLogMarksMax / kTrimShare : kLogMarksMax;
+  const auto must_stay = [&] {
+    const int64_t ended = LatestEnd(runs, marks[0], marks[1]);
+    return ended == kNotEnded || (ended > old_micros && LogBytes(runs, marks[0]) <= log_bytes_max_);
+  };
   bool has_cut = false;
   while (marks.size() > 1 + kRunsKept / kRunsPerMark) {
     const bool too_many = marks.size() > marks_kept;
-    if (!too_many && must_stay(marks[0], marks[1])) break;
+    if (!too_many && must_stay()) break;
     AG_RETURN_IF_ERROR(editor.CutLog());
     marks.erase(marks.begin());
     has_cut = true;
   }
+  editor.NoteKept(std::min(LatestEnd(runs, marks[0], marks[1]), micros));
   if (!has_cut) return Status::Ok();
   wants_sweep_ = true;
   TrimRecords(runs, micros);

@@ -184,6 +184,7 @@ Status ThreadEditor::AppendLog(std::vector<LogEntry> entries, uint64_t lease_epo
   counters_->next_log_index += row.entries.size();
   std::string bytes = pack::ToBytes(row);
   logged_bytes_ += bytes.size();
+  counters_->log_bytes_since += bytes.size();
   transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1), std::move(bytes));
   return Status::Ok();
 }
@@ -202,16 +203,20 @@ void ThreadEditor::MarkRun(uint64_t index) {
   has_new_mark_ = true;
 }
 
-std::vector<uint64_t> ThreadEditor::CuttableMarks() const {
+std::vector<uint64_t> ThreadEditor::CuttableMarks(int64_t old_micros, uint64_t bytes_max) const {
   if (!has_new_mark_) return {};
   const size_t marks = counters_->log_marks.size();
-  // To find out what can be cut, each kept run is read. So this is done only when their number has
-  // grown by about an eighth, and if there are many, by a third or a half.
-  constexpr size_t kMany = 32;
-  const size_t step = marks < kMany ? std::max<size_t>(1, marks / 8) : kMany / 2;
-  const bool is_due = marks % step == 0;
-  if (!is_due || marks <= 1 + kRunsKept / kRunsPerMark) return {};
-  return counters_->log_marks;
+  if (marks <= 1 + kRunsKept / kRunsPerMark) return {};
+  // The log may be larger than its bound by this share.
+  constexpr uint64_t kShareUnread = 8;
+  const bool may_be_cut = marks > kLogMarksMax || counters_->oldest_ended_micros <= old_micros ||
+                          counters_->log_bytes_since >= bytes_max / kShareUnread;
+  return may_be_cut ? counters_->log_marks : std::vector<uint64_t>();
+}
+
+void ThreadEditor::NoteKept(int64_t oldest_ended_micros) {
+  counters_->log_bytes_since = 0;
+  counters_->oldest_ended_micros = oldest_ended_micros;
 }
 
 Status ThreadEditor::CutLog() {

@@ -64,9 +64,13 @@ class ThreadEditor {
   Result<uint64_t> NextLogIndex();
   // Size of the entries that this editor has appended.
   uint64_t logged_bytes() const { return logged_bytes_; }
-  // The indexes at which the log can be cut, oldest first, if there are enough runs behind the
-  // first ones and a mark was added now; empty: the log need not be cut.
-  std::vector<uint64_t> CuttableMarks() const;
+  // The indexes at which the log can be cut, oldest first, if a mark was added now and the log may
+  // be beyond a bound: it has too many runs, its first ones ended before `old_micros`, or it has
+  // too many bytes. Empty: it is not. The caller reads all kept runs to find out, and then calls
+  // NoteKept.
+  std::vector<uint64_t> CuttableMarks(int64_t old_micros, uint64_t bytes_max) const;
+  // `oldest_ended_micros`: latest end of the runs before the second of the remaining marks.
+  void NoteKept(int64_t oldest_ended_micros);
   // Leaves the entries before the second mark for SweepCutLog.
   Status CutLog();
   enum class Existing { kKeep, kReplace };

@@ -142,6 +142,24 @@ TEST_F(LogRetentionTest, RunsAreBounded) {
   EXPECT_LE(RunsInLog(), 1020u);
 }
 
+// All kept runs are read rarely, and still no bound is missed.
+TEST_F(LogRetentionTest, BytesOfAThreadWithManyRunsAreBounded) {
+  options_.log_bytes_max = 100'000;
+  Open();
+  Run(520);
+  for (int i = 0; i < 48; ++i) RunOnce(10'000);
+  EXPECT_LE(RunsInLog(), 64u);
+}
+
+TEST_F(LogRetentionTest, OldRunsOfAThreadWithManyAreCutOff) {
+  Run(600);
+  for (int day = 0; day < 32; ++day) {
+    now_micros_ += kDayMicros + 1;
+    RunOnce();
+  }
+  EXPECT_LE(RunsInLog(), 64u);
+}
+
 class MetadataIndexTest : public StoreTest {
  protected:
   void Write(const std::string& thread_id, const std::string& metadata_json) {
