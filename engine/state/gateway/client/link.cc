@@ -197,7 +197,7 @@ void Link::Write(std::string_view frame) {
   if (unsent_start_ > wire::kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
   unsent_.append(frame);
   if (runtime::Runtime::CurrentLoop() == nullptr) return FlushNow();
-  if (std::exchange(flush_posted_, true)) return;
+  if (flush_posted_) return;
   LetLoopReceive();
   runtime::AtEndOfTurn([link = weak_from_this()] {
     const std::shared_ptr<Link> self = link.lock();
@@ -206,6 +206,7 @@ void Link::Write(std::string_view frame) {
     self->flush_posted_ = false;
     self->FlushNow();
   });
+  flush_posted_ = true;  // only now: what comes before may throw
 }
 
 void Link::FlushNow() {

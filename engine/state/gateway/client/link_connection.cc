@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -178,12 +179,20 @@ bool Link::Receive(int socket) {
     MutexLock lock(mutex_);
     heard_ = MonotonicClock::now();
   }
-  reader_.Add({buffer_.data(), static_cast<size_t>(received)});
-  std::string payload;
-  while (reader_.Next(payload)) {
-    if (!OnFrame(payload)) return false;
+  try {
+    reader_.Add({buffer_.data(), static_cast<size_t>(received)});
+    std::string payload;
+    while (reader_.Next(payload)) {
+      if (!OnFrame(payload)) return false;
+    }
+    return !reader_.broken();
+  } catch (const std::exception& failure) {
+    // A message is lost. On the next connection the server learns what is held here, and gets all
+    // requests that have no reply.
+    const std::string text = std::string("state client: ") + failure.what();
+    if (options_.log) options_.log(LogLevel::kAlert, text);
+    return false;
   }
-  return !reader_.broken();
 }
 
 bool Link::OnFrame(std::string_view payload) {
@@ -271,7 +280,17 @@ bool Link::OnGrantedRun(pack::Unpacker& unpacker) {
     // The server has ended every earlier lease of this run.
     held_runs_.insert_or_assign({granted.thread_id, granted.run_id}, std::move(holding));
   }
-  if (options_.on_run_granted) options_.on_run_granted(std::move(granted));
+  if (!options_.on_run_granted) return true;
+  const RunName run{granted.thread_id, granted.run_id};
+  const uint64_t lease_epoch = granted.lease_epoch;
+  try {
+    options_.on_run_granted(std::move(granted));
+  } catch (const std::exception&) {
+    // The next Hello does not name the run then, so that the server grants it again.
+    MutexLock lock(mutex_);
+    Forget(run, lease_epoch);
+    throw;
+  }
   return true;
 }
 

@@ -14,10 +14,11 @@ namespace agent_graph::state {
 class LoopReader : public std::enable_shared_from_this<LoopReader> {
  public:
   // Calls `receive` on `loop` whenever `socket` has bytes, or its end. Call on the loop's thread.
-  // Uses a descriptor of its own. Does nothing if there is none left.
+  // Uses a descriptor of its own. Does nothing if there is none left, or if the loop can watch no
+  // further one.
   static void Start(boost::asio::io_context& loop, int socket, std::function<bool()> receive);
 
-  LoopReader(boost::asio::io_context& loop, FileDescriptor socket, std::function<bool()> receive);
+  LoopReader(boost::asio::io_context& loop, std::function<bool()> receive);
 
  private:
   void Wait();

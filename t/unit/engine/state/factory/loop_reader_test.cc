@@ -1,10 +1,33 @@
 // Clients whose replies an engine thread receives.
+#include <dlfcn.h>
+#include <sys/epoll.h>
+
 #include <atomic>
+#include <cerrno>
 #include <optional>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "../fixture.h"
 #include "runtime/runtime.h"
+
+namespace {
+
+thread_local bool refuses_next_descriptor = false;
+
+}  // namespace
+
+// Replaces the function of the C library: it can refuse a descriptor, as the system does when the
+// user has as many as fs.epoll.max_user_watches allows.
+extern "C" int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noexcept {
+  if (operation == EPOLL_CTL_ADD && std::exchange(refuses_next_descriptor, false)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  static const auto next = reinterpret_cast<decltype(&epoll_ctl)>(dlsym(RTLD_NEXT, "epoll_ctl"));
+  return next(epoll, operation, descriptor, event);
+}
 
 namespace agent_graph::state {
 namespace {
@@ -21,7 +44,9 @@ class ClientOnAFiber : public ::testing::Test {
   }
   void TearDown() override {
     client_.reset();
-    if (runtime_) EXPECT_TRUE(runtime_->Stop(DeadlineAfter(kPatience)).ok());
+    if (runtime_) {
+      EXPECT_TRUE(runtime_->Stop(DeadlineAfter(kPatience)).ok());
+    }
   }
 
   bool Answers() { return client_->GetThread(Scope::All(), "t").ok(); }
@@ -93,6 +118,37 @@ TEST_F(ClientOnAFiber, EndsWhileItsEngineThreadLives) {
   client_.reset();
   client_ = StartClient(directory_.path());
   EXPECT_TRUE(OnAFiber([this] { return Answers(); }));
+}
+
+// The link's thread then receives everything.
+TEST_F(ClientOnAFiber, ServesAnEngineThreadThatCanWatchNoFurtherDescriptor) {
+  EXPECT_TRUE(OnAFiber([this] {
+    refuses_next_descriptor = true;
+    const bool first = Answers();
+    const bool was_refused = !refuses_next_descriptor;
+    return first && was_refused && Answers() && Answers();
+  }));
+}
+
+TEST_F(ClientOnAFiber, ConnectsAgainAfterAnExceptionWhileItReceives) {
+  const Promise<bool> thrown;
+  std::atomic<bool> throws{true};
+  StateOptions options;
+  options.directory = directory_.path();
+  options.operation_timeout = kPatience;
+  options.on_thread_deleted = [&](const std::string&) {
+    if (!throws.exchange(false)) return;
+    thrown.Set(true);
+    throw std::runtime_error("no memory");
+  };
+  Client second(options);
+  ASSERT_TRUE(second.Start().ok());
+  const auto answers = [&] { return second.GetThread(Scope::All(), "t").ok(); };
+  EXPECT_TRUE(OnAFiber(answers));
+  RunTurn(*client_, "deleted", "", {UserMessage("m1")});
+  EXPECT_TRUE(client_->DeleteThread(Scope::All(), "deleted").ok());
+  EXPECT_TRUE(thrown.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+  EXPECT_TRUE(OnAFiber([&] { return answers() && answers(); }));
 }
 
 TEST(ClientOnFibers, ServesSeveralEngineThreads) {
