@@ -61,7 +61,8 @@ Result<BackupReport> LevelDatabase::BackUp(const std::string& directory,
   fs::permissions(fs::path(directory).parent_path(), fs::perms::owner_all, error);
   BackupReport report;
   {
-    AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> copy, OpenDirectory(draft.path()));
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> copy,
+                        OpenDirectory(draft.path(), {.is_copy = true}));
     leveldb::WriteBatch batch;
     Status written;
     const DatabaseSnapshot snapshot(*this);

@@ -6,6 +6,7 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/helpers/memenv.h>
 #include <leveldb/write_batch.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,9 @@ constexpr size_t kBlockCacheBytes = 64 * 1024 * 1024;
 // rows between them, and LevelDB limits this overlap to ten tables.
 constexpr size_t kWriteBufferBytesMax = 32 * 1024 * 1024;
 constexpr size_t kWriteBufferBytesMin = 1024 * 1024;
+// The writer of a copy stops before the disk is full, and what is still to be written then must be
+// little (see base/disk_room.h). Rows in order need no compaction.
+constexpr size_t kWriteBufferBytesOfCopy = 4 * 1024 * 1024;
 constexpr size_t kTableBytesMax = 1024 * 1024;
 // A compaction writes all of its output before it removes its input. The reserve's share for tables
 // must hold four or five level-0 tables, each as large as the write buffer, together with level 1.
@@ -48,8 +52,19 @@ constexpr int kBloomBitsPerKey = 10;
 // for a view cannot free the rows which the view shows, and a later compaction does not free them
 // either.
 constexpr std::chrono::minutes kOldViewsWait{10};
-// nginx's helper process does not raise its soft descriptor limit
-constexpr int kOpenFilesMax = 256;
+// The databases of all services share the descriptors of nginx's helper process, whose limit is
+// often 1024; `worker_rlimit_nofile` raises it. A table that is not open is opened for each read.
+// An open one holds some 30 KiB of memory for its index and filter.
+constexpr rlim_t kShareOfDescriptors = 16;
+constexpr rlim_t kOpenFilesMin = 256;
+constexpr rlim_t kOpenFilesMax = 1024;
+
+int ChooseOpenFiles() {
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return kOpenFilesMin;
+  return static_cast<int>(
+      std::clamp(descriptors.rlim_cur / kShareOfDescriptors, kOpenFilesMin, kOpenFilesMax));
+}
 
 // `disk_bytes` is the space that compactions can use on a full disk.
 void ChooseSizes(uint64_t disk_bytes, leveldb::Options& options) {
@@ -198,12 +213,12 @@ Result<std::unique_ptr<LevelDatabase>> LevelDatabase::Open(
   database->filter_.reset(leveldb::NewBloomFilterPolicy(kBloomBitsPerKey));
   options.create_if_missing = choice.creates;
   options.paranoid_checks = true;
-  options.write_buffer_size = kWriteBufferBytesMax;
+  options.write_buffer_size = choice.is_copy ? kWriteBufferBytesOfCopy : kWriteBufferBytesMax;
   options.max_file_size = kTableBytesMax;
   if (database->reserve_ != nullptr && database->reserve_->size_wanted() > 0) {
     ChooseSizes(database->reserve_->bytes_for_tables(), options);
   }
-  options.max_open_files = kOpenFilesMax;
+  options.max_open_files = ChooseOpenFiles();
   options.block_cache = database->cache_.get();
   options.filter_policy = database->filter_.get();
   options.compression = leveldb::kSnappyCompression;

@@ -33,6 +33,7 @@ class SyncedMarks;
 struct DatabaseOptions {
   bool keeps_reserve = false;  // see ReserveFile
   bool creates = true;         // create a missing database
+  bool is_copy = false;        // gets its rows in order, and little memory
 };
 
 // An open database. Thread-safe; calls may block on the disk.
@@ -44,7 +45,7 @@ class LevelDatabase : public Database {
   static Result<std::unique_ptr<LevelDatabase>> OpenDirectory(const std::string& directory,
                                                               DatabaseOptions options = {});
   // Opens an existing database without changing any of its files, so that it may be a copy that
-  // this user cannot write. Writes fail. Needs as much memory as the database has logs, 32 MiB at
+  // this user cannot write. Writes fail. Needs as much memory as the database has logs, 64 MiB at
   // most. Errors are those of OpenDirectory; kNotFound: there is no database.
   static Result<std::unique_ptr<LevelDatabase>> OpenReadOnly(const std::string& directory);
   static Result<std::unique_ptr<LevelDatabase>> OpenMemory();
