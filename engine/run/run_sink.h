@@ -87,6 +87,8 @@ struct RunOutcome {
   RunStart start;
   // The run was given back before its end, for another worker. The rest is not set then.
   bool left = false;
+  // False: the state has not taken the end. Another worker may continue the run if it was accepted.
+  bool is_stored = true;
   RunStatus status = RunStatus::kDone;
   Status error;                            // set if status is kError; also sent as a kError event
   std::string interrupt_json;              // set if status is kInterrupted: InterruptJson

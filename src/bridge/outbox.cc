@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <new>
 #include <utility>
 
 #include "runtime/runtime.h"
@@ -59,7 +60,13 @@ void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes, OpenChun
 // Wakes the loop once for all items that the fibers of one turn queue, and earlier if there are
 // many.
 void Outbox::Announce(size_t queued_before) {
-  if (queued_before == 0) runtime::AtEndOfTurn([this] { RingDoorbell(); });
+  if (queued_before == 0) {
+    try {
+      runtime::AtEndOfTurn([this] { RingDoorbell(); });
+    } catch (const std::bad_alloc&) {
+      RingDoorbell();  // the items are queued: without a bell they would wait for many others
+    }
+  }
   if (queued_before == kItemsUnannouncedMax) RingDoorbell();
 }
 

@@ -52,7 +52,7 @@ struct End {
       "ok";  // ok | error | cancelled | client_abort | timeout | shutdown | rejected
 };
 // A run of the graph has ended; `outcome` as for End, but never "rejected". It is counted even if
-// its request is gone.
+// its request is gone, or if it is an accepted run, which belongs to no request.
 struct RunOver {
   std::string outcome;
 };
@@ -80,7 +80,7 @@ using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End,
                                    CloseSocket, MessageOver, TurnOver, Admit>;
 
 struct OutboxItem {
-  ExchangeAddress address;  // ignored for a WriteLog without an exchange (generation 0)
+  ExchangeAddress address;  // ignored for a WriteLog or RunOver
   OutboxPayload payload;
 };
 

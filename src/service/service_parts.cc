@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/http/dispatch.h"
+#include "api/resources/run_request.h"
 #include "api/routes.h"
 #include "service/file_storage.h"
 #include "service/host_options.h"
@@ -173,6 +174,9 @@ std::unique_ptr<state::Backend> Service::Implementation::MakeState() {
 std::unique_ptr<run::RunHost> Service::Implementation::MakeHost() {
   if (checkpointer() == nullptr) return nullptr;
   run::RunHostOptions host_options = HostOptions(*settings, outbox.memory());
+  host_options.on_ended = [this](const run::RunOutcome& outcome, runtime::CancelReason reason) {
+    outbox.Push({{}, bridge::RunOver{api::CountedAs(outcome, reason)}});
+  };
   host_options.log = ToLog();
   host_options.authorize = [this](const run::RunRequest& request,
                                   const runtime::Cancellation& cancellation) {

@@ -280,6 +280,23 @@ def test_each_run_of_a_socket_is_counted(start_service):
     assert _runs(service, "ok") == 2 and _runs(service, "rejected") == 0
 
 
+def test_accepted_runs_are_counted(start_service):
+    service = start_service(DEMO, server=_PAGES, workers=2)
+
+    def accept(run_id):
+        config = {"thread_id": "t", "run_id": run_id}
+        assert service.post("/v1/graph/runs", invocation("hi", config=config)).status == 202
+
+    accept("r1")
+    accept("r2")
+    wait_until(lambda: _runs(service, "ok") == 2, "both runs are counted")
+    service.write_settings(behaviour("throwing"))
+    service.reload()
+    accept("r3")
+    wait_until(lambda: _runs(service, "error") == 1, "the run that failed is counted")
+    assert _runs(service, "ok") == 2
+
+
 @pytest.mark.parametrize("on_abort, outcome", [("cancel", "client_abort"), ("continue", "ok")])
 @pytest.mark.parametrize("over", ["stream", "socket"])
 def test_a_run_whose_client_has_gone_is_counted_as_it_ends(

@@ -165,6 +165,10 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   const auto end = [&](Status failure, std::string reason) {
     AG_RETURN_IF_ERROR(
         runner_.EndUnexecuted(request, hosted->cancellation, failure, std::move(reason)));
+    RunOutcome outcome;
+    outcome.status = RunStatus::kError;
+    outcome.error = failure;
+    NoteEnd(outcome, *hosted);
     return failure;
   };
   if (!readable.ok()) return end(readable, std::string(StatusCodeName(readable.code())));
@@ -191,7 +195,14 @@ Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
           PieceLog(state_, live, thread_id, run_id).Write();
         });
   }
-  return runner_.Execute(std::move(request), hosted->cancellation, sink).status();
+  const Result<RunOutcome> outcome =
+      runner_.Execute(std::move(request), hosted->cancellation, sink);
+  if (outcome.ok() && !outcome->left && outcome->is_stored) NoteEnd(*outcome, *hosted);
+  return outcome.status();
+}
+
+void RunHost::NoteEnd(const RunOutcome& outcome, const Hosted& hosted) const {
+  if (options_.on_ended) options_.on_ended(outcome, hosted.cancellation.reason());
 }
 
 size_t RunHost::count() const {

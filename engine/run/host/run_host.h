@@ -50,6 +50,9 @@ struct RunHostOptions {
   // May be empty.
   std::function<Status(const RunRequest& request, const runtime::Cancellation& cancellation)>
       authorize;
+  // Called when a run has ended here and its end is stored, and not when another worker continues
+  // it. May be empty.
+  std::function<void(const RunOutcome& outcome, runtime::CancelReason reason)> on_ended;
   LogFunction log;  // may be empty
 };
 
@@ -102,6 +105,7 @@ class RunHost {
   // Executes the run until it ends or leaves this worker. Returns its failure, if it has one.
   Status Begin(Start& start, std::shared_ptr<void> loading);
   void CountBytes(int64_t bytes) const;
+  void NoteEnd(const RunOutcome& outcome, const Hosted& hosted) const;
   void Log(LogLevel level, const std::string& run_id, const Status& status) const;
 
   Runner& runner_;

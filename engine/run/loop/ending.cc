@@ -70,6 +70,7 @@ std::string ReasonOfFailure(const Status& failure) {
     (void)emitter_.Emit(error);
   }
   outcome.start = std::move(start_);
+  outcome.is_stored = recorded.ok();
   outcome.error = std::move(ending.error);
   Report(outcome);
   return outcome;

@@ -225,24 +225,32 @@ void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Sta
     if (!given.ok()) environment.Log(LogLevel::kWarning, "", given.ToString());
     return;
   }
+  if (reason.empty()) reason = ReasonOfFailure(failure);
+  if (Status stored = StoreFailure(request, begun, failure, std::move(reason)); !stored.ok()) {
+    environment.Log(LogLevel::kWarning, "", stored.ToString());
+  }
+}
+
+Status Runner::StoreFailure(const RunRequest& request, const BegunRun& begun, const Status& failure,
+                            std::string reason) const {
+  const RunEnvironment& environment = *begun.environment;
   state::FinishRunRequest finish;
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
   finish.append.lease_epoch = begun.reply.lease_epoch;
   finish.status = RunStatusName(RunStatus::kError);
   finish.state_unread = true;
-  finish.reason = reason.empty() ? ReasonOfFailure(failure) : std::move(reason);
+  finish.reason = std::move(reason);
   if (request.accepted) AddFailure(request, environment, failure, finish);
-  if (Status status = state_->FinishRun(finish); !status.ok()) {
-    environment.Log(LogLevel::kWarning, "", status.ToString());
-  }
+  return state_->FinishRun(finish);
 }
 
 Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
                              const Status& failure, std::string reason) {
   constexpr uint64_t kNoState = 0;
   AG_ASSIGN_OR_RETURN(const BegunRun begun, BeginUpTo(kNoState, request, cancellation));
-  Abandon(request, begun, failure, std::move(reason));
+  if (!reason.empty()) return StoreFailure(request, begun, failure, std::move(reason));
+  Abandon(request, begun, failure);
   return Status::Ok();
 }
 

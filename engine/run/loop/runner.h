@@ -124,6 +124,9 @@ class Runner {
   std::unique_ptr<RunLoop> MakeLoop(RunRequest& request, Opening& opening, RunSink& sink) const;
   void Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
                std::string reason = {}) const;
+  // Ends the run as an error in the state.
+  Status StoreFailure(const RunRequest& request, const BegunRun& begun, const Status& failure,
+                      std::string reason) const;
   // Null if nothing of the run is stored.
   state::Service* StateFor(const RunRequest& request) const {
     return request.transient ? nullptr : state_;

@@ -55,8 +55,10 @@ void ReadInitialState(const json& initial, const MessageLimits& limits, run::Run
   run.initial_state = std::make_shared<const json>(std::move(fields));
 }
 
-// Returns the outcome for the run counters. A stopped run has no error, so it counts as cancelled;
-// a run that has begun never counts as rejected.
+}  // namespace
+
+// A stopped run has no error, so it counts as cancelled; a run that has begun never counts as
+// rejected.
 std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reason) {
   if (outcome.status != run::RunStatus::kError && outcome.status != run::RunStatus::kStopped)
     return "ok";
@@ -66,8 +68,6 @@ std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reas
   std::string name = OutcomeOf(error, reason);
   return name == "rejected" ? "error" : name;
 }
-
-}  // namespace
 
 bool IsUsableRunId(std::string_view run_id) {
   return !run_id.empty() && run_id.size() <= kRunIdBytesMax && !HasDotComponent(run_id) &&

@@ -34,6 +34,9 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
 Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink);
 
+// Returns the outcome of a run that has ended for the metrics. `reason`: of its cancellation.
+std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reason);
+
 // Returns the config that the graph gets: the client's config, which may be null, without the
 // server's keys, and with the caller's id.
 std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller);

@@ -40,6 +40,9 @@ class RunHostTest : public RunTest {
     options.services.find_model = [this](const std::string&) { return &model_; };
     runner_ = std::make_unique<Runner>(*graph, &state_, runtime_, std::move(options));
     host_options_.count_bytes = [this](int64_t bytes) { held_ += bytes; };
+    host_options_.on_ended = [this](const RunOutcome& outcome, runtime::CancelReason) {
+      ended_.push_back(outcome.status);
+    };
     host_ = std::make_unique<RunHost>(*runner_, state_, runtime_, host_options_);
   }
   static state::GrantedRun Granted(const std::string& thread_id, uint32_t attempt = 1,
@@ -66,6 +69,7 @@ class RunHostTest : public RunTest {
   std::unique_ptr<RunHost> host_;
   std::atomic<int64_t> held_ = 0;
   state::FinishRunRequest finished_;
+  std::vector<RunStatus> ended_;  // read it after Finish
 };
 
 TEST_F(RunHostTest, ExecutesAGrantedRun) {
@@ -73,9 +77,28 @@ TEST_F(RunHostTest, ExecutesAGrantedRun) {
   MakeHost();
   host_->Execute(Granted("t1"));
   Finish();
+  EXPECT_EQ(ended_, std::vector{RunStatus::kDone});
   EXPECT_EQ(state_.At("t1").last_status, "done");
   EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
   EXPECT_EQ(finished_.append.run_id, "r1");
+}
+
+// Another worker may continue it.
+TEST_F(RunHostTest, ARunWhoseEndIsNotStoredHasNotEndedHere) {
+  state_.before_finish = [](const state::FinishRunRequest&) {
+    return Status(StatusCode::kUnavailable, "no answer");
+  };
+  AddOneNode(Say("ok"));
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  host_->Execute([] {
+    state::GrantedRun damaged = Granted("t2");
+    damaged.request = "{";
+    return damaged;
+  }());
+  Finish();
+  EXPECT_TRUE(ended_.empty());
+  state_.At("t1").leased = false;  // the client of the state would release it
 }
 
 TEST_F(RunHostTest, RunsOfTwoThreadsMayHaveTheSameId) {
@@ -128,6 +151,7 @@ TEST_F(RunHostTest, ARunThatItsUserMayNoLongerExecuteEnds) {
   EXPECT_EQ(executed, 0);
   EXPECT_EQ(finished_.status, "error");
   EXPECT_EQ(finished_.reason, "forbidden");
+  EXPECT_EQ(ended_, std::vector{RunStatus::kError});
 }
 
 TEST_F(RunHostTest, ARequestThatCannotBeAuthorizedBecauseItIsDamagedEnds) {
@@ -266,6 +290,7 @@ TEST_F(RunHostTest, ARunLeavesAtItsNextNode) {
   Finish();
   EXPECT_EQ(state_.At("t1").last_status, "handed_over");
   EXPECT_EQ(state_.At("t1").places.back(), "B");
+  EXPECT_TRUE(ended_.empty());
 }
 
 TEST_F(RunHostTest, ARunThatHasLostItsLeaseIsNotGivenBack) {
