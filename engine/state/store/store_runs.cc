@@ -14,7 +14,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr int64_t kWaitMsMax = 3'600'000;
+constexpr int64_t kWaitMsMax = int64_t{24} * 3600 * 1000;  // as in the settings
 constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
 
 Status ThreadExists() {
