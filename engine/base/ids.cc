@@ -63,13 +63,12 @@ namespace {
 std::string Uuid(unsigned char (&bytes)[16]) {
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
-  const std::string hex = Hex(bytes, sizeof bytes);
   std::string uuid(36, '-');
-  hex.copy(&uuid[0], 8, 0);
-  hex.copy(&uuid[9], 4, 8);
-  hex.copy(&uuid[14], 4, 12);
-  hex.copy(&uuid[19], 4, 16);
-  hex.copy(&uuid[24], 12, 20);
+  size_t place = 0;
+  for (size_t i = 0; i < sizeof bytes; ++i, place += 2) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) ++place;  // the hyphens
+    WriteHex(bytes[i], &uuid[place]);
+  }
   return uuid;
 }
 

@@ -239,7 +239,15 @@ void AppendUsage(std::string& out, const std::optional<Usage>& usage) {
 }  // namespace
 
 std::string ToJsonText(const Message& message) {
-  std::string out = "{";
+  // Enough for all but the content of most messages.
+  constexpr size_t kBytesBesideText = 320;
+  size_t bytes = kBytesBesideText;
+  for (const ContentBlock& block : message.content) {
+    if (const auto* text = std::get_if<TextBlock>(&block)) bytes += text->text.size();
+  }
+  std::string out;
+  out.reserve(bytes);
+  out += '{';
   AppendTextMember(out, "message_id", message.id);
   AppendTextMember(out, "role", RoleName(message.role));
   AppendKey(out, "content");

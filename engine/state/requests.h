@@ -70,7 +70,7 @@ auto Fields(T& s) {
 struct BeginRunReply {
   bool created = false;
   uint64_t lease_epoch = 0;
-  ThreadState state;
+  ThreadState state;                  // as the latest run has left it, without `in_flight`
   uint64_t remote_tools_version = 0;  // RemoteTools::version at the time of the grant
   uint64_t omitted_bytes = 0;         // weight of the state that was omitted; 0: it is there
   uint64_t thread_number = 0;         // 0: a server of an older build

@@ -44,9 +44,15 @@ const char* PhaseName(ExecutionMeta::Phase phase) {
 }
 
 std::string ExecutionMeta::ToJson() const {
-  std::string out = "{\"current_node\":";
+  std::string out;
+  out.reserve(96);
+  out += "{\"current_node\":";
   AppendJsonString(out, current_node);
-  out += ",\"step\":" + std::to_string(step) + ",\"status\":\"" + PhaseName(phase) + '"';
+  out += ",\"step\":";
+  out += std::to_string(step);
+  out += ",\"status\":\"";
+  out += PhaseName(phase);
+  out += '"';
   if (interrupted()) {
     out += ",\"interrupted_node\":";
     AppendJsonString(out, interrupted_node);

@@ -5,6 +5,7 @@
 //   template <SameAs<Scope> T> auto Fields(T& s) { return std::tie(s.kind, s.user_id); }
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -80,6 +81,8 @@ constexpr bool HasAllFields() {
 
 // Maximum number of items in one list; longer lists are treated as malformed.
 inline constexpr size_t kItemsMax = 131'072;
+// Items for which memory is taken before they are read: more than most values have.
+inline constexpr size_t kItemsReserved = 8;
 
 template <typename T>
 inline constexpr bool kIsOptional = false;
@@ -143,7 +146,9 @@ void Unpack(Unpacker& unpacker, T& value) {
     value.clear();
     size_t count = unpacker.Array();
     if (count > kItemsMax) unpacker.Fail();
-    // Not reserved in advance: an item may need much more memory than its bytes.
+    // A number takes little more memory than its bytes, other items may take much more.
+    constexpr bool kIsNumbers = std::is_arithmetic_v<typename T::value_type>;
+    if (unpacker.ok()) value.reserve(kIsNumbers ? count : std::min(count, kItemsReserved));
     for (size_t i = 0; i < count && unpacker.ok(); ++i) Unpack(unpacker, value.emplace_back());
   } else {
     static_assert(HasAllFields<T>());

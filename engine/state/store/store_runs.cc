@@ -52,7 +52,6 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
   answer.lease_epoch = lease.epoch;
   answer.remote_tools_version = remote_tools_version;
   answer.state.record = thread.Record(lease.thread_id);
-  answer.state.in_flight = RunInFlight{lease.run_id, lease.current_node, lease.step, false};
   answer.thread_number = thread.number;
   answer.window_version = CountersRow().window_version();
   ReplyRow reply;

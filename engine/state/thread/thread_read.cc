@@ -133,6 +133,7 @@ Result<bool> IsStored(const DatabaseSnapshot& snapshot, const keys::ThreadKey& t
   return message.id == known->message_id;
 }
 
+// The thread as its latest run has left it.
 Result<ThreadState> ReadStateBesideWindow(const DatabaseSnapshot& snapshot,
                                           const std::string& thread_id, const ThreadRow& thread) {
   ThreadState state;
@@ -140,14 +141,19 @@ Result<ThreadState> ReadStateBesideWindow(const DatabaseSnapshot& snapshot,
   AG_ASSIGN_OR_RETURN(std::optional<Snapshot> stored,
                       ReadRow<Snapshot>(snapshot, keys::Snapshot(thread.key())));
   if (stored) state.snapshot = std::move(*stored);
+  return state;
+}
+
+Status ReadRunInFlight(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                       ThreadState& state) {
   AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
-                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
+                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread)));
   if (lease) {
     state.record.last_run_id = lease->run_id;
     state.in_flight = RunInFlight{lease->run_id, lease->current_node, lease->step,
                                   lease->stop_requested, std::move(lease->queued_runs)};
   }
-  return state;
+  return Status::Ok();
 }
 
 // The position where a page of messages begins.
@@ -195,6 +201,7 @@ Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scop
 Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                               const ThreadRow& thread) {
   AG_ASSIGN_OR_RETURN(ThreadState state, ReadStateBesideWindow(snapshot, thread_id, thread));
+  AG_RETURN_IF_ERROR(ReadRunInFlight(snapshot, thread.key(), state));
   AG_ASSIGN_OR_RETURN(const std::vector<uint64_t> items, ReadWindowItems(snapshot, thread.key()));
   AG_ASSIGN_OR_RETURN(state.window, ReadMessagesOf(snapshot, thread.key(), items));
   return state;

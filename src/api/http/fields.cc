@@ -11,7 +11,21 @@
 namespace agent_graph::api {
 namespace {
 
-using Location = std::vector<std::string>;
+using Path = std::vector<std::string>;
+
+// Where a value is: a member of `outer`, or of what is at `root`. Becomes a path only for a
+// problem.
+struct Location {
+  const Location* outer;
+  const Path& root;
+  std::string_view name;
+
+  Path ToPath() const {
+    Path path = outer != nullptr ? outer->ToPath() : root;
+    path.emplace_back(name);
+    return path;
+  }
+};
 
 constexpr int64_t kNoMinimum = std::numeric_limits<int64_t>::min();
 constexpr int64_t kNoMaximum = std::numeric_limits<int64_t>::max();
@@ -140,18 +154,36 @@ std::optional<Fault> CheckOne(const json& value, const Field& field) {
   return std::nullopt;
 }
 
+void CheckMembers(const json& object, std::span<const Field> fields, const Location* outer,
+                  const Path& root, Problems& problems);
+
 void CheckValue(const json& value, const Field& field, const Location& location,
                 Problems& problems) {
   if (std::optional<Fault> fault = CheckOne(value, field)) {
-    problems.Add(location, std::move(fault->message), fault->type);
+    problems.Add(location.ToPath(), std::move(fault->message), fault->type);
     return;
   }
-  if (!field.members.empty()) CheckFields(value, field.members, location, problems);
+  if (!field.members.empty()) {
+    CheckMembers(value, field.members, &location, location.root, problems);
+  }
   if (field.entry == nullptr) return;
   for (const auto& [key, entry] : value.items()) {  // the keys of an array are its indices
-    Location at = location;
-    at.push_back(key);
-    CheckValue(entry, *field.entry, at, problems);
+    CheckValue(entry, *field.entry, {&location, location.root, key}, problems);
+  }
+}
+
+void CheckMembers(const json& object, std::span<const Field> fields, const Location* outer,
+                  const Path& root, Problems& problems) {
+  for (const Field& field : fields) {
+    const Location at{outer, root, field.name};
+    const json* value = FindMember(object, field.name);
+    if (value != nullptr) {
+      CheckValue(*value, field, at, problems);
+    } else if (field.required) {
+      problems.Add(at.ToPath(), "is required", ProblemType::kMissing);
+    } else if (field.not_null && object.contains(field.name)) {
+      problems.Add(at.ToPath(), "must not be null", ProblemType::kValue);
+    }
   }
 }
 
@@ -247,31 +279,20 @@ void DescribeType(json& schema, const Field& field) {
 
 }  // namespace
 
-void CheckFields(const json& object, std::span<const Field> fields, const Location& location,
-                 Problems& problems) {
-  for (const Field& field : fields) {
-    Location at = location;
-    at.emplace_back(field.name);
-    const json* value = FindMember(object, std::string(field.name));
-    if (value != nullptr) {
-      CheckValue(*value, field, at, problems);
-    } else if (field.required) {
-      problems.Add(std::move(at), "is required", ProblemType::kMissing);
-    } else if (field.not_null && object.contains(field.name)) {
-      problems.Add(std::move(at), "must not be null", ProblemType::kValue);
-    }
-  }
+void CheckFields(const json& object, std::span<const Field> fields,
+                 const std::vector<std::string>& location, Problems& problems) {
+  CheckMembers(object, fields, nullptr, location, problems);
 }
 
 int64_t IntegerOf(const json& object, const Field& field) {
-  const json* value = FindMember(object, std::string(field.name));
+  const json* value = FindMember(object, field.name);
   if (value == nullptr || !value->is_number()) return field.fallback;
   // Exact for all values within the bounds of our fields.
   return static_cast<int64_t>(value->get<double>());
 }
 
 size_t ChoiceOf(const json& object, const Field& field) {
-  const json* value = FindMember(object, std::string(field.name));
+  const json* value = FindMember(object, field.name);
   if (value != nullptr && value->is_string()) {
     auto found = std::ranges::find(field.choices, value->get_ref<const std::string&>());
     if (found != field.choices.end()) return static_cast<size_t>(found - field.choices.begin());

@@ -70,7 +70,7 @@ std::optional<std::string> ThreadIdProblem(std::string_view thread_id) {
   return std::nullopt;
 }
 
-const json* FindMember(const json& object, const std::string& key) {
+const json* FindMember(const json& object, std::string_view key) {
   auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }

@@ -41,6 +41,6 @@ std::optional<std::string> LabelProblem(std::string_view label);
 // --- the body --------------------------------------------------------------------------------
 
 // Returns a member of an object; null if it is absent or null.
-const json* FindMember(const json& object, const std::string& key);
+const json* FindMember(const json& object, std::string_view key);
 
 }  // namespace agent_graph::api

@@ -143,8 +143,7 @@ RunTerms ReadRunTerms(const HandlerContext& context, Problems& problems) {
   RunTerms terms;
   terms.key = ReadRunKey(context, problems);
   const json* config = FindMember(context.body(), "config");
-  const json* chosen =
-      config != nullptr ? FindMember(*config, std::string(kOnDisconnect.name)) : nullptr;
+  const json* chosen = config != nullptr ? FindMember(*config, kOnDisconnect.name) : nullptr;
   const bool continues =
       chosen != nullptr ? ChoiceOf(*config, kOnDisconnect) == 1 : terms.key.has_value();
   terms.accepted = continues || terms.key.has_value();

@@ -1,5 +1,6 @@
 #include "api/resources/file_references.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -146,6 +147,7 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector
   size_t references = 0;
   bool any_has_grown = false;
   for (size_t i = 0; i < messages.size(); ++i) {
+    if (std::ranges::none_of(messages[i].content, IsReference)) continue;
     GrowthCheck growth(context, path, i);
     std::vector<ContentBlock> content;
     for (ContentBlock& block : messages[i].content) {

@@ -95,7 +95,8 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
       AddCodecProblem(path, i, message.status(), problems);
       continue;
     }
-    if (const json* content = FindMember(array[i], "content")) {
+    const json* content = FindMember(array[i], "content");
+    if (content != nullptr && !content->is_string()) {
       std::vector<std::string> location = path;
       location.insert(location.end(), {std::to_string(i), "content"});
       CheckMediaUrls(*content, location, limits.media_urls, problems);

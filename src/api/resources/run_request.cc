@@ -79,7 +79,7 @@ bool IsUsableRunId(std::string_view run_id) {
 
 void CheckBudget(const HandlerContext& context, const json& config,
                  std::vector<std::string> config_path, Problems& problems) {
-  const json* budget = FindMember(config, std::string(kBudget.name));
+  const json* budget = FindMember(config, kBudget.name);
   if (budget == nullptr || !budget->is_object()) return;
   std::vector<std::string> path = std::move(config_path);
   path.insert(path.end(), {std::string(kBudget.name), ""});
@@ -134,7 +134,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   if (config != nullptr) {
     run.thread_id = ThreadIdOf(*config);
     run.run_id = ReadRunId(*config);
-    if (FindMember(*config, std::string(kOnBusy.name)) != nullptr) {
+    if (FindMember(*config, kOnBusy.name) != nullptr) {
       run.on_busy = static_cast<run::BusyPolicy>(ChoiceOf(*config, kOnBusy));
     }
     CheckBudget(context, *config, {"body", "config"}, problems);
@@ -175,7 +175,9 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& requ
 
 std::string RunMetaJson(const run::RunOutcome& outcome) {
   const run::RunStart& start = outcome.start;
-  std::string out = "{\"is_new_thread\":";
+  std::string out;
+  out.reserve(256 + outcome.interrupt_json.size());
+  out += "{\"is_new_thread\":";
   out += start.is_new_thread ? "true" : "false";
   out += ",\"thread_id\":";
   AppendJsonString(out, start.thread_id);

@@ -122,7 +122,9 @@ std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
   } else {
     out += "null";
   }
-  out += ",\"meta\":" + RunMetaJson(outcome) + "}";
+  out += ",\"meta\":";
+  out += RunMetaJson(outcome);
+  out += '}';
   return out;
 }
 

@@ -22,7 +22,7 @@ std::vector<std::string> PathOf(size_t index, std::string member) {
 
 std::vector<run::ToolDecision> ReadToolDecisions(const json& body, Problems& problems) {
   std::vector<run::ToolDecision> decisions;
-  const json* list = FindMember(body, std::string(kToolDecisions.name));
+  const json* list = FindMember(body, kToolDecisions.name);
   if (list == nullptr || !list->is_array()) return decisions;
   std::set<std::string> decided;
   for (size_t i = 0; i < list->size(); ++i) {
