@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compares two builds of the module, such as those of a commit and its parent: what do requests cost?
 
-Usage: bench/compare.py BASE HEAD [--rounds N] [--seconds N] [--only WORD]
+Usage: bench/compare.py BASE HEAD [--rounds N] [--seconds N] [--only WORD] [--preload LIBRARY]
 
 BASE and HEAD are build directories with the target `benchmarks`. One nginx of each runs at the same
 time, and the measurements alternate, so that other load on the machine meets both. Prints for each
 measurement the median of HEAD / BASE over all rounds. Exits with 1 if HEAD is worse by more than 5 %.
 Requests per second are shown only: they depend on the client, too, and CPU time does not.
+With --preload, the nginx of HEAD runs with this library, such as another allocator; BASE and HEAD may
+then be the same build.
 """
 import argparse
 import asyncio
@@ -114,6 +116,7 @@ def _options():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=run.SECONDS, help="of each measurement with wrk")
     parser.add_argument("--only", default="", help="a word in the names of the wanted measurements")
+    parser.add_argument("--preload", type=pathlib.Path, help="a library for the nginx of HEAD")
     return parser.parse_args()
 
 
@@ -135,7 +138,8 @@ def main():
         for number, build in enumerate(builds):
             folder = directory / ("base", "head")[number]
             folder.mkdir()
-            sides.append(stack.enter_context(Nginx(build, folder, port + 1 + number, port)))
+            preload = options.preload if number == 1 else None
+            sides.append(stack.enter_context(Nginx(build, folder, port + 1 + number, port, preload)))
         for nginx in sides:
             run.fill_window(nginx)
         comparison = Comparison(*sides, options.only)

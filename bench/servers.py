@@ -125,8 +125,9 @@ http {{
 class Nginx:
     """nginx with the module: the services under test, `return 200` and `proxy_pass`."""
 
-    def __init__(self, build, directory, port, provider_port=None):
-        self.build, self.directory, self.port = build, directory, port
+    def __init__(self, build, directory, port, provider_port=None, preload=None):
+        """`preload`: a library that replaces functions of the C library, such as its allocator."""
+        self.build, self.directory, self.port, self.preload = build, directory, port, preload
         self.provider_port = provider_port or port + 1
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
         for model in ("fast", "slow", "paced"):
@@ -192,8 +193,10 @@ class Nginx:
         return len(self.workers()) == int(configured[1])
 
     def __enter__(self):
+        environment = dict(os.environ) | ({"LD_PRELOAD": str(self.preload)} if self.preload else {})
         self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",
-                                         self.directory / "nginx.conf", "-g", "daemon off;"])
+                                         self.directory / "nginx.conf", "-g", "daemon off;"],
+                                        env=environment)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
