@@ -54,7 +54,7 @@ ui:
 # nginx that contains it, and next to it agent-extract.
 module:
 	@test -n '$(NGINX_SRC)' || { echo 'usage: make module NGINX_SRC=DIR [STATIC=1]' >&2; exit 2; }
-	cmake/install-packages.sh build
+	cmake/install-packages.sh compiler
 	JOBS='$(JOBS)' cmake/build-with-nginx.sh '$(NGINX_SRC)' '$(if $(STATIC),static,dynamic)' $(NGINX_CONFIGURE)
 
 # make install [DESTDIR=DIR] [PREFIX=/usr/local]: installs the module in nginx's folder of modules,
