@@ -26,7 +26,8 @@ struct IdOptions {
   uint32_t worker = 0;
 };
 
-// Ids of one generator never repeat, and they grow; UUIDs of one millisecond are in random order.
+// Ids of one generator never repeat. They grow, except for UUIDs: those of one millisecond are in
+// random order, and they go back with the clock.
 // Ids of two workers differ as long as the worker numbers differ modulo 64 (integer) or 1024
 // (bigint, snowflake). Thread-safe.
 class IdGenerator {

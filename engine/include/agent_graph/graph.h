@@ -106,7 +106,8 @@ class AGENT_GRAPH_API GraphBuilder {
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
-  // The name in logs and traces. Default: the name of the exported attribute.
+  // The name in logs and traces, as a model of OpenAI's API and as a tool of MCP. Default: the name
+  // of the exported attribute.
   GraphBuilder& SetName(std::string name);
 
   // The next four functions add a node; `name` must be unique in the graph, 1 to 128 bytes, without

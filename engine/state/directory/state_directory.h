@@ -4,7 +4,7 @@
 //                       the process ends, but not when it closes another descriptor of the file)
 //   owner.<epoch>.sock  the server's socket; owner.sock is a symlink to the newest
 //   db/                 LevelDB
-//   backups/            copies of db/, made on request
+//   backups/            copies of db/ and of uploaded files, made on request
 //   index/              search indexes derived from db/, kept to save the time to rebuild them
 #pragma once
 

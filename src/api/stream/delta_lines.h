@@ -2,7 +2,7 @@
 //
 // The lines of two pieces differ only in the piece and in the times. The writer therefore keeps a
 // line and copies its other parts into the next one, which takes a third of the time. It does so
-// only while pieces follow each other within milliseconds, so that a waiting stream keeps no line.
+// only while pieces follow each other within milliseconds, so that a slow stream keeps no line.
 #pragma once
 
 #include <cstdint>
