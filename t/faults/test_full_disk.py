@@ -362,13 +362,17 @@ def test_a_disk_without_any_room_goes_on_with_reads(make_service, small_disk):
     small_disk(disk)
     service.start()
     service.error_log.allow(r"is not available|No space left on device")
-    memory = _fill_with(service, disk, 4)
+    _fill_with(service, disk, 4)
     before = {process.pid for process in service.workers() + service.cache_managers()}
+    paths = [f"/v1/threads/t{number}/messages" for number in range(4)]
+    # Each attempt needs something to delete: the service may refill the reserve just before one.
+    messages = [f"{path}/{message['message_id']}" for path in paths
+                for message in service.get(f"{path}?limit=5").json()["data"]["messages"]]
 
     def nothing_left():
         (disk / "test/db/RESERVE").write_bytes(b"")
         _fill(disk / "filler")
-        return _refused(service.request("DELETE", memory))
+        return _refused(service.request("DELETE", messages.pop()))
 
     wait_until(nothing_left, "a deletion is refused")
     _assert_reads(service, range(4))
