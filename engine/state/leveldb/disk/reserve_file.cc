@@ -2,14 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/errno_text.h"
@@ -34,40 +35,28 @@ Status ReserveFailure(const std::string& folder) {
       .WithDetail(folder + "/" + ReserveFile::kName + ": " + ErrnoText(errno));
 }
 
-struct Disk {
-  uint64_t bytes;
-  uint64_t free;
-};
-
-Disk DiskOf(const std::string& folder) {
-  struct statvfs disk{};
-  if (statvfs(folder.c_str(), &disk) != 0) return {kSizeFirst * kShareOfDisk, 0};
-  return {uint64_t{disk.f_blocks} * disk.f_frsize, uint64_t{disk.f_bavail} * disk.f_frsize};
+std::filesystem::space_info DiskOf(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::space_info disk = std::filesystem::space(folder, error);
+  return error ? std::filesystem::space_info{kSizeFirst * kShareOfDisk, 0, 0} : disk;
 }
 
 bool HasRoomBeside(const std::string& folder, uint64_t reserve) {
-  return DiskOf(folder).free >= std::min(kFreeMin, reserve);
+  return DiskOf(folder).available >= std::min(kFreeMin, reserve);
 }
 
 // The size to which a complete reserve of `size` bytes may grow now.
 uint64_t LargerSize(const std::string& folder, uint64_t size, uint64_t size_max) {
-  const uint64_t free = DiskOf(folder).free;
+  const uint64_t free = DiskOf(folder).available;
   const uint64_t share = (free + size) / kShareOfFree / kStep * kStep;
   const uint64_t larger = std::min(std::max(share, kSizeFirst), size_max);
-  return larger < size + free - std::min(free, kFreeMin) ? larger : size;
+  return larger + kFreeMin < size + free ? larger : size;
 }
 
 // The first block of the file says how large the complete reserve is. A reserve of an older build
 // says nothing.
 using Block = std::array<char, 4096>;
 constexpr std::string_view kSizeText = "MiB of the complete reserve: ";
-
-Block SizeBlock(uint64_t size) {
-  Block block{};
-  const std::string text = std::string(kSizeText) + std::to_string(size / kStep) + "\n";
-  std::ranges::copy(text, block.begin());
-  return block;
-}
 
 // 0: it is not known.
 uint64_t ReadSize(int file) {
@@ -81,7 +70,8 @@ uint64_t ReadSize(int file) {
 }
 
 bool WriteSize(int file, uint64_t size) {
-  const Block block = SizeBlock(size);
+  Block block{};
+  std::ranges::copy(std::string(kSizeText) + std::to_string(size / kStep) + "\n", block.begin());
   return pwrite(file, block.data(), block.size(), 0) == ssize_t{block.size()};
 }
 
@@ -106,7 +96,8 @@ Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) return ReserveFailure(folder);
-  const uint64_t size_max = std::min(DiskOf(folder).bytes / kShareOfDisk, kSizeMax) / kStep * kStep;
+  const uint64_t size_max =
+      std::min(DiskOf(folder).capacity / kShareOfDisk, kSizeMax) / kStep * kStep;
   // Unallocated bytes, for example in a sparse copy of the folder, are not a reserve.
   constexpr uint64_t kStatBlockBytes = 512;
   const uint64_t allocated = std::min(static_cast<uint64_t>(info.st_size),
