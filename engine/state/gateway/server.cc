@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/free_memory.h"
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
@@ -40,53 +39,33 @@ Connection::Connection(uint64_t id, FileDescriptor socket, int epoll, int64_t pr
       interest_(EPOLLIN) {}
 
 void Connection::SendAll(std::vector<ClientMessage> messages) {
-  std::string frames;
   for (const ClientMessage& message : messages) {
     std::string frame = wire::MakeMessage(message, protocol_);
-    if (frames.empty()) {
-      frames = std::move(frame);
-    } else {
-      frames += frame;
-    }
+    MutexLock lock(mutex_);
+    if (socket_) unsent_.Add(std::move(frame));
   }
-  SendFrames(std::move(frames));
-}
-
-void Connection::SendFrames(std::string frames) {
   MutexLock lock(mutex_);
-  if (!socket_ || frames.empty()) return;
-  if (unsent_.empty()) {
-    unsent_ = std::move(frames);
-  } else {
-    if (unsent_start_ > wire::kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
-    unsent_ += frames;
-  }
-  Flush();
-  if (unsent_.size() - unsent_start_ > kUnsentBytesMax) shutdown(socket_.get(), SHUT_RDWR);
-  UpdateInterest();
+  SendUnsent();
 }
 
-void Connection::Flush() {
-  while (unsent_start_ < unsent_.size()) {
-    ssize_t sent = send(socket_.get(), unsent_.data() + unsent_start_,
-                        unsent_.size() - unsent_start_, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) break;  // EAGAIN, or an error that the socket thread will see as well
-    unsent_start_ += static_cast<size_t>(sent);
-  }
-  if (unsent_start_ == unsent_.size()) {
-    if (unsent_.capacity() > wire::kUnsentKeptBytes) FreeMemory(unsent_);
-    unsent_.clear();
-    unsent_start_ = 0;
-  }
+void Connection::SendFrame(std::string frame) {
+  MutexLock lock(mutex_);
+  if (socket_) unsent_.Add(std::move(frame));
+  SendUnsent();
+}
+
+void Connection::SendUnsent() {
+  if (!socket_) return;
+  unsent_.Send(socket_.get());
+  if (unsent_.bytes() > kUnsentBytesMax) shutdown(socket_.get(), SHUT_RDWR);
+  UpdateInterest();
 }
 
 void Connection::UpdateInterest() {
   if (!socket_) return;
-  const size_t unsent = unsent_.size() - unsent_start_;
   uint32_t interest = 0;
-  if (unsent > 0) interest |= EPOLLOUT;
-  if (queued_bytes_ <= kQueuedBytesMax && unsent <= kUnsentBytesPause) interest |= EPOLLIN;
+  if (!unsent_.empty()) interest |= EPOLLOUT;
+  if (queued_bytes_ <= kQueuedBytesMax && unsent_.bytes() <= kUnsentBytesPause) interest |= EPOLLIN;
   if (interest == interest_) return;
   interest_ = interest;
   Watch(epoll_, EPOLL_CTL_MOD, socket_.get(), id_, interest);
@@ -151,7 +130,7 @@ void Server::Stop(const std::string& farewell) {
   thread_.join();
   listener_.Reset();
   for (auto& [id, connection] : connections_) {
-    connection->SendFrames(farewell);
+    connection->SendFrame(farewell);
     Close(connection);
   }
   connections_.clear();
@@ -213,8 +192,7 @@ void Server::Handle(uint64_t id, uint32_t events) {
   std::shared_ptr<Connection> connection = found->second;
   if (events & EPOLLOUT) {
     MutexLock lock(connection->mutex_);
-    connection->Flush();
-    connection->UpdateInterest();
+    connection->SendUnsent();
   }
   const bool ended = (events & (EPOLLERR | EPOLLHUP)) != 0;
   if (((events & EPOLLIN) || ended) && !Receive(connection)) {
@@ -245,8 +223,7 @@ bool Server::Receive(const std::shared_ptr<Connection>& connection) {
 void Server::Close(const std::shared_ptr<Connection>& connection) {
   MutexLock lock(connection->mutex_);
   connection->socket_.Reset();
-  FreeMemory(connection->unsent_);
-  connection->unsent_start_ = 0;
+  connection->unsent_.Clear();
 }
 
 }  // namespace agent_graph::state

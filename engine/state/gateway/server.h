@@ -14,6 +14,7 @@
 #include "state/calls/executor.h"
 #include "state/directory/state_directory.h"
 #include "state/gateway/wire/protocol.h"
+#include "state/gateway/wire/send_queue.h"
 
 namespace agent_graph::state {
 
@@ -38,7 +39,7 @@ class Connection : public ClientConnection {
   void set_protocol(uint32_t protocol) { protocol_ = protocol; }
   void SendAll(std::vector<ClientMessage> messages) override;
   // Sends what the socket accepts now; the socket thread sends the rest. Does nothing once closed.
-  void SendFrames(std::string frames);
+  void SendFrame(std::string frame);
   // Account for a request of this size when it is queued, and again when it has been executed.
   void Enqueued(size_t bytes);
   void Executed(size_t bytes) override;
@@ -47,7 +48,7 @@ class Connection : public ClientConnection {
 
  private:
   friend class Server;
-  void Flush() AG_REQUIRES(mutex_);
+  void SendUnsent() AG_REQUIRES(mutex_);
   void UpdateInterest() AG_REQUIRES(mutex_);
 
   const uint64_t id_;
@@ -60,8 +61,7 @@ class Connection : public ClientConnection {
 
   Mutex mutex_;
   FileDescriptor socket_ AG_GUARDED_BY(mutex_);
-  std::string unsent_ AG_GUARDED_BY(mutex_);
-  size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
+  wire::SendQueue unsent_ AG_GUARDED_BY(mutex_);
   size_t queued_bytes_ AG_GUARDED_BY(mutex_) = 0;
   uint32_t interest_ AG_GUARDED_BY(mutex_) = 0;
 

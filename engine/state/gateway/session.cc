@@ -69,7 +69,7 @@ bool Session::OnHello(const std::shared_ptr<Connection>& connection, pack::Unpac
     return false;
   }
   if (hello.protocol_max < wire::kProtocolMin || hello.protocol_min > wire::kProtocolMax) {
-    connection->SendFrames(wire::MakeFrame(
+    connection->SendFrame(wire::MakeFrame(
         wire::FrameType::kRefused,
         wire::Refused{StatusCode::kUnavailable,
                       "the state server speaks another protocol version; restart nginx"}));

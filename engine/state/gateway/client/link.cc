@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/free_memory.h"
 #include "base/ids.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
@@ -50,7 +49,9 @@ void Link::Stop() {
 void Link::RefuseGrants() {
   MutexLock lock(mutex_);
   if (!std::exchange(takes_runs_, false)) return;
-  if (ready_) Write(wire::MakeFrame(wire::FrameType::kRefuseGrants));
+  if (!ready_) return;
+  unsent_.Add(wire::MakeFrame(wire::FrameType::kRefuseGrants));
+  SendSoon();
 }
 
 void Link::Wake() {
@@ -77,11 +78,8 @@ Result<std::string> Link::Call(std::string frame, const CallOptions& options) {
         pending_bytes_ + frame.size() > kPendingBytesMax) {
       return Status(StatusCode::kResourceExhausted, "too many state operations are waiting");
     }
-    sequence = Number(frame);
-    if (ready_) Write(frame);
-    pending_bytes_ += frame.size();
     const bool answer_kept = IsAnswerKept(wire::OperationOf(frame));
-    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, 0, started, answer_kept});
+    sequence = Send(std::move(frame), Pending{{}, answer, {}, 0, started, answer_kept});
   }
   if (options.taken != nullptr) *options.taken = true;
   const Deadline deadline = DeadlineAfter(options_.operation_timeout);
@@ -96,7 +94,7 @@ Result<std::string> Link::Call(std::string frame, const CallOptions& options) {
   {
     MutexLock lock(mutex_);
     if (auto given_up = pending_.find(sequence); given_up != pending_.end()) {
-      pending_bytes_ -= given_up->second.frame.size();
+      pending_bytes_ -= given_up->second.frame->size();
       pending_.erase(given_up);
     }
     if (reply.status().code() == StatusCode::kCancelled) return reply.status();
@@ -167,21 +165,26 @@ void Link::Release(const std::string& thread_id, const std::string& run_id, uint
     Forget({thread_id, run_id}, lease_epoch);
     return;
   }
-  const uint64_t sequence = Number(frame);
-  if (ready_) Write(frame);
-  pending_bytes_ += frame.size();
   if (Holding* held = FindHeld({thread_id, run_id}, lease_epoch); held != nullptr) {
     held->released = true;
   }
-  Pending release{
-      std::move(frame), {}, RunName{thread_id, run_id}, lease_epoch, MonotonicClock::now()};
+  Pending release{{}, {}, RunName{thread_id, run_id}, lease_epoch, MonotonicClock::now()};
   release.answer_kept = IsAnswerKept(Operation::kReleaseRun);
-  pending_.emplace(sequence, std::move(release));
+  Send(std::move(frame), std::move(release));
 }
 
-uint64_t Link::Number(std::string& frame) {
-  wire::NumberRequest(frame, next_sequence_, AcknowledgedBelow());
-  return next_sequence_++;
+uint64_t Link::Send(std::string frame, Pending pending) {
+  const uint64_t sequence = next_sequence_;
+  wire::NumberRequest(frame, sequence, AcknowledgedBelow());
+  ++next_sequence_;
+  pending.frame = std::make_shared<const std::string>(std::move(frame));
+  const Pending& kept = pending_.emplace(sequence, std::move(pending)).first->second;
+  pending_bytes_ += kept.frame->size();
+  if (ready_) {
+    unsent_.Add(kept.frame);
+    SendSoon();
+  }
+  return sequence;
 }
 
 // The result never decreases, so each operation whose reply the server does not keep is skipped
@@ -193,10 +196,8 @@ uint64_t Link::AcknowledgedBelow() {
   return acknowledged_below_;
 }
 
-void Link::Write(std::string_view frame) {
-  if (unsent_start_ > wire::kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
-  unsent_.append(frame);
-  if (runtime::Runtime::CurrentLoop() == nullptr) return FlushNow();
+void Link::SendSoon() {
+  if (runtime::Runtime::CurrentLoop() == nullptr) return SendNow();
   if (flush_posted_) return;
   LetLoopReceive();
   runtime::AtEndOfTurn([link = weak_from_this()] {
@@ -204,27 +205,14 @@ void Link::Write(std::string_view frame) {
     if (!self) return;
     MutexLock lock(self->mutex_);
     self->flush_posted_ = false;
-    self->FlushNow();
+    self->SendNow();
   });
   flush_posted_ = true;  // only now: what comes before may throw
 }
 
-void Link::FlushNow() {
-  Flush();
+void Link::SendNow() {
+  unsent_.Send(socket_.get());
   if (!unsent_.empty()) Wake();  // the thread polls until the socket accepts more
-}
-
-void Link::Flush() {
-  while (unsent_start_ < unsent_.size()) {
-    const ssize_t sent = send(socket_.get(), unsent_.data() + unsent_start_,
-                              unsent_.size() - unsent_start_, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // buffer full, or an error that the client's thread will see as well
-    unsent_start_ += static_cast<size_t>(sent);
-  }
-  if (unsent_.capacity() > wire::kUnsentKeptBytes) FreeMemory(unsent_);
-  unsent_.clear();
-  unsent_start_ = 0;
 }
 
 bool Link::IsQueued(uint64_t sequence) {

@@ -21,6 +21,7 @@
 #include "state/calls/channel.h"
 #include "state/directory/state_directory.h"
 #include "state/gateway/wire/protocol.h"
+#include "state/gateway/wire/send_queue.h"
 #include "state/options.h"
 
 namespace agent_graph::state {
@@ -74,7 +75,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
     uint64_t lease_epoch = 0;  // epoch of the grant; 0: not known
   };
   struct Pending {
-    std::string frame;
+    std::shared_ptr<const std::string> frame;
     runtime::Promise<Reply> answer;
     std::optional<RunName> released;  // set for a Release, which never fails
     uint64_t released_epoch = 0;      // epoch of this attempt; 0: not known
@@ -111,13 +112,13 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   void Forget(const RunName& run, uint64_t lease_epoch) AG_REQUIRES(mutex_);
   void GiveUpOnServer() AG_REQUIRES(mutex_);
   std::string MakeHello() const AG_REQUIRES(mutex_);
-  uint64_t Number(std::string& frame) AG_REQUIRES(mutex_);
+  // Numbers the request and keeps it in pending_. Returns its number.
+  uint64_t Send(std::string frame, Pending pending) AG_REQUIRES(mutex_);
   uint64_t AcknowledgedBelow() AG_REQUIRES(mutex_);
-  // Sends at once. On an engine thread, sends when all fibers that can run have run, so that their
-  // requests are sent together.
-  void Write(std::string_view frame) AG_REQUIRES(mutex_);
-  void Flush() AG_REQUIRES(mutex_);
-  void FlushNow() AG_REQUIRES(mutex_);
+  // Sends what is unsent at once. On an engine thread, sends it when all fibers that can run have
+  // run, so that their requests are sent together.
+  void SendSoon() AG_REQUIRES(mutex_);
+  void SendNow() AG_REQUIRES(mutex_);
 
   const StateOptions options_;
   const std::string id_;
@@ -139,8 +140,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   size_t pending_bytes_ AG_GUARDED_BY(mutex_) = 0;
   std::map<RunName, Holding> held_runs_ AG_GUARDED_BY(mutex_);
   bool takes_runs_ AG_GUARDED_BY(mutex_);
-  std::string unsent_ AG_GUARDED_BY(mutex_);
-  size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
+  wire::SendQueue unsent_ AG_GUARDED_BY(mutex_);
   bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
   bool loop_receives_ AG_GUARDED_BY(mutex_) =
       false;  // a LoopReader was started for this connection

@@ -12,7 +12,6 @@
 
 #include "state/gateway/client/link.h"
 
-#include "base/free_memory.h"
 #include "runtime/runtime.h"
 #include "state/gateway/client/loop_reader.h"
 
@@ -75,7 +74,7 @@ void Link::FailOverdue() {
         continue;
       }
       failed.push_back(it->second.answer);
-      pending_bytes_ -= it->second.frame.size();
+      pending_bytes_ -= it->second.frame->size();
       it = pending_.erase(it);
     }
   }
@@ -102,7 +101,8 @@ bool Link::Serve(FileDescriptor socket) {
     MutexLock lock(mutex_);
     socket_ = std::move(socket);
     welcomed_ = false;
-    Write(MakeHello());
+    unsent_.Add(MakeHello());
+    SendSoon();
   }
   const Deadline welcome_deadline = DeadlineAfter(options_.operation_timeout);
   bool connected = true;
@@ -124,7 +124,7 @@ bool Link::Serve(FileDescriptor socket) {
     }
     if (events[1].revents & POLLOUT) {
       MutexLock lock(mutex_);
-      Flush();
+      unsent_.Send(fd);
     }
     const bool may_receive = timed_out || (events[1].revents & ~POLLOUT) != 0;
     MutexLock receiving(receiving_);
@@ -134,13 +134,15 @@ bool Link::Serve(FileDescriptor socket) {
   MutexLock receiving(receiving_);
   MutexLock lock(mutex_);
   ++connection_;
-  if (stopping_ && ready_) Write(wire::MakeFrame(wire::FrameType::kBye));
+  if (stopping_ && ready_) {
+    unsent_.Add(wire::MakeFrame(wire::FrameType::kBye));
+    unsent_.Send(fd);
+  }
   ready_ = false;
   shutdown(fd, SHUT_RDWR);  // wakes the engine thread, whose descriptor would keep the connection
   loop_receives_ = false;
   socket_.Reset();
-  FreeMemory(unsent_);
-  unsent_start_ = 0;
+  unsent_.Clear();
   return welcomed_;
 }
 
@@ -216,7 +218,10 @@ bool Link::OnFrame(std::string_view payload) {
       return OnRunWatched(unpacker);
     case wire::FrameType::kPing: {
       MutexLock lock(mutex_);
-      if (ready_) Write(wire::MakeFrame(wire::FrameType::kPong));
+      if (ready_) {
+        unsent_.Add(wire::MakeFrame(wire::FrameType::kPong));
+        SendSoon();
+      }
       return unpacker.ok();
     }
     case wire::FrameType::kRefused:
@@ -239,13 +244,13 @@ bool Link::OnWelcome(pack::Unpacker& unpacker) {
   outage_ = false;
   // The Hello may have been sent before RefuseGrants was called.
   if (options_.on_run_granted && !takes_runs_) {
-    unsent_ += wire::MakeFrame(wire::FrameType::kRefuseGrants);
+    unsent_.Add(wire::MakeFrame(wire::FrameType::kRefuseGrants));
   }
   for (auto& [sequence, pending] : pending_) {
     pending.queued = false;
-    unsent_ += pending.frame;
+    unsent_.Add(pending.frame);
   }
-  Write({});
+  SendSoon();
   return true;
 }
 
@@ -322,7 +327,7 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
       counters_.durations.Add(took);
     }
     answer = found->second.answer;
-    pending_bytes_ -= found->second.frame.size();
+    pending_bytes_ -= found->second.frame->size();
     pending_.erase(found);
   }
   answer.Set(std::move(reply));

@@ -44,9 +44,8 @@ inline constexpr size_t kFrameBytesMax = kReplyBytesMax;
 inline constexpr size_t kFrameHeaderBytes = 4;
 // Maximum number of unanswered operations of a client; the server closes the connection above it.
 inline constexpr size_t kOperationsInFlightMax = 32'768;
-// Sizes of both ends' buffers: for one read, and for unsent frames when all of them have been sent.
+// Size of both ends' buffers for one read.
 inline constexpr size_t kReceiveBytes = 64 * 1024;
-inline constexpr size_t kUnsentKeptBytes = 1024 * 1024;
 
 enum class FrameType : uint8_t {
   kHello = 1,
