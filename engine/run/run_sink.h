@@ -78,6 +78,8 @@ class RunSink {
   // False: deltas and state snapshots are not needed (invoke).
   virtual bool wants_deltas() const = 0;
   virtual bool wants_states() const = 0;
+  // False: events of kind kMessage come without their text.
+  virtual bool wants_messages() const { return true; }
   // False: RunOutcome::state_json is not needed and is left empty.
   virtual bool wants_final_state() const { return true; }
 };

@@ -207,7 +207,8 @@ void WorkingThread::Forget(size_t count) {
   stored_.erase(stored_.begin(), stored_.begin() + static_cast<ptrdiff_t>(count));
 }
 
-Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::string_view node) {
+Result<std::span<const state::StoredMessage>> WorkingThread::TakeIn(NodeResult& result,
+                                                                    std::string_view node) {
   std::vector<std::string> texts;
   texts.reserve(result.messages.size());
   size_t bytes = 0;
@@ -219,9 +220,11 @@ Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::
   }
   AG_RETURN_IF_ERROR(Update(result, bytes, node));
   first_taken_in_ = log_.next_entry();
-  for (size_t i = 0; i < texts.size(); ++i) Add(std::move(result.messages[i]), texts[i], node);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Add(std::move(result.messages[i]), std::move(texts[i]), node);
+  }
   if (log_.wants_complete_effect()) LogAllChanges();
-  return texts;
+  return std::span<const state::StoredMessage>(stored_).last(texts.size());
 }
 
 Status WorkingThread::Update(NodeResult& result, size_t beside, std::string_view node) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,8 +69,9 @@ class WorkingThread {
   // See MessageIds::Announce.
   void Announce(std::string id) { ids_.Announce(std::move(id)); }
   // Applies a node's field updates and summary, then its messages, and logs them. On an error
-  // nothing is applied. Returns the messages' JSON texts and moves the messages out of `result`.
-  Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);
+  // nothing is applied. Moves the messages out of `result` and returns them as they will be stored,
+  // valid until the next call.
+  Result<std::span<const state::StoredMessage>> TakeIn(NodeResult& result, std::string_view node);
   // Position in the run's log of the first message that the last TakeIn has added.
   uint64_t first_taken_in() const { return first_taken_in_; }
 

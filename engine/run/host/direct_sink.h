@@ -30,6 +30,7 @@ class DirectSink final : public RunSink {
   Status AwaitMemory(uint64_t thread_bytes) override { return client_.AwaitMemory(thread_bytes); }
   bool wants_deltas() const override { return collects_ || client_.wants_deltas(); }
   bool wants_states() const override { return client_.wants_states(); }
+  bool wants_messages() const override { return client_.wants_messages(); }
   bool wants_final_state() const override { return client_.wants_final_state(); }
 
  private:

@@ -36,6 +36,7 @@ class LiveSink final : public RunSink {
   Status AwaitMemory(uint64_t thread_bytes) override;
   bool wants_deltas() const override { return true; }
   bool wants_states() const override { return false; }
+  bool wants_messages() const override { return false; }
   bool wants_final_state() const override { return false; }
 
  private:

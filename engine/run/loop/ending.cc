@@ -233,6 +233,12 @@ void RunLoop::Queue(RunEvent event, uint64_t log_end) {
   queued_.push_back(std::move(event));
 }
 
+void RunLoop::QueueMessage(std::string_view text, const std::string& node, int step,
+                           uint64_t log_end) {
+  Queue(MessageEvent(emitter_.wants_messages() ? std::string(text) : std::string(), node, step),
+        log_end);
+}
+
 // Events are emitted only after the node's changes are in the log.
 void RunLoop::EmitQueued() {
   std::vector<RunEvent> events = std::move(queued_);

@@ -167,9 +167,9 @@ bool RunLoop::IsAnswered() const {
 
 RunLoop::Ending RunLoop::AnswerAgain() {
   meta_ = paused_before_;
-  for (std::string& text :
+  for (const std::string& text :
        thread_.VisibleMessages(repetition_.answer_begins, repetition_.answer_ends)) {
-    Queue(MessageEvent(std::move(text), "", 0), 0);
+    QueueMessage(text, "", 0, 0);
   }
   const bool paused = meta_.interrupted();
   return {paused ? RunStatus::kInterrupted : RunStatus::kDone, {}, {}};
@@ -204,7 +204,7 @@ Status RunLoop::AppendRequest() {
       return open.contains(result->call_id);
     });
     AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), ""));
-    if (answers) Queue(MessageEvent(std::string(text), "", 0), LogEnd());
+    if (answers) QueueMessage(text, "", 0, LogEnd());
   }
   FreeMemory(request_.messages);
   emitter_.HoldThread(thread_.weight());

@@ -1,6 +1,7 @@
 #include "run/loop/run_loop.h"
 
 #include <exception>
+#include <span>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -250,11 +251,11 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   // Limits the memory of the reducers and predicates called below, but not that of the engine.
   const AllocationScope user_code(environment_->runtime->function_bytes_max());
   const TolerateAllocations tolerated;
-  AG_ASSIGN_OR_RETURN(std::vector<std::string> texts, thread_.TakeIn(result, node));
+  AG_ASSIGN_OR_RETURN(const std::span<const state::StoredMessage> added,
+                      thread_.TakeIn(result, node));
   emitter_.HoldThread(thread_.weight());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    Queue(MessageEvent(std::move(texts[i]), node, emitter_.step()),
-          LogEnd(thread_.first_taken_in() + i));
+  for (size_t i = 0; i < added.size(); ++i) {
+    QueueMessage(added[i].json, node, emitter_.step(), LogEnd(thread_.first_taken_in() + i));
   }
   if (result.go_to) {
     AG_ASSIGN_OR_RETURN(next_, graph_.Jump(node, *result.go_to, thread_.state()));

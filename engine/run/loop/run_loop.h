@@ -136,6 +136,7 @@ class RunLoop {
   // The index behind the newest entry.
   uint64_t LogEnd() const { return LogEnd(log_.next_entry() - 1); }
   void Queue(RunEvent event, uint64_t log_end);
+  void QueueMessage(std::string_view text, const std::string& node, int step, uint64_t log_end);
   void EmitQueued();
   // Passes the run's record to the listener, if there is one.
   void Report(const RunOutcome& outcome);

@@ -24,6 +24,7 @@ class Emitter : public CallMemory {
   int step() const { return step_; }
   bool wants_deltas() const { return sink_.wants_deltas(); }
   bool wants_states() const { return sink_.wants_states(); }
+  bool wants_messages() const { return sink_.wants_messages(); }
   bool wants_final_state() const { return sink_.wants_final_state(); }
   // True if the current node has emitted text, which cannot be taken back: such a node is not
   // retried.

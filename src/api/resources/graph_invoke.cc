@@ -37,6 +37,7 @@ class InvokeSink : public run::RunSink {
   }
   bool wants_deltas() const override { return false; }
   bool wants_states() const override { return false; }
+  bool wants_messages() const override { return false; }
   bool wants_final_state() const override { return granularity_ != Granularity::kLow; }
 
  private:

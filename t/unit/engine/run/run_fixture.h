@@ -81,6 +81,7 @@ class RecordingSink : public RunSink {
   std::vector<RunEvent> events;
   bool deltas = true;
   bool states = false;
+  bool messages = true;
   std::function<Status(const RunEvent&)> on_event;
   struct Held {
     uint64_t thread_bytes;
@@ -113,6 +114,7 @@ class RecordingSink : public RunSink {
   }
   bool wants_deltas() const override { return deltas; }
   bool wants_states() const override { return states; }
+  bool wants_messages() const override { return messages; }
 
   std::vector<json> Of(RunEvent::Kind kind) const {
     std::vector<json> found;

@@ -398,5 +398,18 @@ TEST_F(ContinuationTest, EventsHaveTheirPositionInTheLog) {
   EXPECT_EQ(sink_.starts.at(0).lease_epoch, 1u);
 }
 
+TEST_F(ContinuationTest, ASinkThatNeedsNoMessagesGetsOnlyTheirPositions) {
+  builder_.AddFunction("A", Say("one"));
+  builder_.AddEdge(START, "A");
+  builder_.AddEdge("A", END);
+  sink_.messages = false;
+  const RunOutcome outcome = RunOk(Ask("hi"));
+  ASSERT_EQ(sink_.events.size(), 1u);
+  EXPECT_EQ(sink_.events[0].kind, RunEvent::Kind::kMessage);
+  EXPECT_TRUE(sink_.events[0].message_json.empty());
+  EXPECT_GT(sink_.events[0].log_end, 0u);
+  EXPECT_EQ(outcome.messages_json.size(), 2u);
+}
+
 }  // namespace
 }  // namespace agent_graph::run
