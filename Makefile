@@ -18,6 +18,9 @@ MUTATED ?= src_api engine_run
 COUNT ?= 80
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
+# HTTP tests wait much of the time, so several files of them run at once, each in one process.
+FILES_AT_ONCE ?= 2
+PYTEST_FILES := $(PYTEST) -n $(FILES_AT_ONCE) --dist loadfile
 
 .PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale prove-broken bench-peers mutants bench bench-scale conformance lint asan tsan fuzz clean
 
@@ -107,16 +110,16 @@ test: build
 	$(call test_programs)
 	ninja -C $(BUILD) -j $(JOBS) unit_tests benchmarks
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
-	$(PYTEST) t/http t/faults t/hosts t/ui
-	$(PYTEST) $(scale_sample) $(scale) --hosts=3
+	$(PYTEST_FILES) t/http t/faults t/hosts t/ui
+	$(PYTEST_FILES) $(scale_sample) $(scale) --hosts=3
 	@echo 'make test: all unit and http tests passed'
 
 # The HTTP tests with PostgreSQL behind them: on one host, and on three.
 test-scale: build
 	$(call test_programs)
 	ninja -C $(BUILD) -j $(JOBS) test_graphs
-	$(PYTEST) t/http t/faults $(scale)
-	$(PYTEST) t/http $(scale) --hosts=3
+	$(PYTEST_FILES) t/http t/faults $(scale)
+	$(PYTEST_FILES) t/http $(scale) --hosts=3
 
 # Every check of the project; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).
 check:

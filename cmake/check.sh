@@ -16,7 +16,7 @@
 #   nginx      build, `nginx -t` and a few HTTP tests with a newer nginx (NGINX_SRC=DIR chooses one)
 #
 # A run of all stages executes headers and tidy at low priority beside the tests, because the HTTP
-# tests leave half of two cores idle.
+# tests wait much of the time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -34,7 +34,7 @@ packages_of() {
     runtime) echo ca-certificates curl libboost-context$boost.0 libboost-json$boost.0 $libraries \
                   libleveldb1d libnghttp2-14 libpcre2-8-0 libpq5 libsnappy1v5 libxml2 poppler-utils zlib1g ;;
     docs) echo npm openssl ;;
-    test) echo python3 python3-pip python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
+    test) echo python3 python3-pip python3-pytest python3-pytest-timeout python3-pytest-xdist python3-h2 npm openssl redis-server \
                python3-websockets python3-jsonschema libbenchmark-dev json-schema-test-suite chromium espeak-ng sox strace pkg-config \
                postgresql haproxy \
                $(promtool_without_server) ;;

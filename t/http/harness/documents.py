@@ -51,11 +51,12 @@ def endless_pdf():
 
 
 def archive(files):
-    """A ZIP archive; `files` is {name: text or bytes}."""
+    """A ZIP archive; `files` is {name: text or bytes}. Equal files give equal bytes at any time, because the
+    bytes are in the names of tests."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in files.items():
-            target.writestr(name, content)
+            target.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
