@@ -71,6 +71,16 @@ Result<FileDescriptor> OpenFolderOf(int root, const std::string& file_id) {
   return FileError("opening a folder");
 }
 
+// A reply announces the size of the record before its bytes are read.
+Status CheckSize(int file, const FileRecord& record) {
+  struct stat info{};
+  if (fstat(file, &info) != 0) return FileError("fstat");
+  if (static_cast<uint64_t>(info.st_size) >= record.size_bytes) return Status::Ok();
+  return Status(StatusCode::kDataLoss, "the file is damaged")
+      .WithDetail(record.file_id + " has " + std::to_string(info.st_size) + " bytes, its record " +
+                  "says " + std::to_string(record.size_bytes));
+}
+
 Result<std::string> ReadSmallFile(int folder, const std::string& name, size_t bytes_max) {
   FileDescriptor file(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
@@ -276,9 +286,9 @@ Result<Content> LocalStorage::Open(const FileRecord& record, uint64_t, uint64_t)
     Content content;
     content.file = FileDescriptor(
         openat(folder.get(), record.file_id.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (content.file) return content;
-    if (errno == ENOENT) return NoSuchFile();
-    return FileError("opening a file");
+    if (!content.file) return errno == ENOENT ? NoSuchFile() : FileError("opening a file");
+    AG_RETURN_IF_ERROR(CheckSize(content.file.get(), record));
+    return content;
   };
   Result<Content> content = NoSuchFile();
   runtime_.RunOnIoPool([&] { content = open_file(); });

@@ -54,7 +54,7 @@ class Storage {
 
   // The record of a file.
   virtual Result<FileRecord> Find(const Reader& reader, const std::string& file_id) = 0;
-  // Opens `length` bytes from `first` on.
+  // Opens `length` bytes from `first` on. kDataLoss: fewer are stored than the record says.
   virtual Result<Content> Open(const FileRecord& record, uint64_t first, uint64_t length) = 0;
   // The text extracted from the file.
   virtual Result<std::string> ReadText(const FileRecord& record) = 0;

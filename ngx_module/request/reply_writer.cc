@@ -167,6 +167,7 @@ void ReplyWriter::AppendFile(bridge::SendFile part) {
   ngx_file_t& file = piece->file->file_of_nginx;
   ngx_memzero(&file, sizeof(file));
   file.fd = piece->file->descriptor.get();
+  ngx_str_set(&file.name, "a stored file");  // nginx logs the name if it cannot read the file
   file.log = request_->connection->log;
   piece->buffer.memory = 0;
   piece->buffer.in_file = 1;

@@ -59,6 +59,15 @@ TEST_F(LocalStorageTest, KeepsBytesRecordAndText) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
+TEST_F(LocalStorageTest, OpensNoFileThatIsShorterThanItsRecord) {
+  LocalStorage storage(options_, runtime_);
+  const FileRecord kept = KeepFile(storage, "hello").value();
+  for (const auto& entry : fs::recursive_directory_iterator(options_.directory)) {
+    if (entry.path().filename() == kept.file_id) fs::resize_file(entry.path(), 4);
+  }
+  EXPECT_EQ(storage.Open(kept, 0, 1).status().code(), StatusCode::kDataLoss);
+}
+
 TEST_F(LocalStorageTest, HidesFilesOfOthers) {
   LocalStorage storage(options_, runtime_);
   const FileRecord mine = KeepFile(storage, "x", "alice").value();
