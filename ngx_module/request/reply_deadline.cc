@@ -26,14 +26,17 @@ void OnReplyDeadline(ngx_event_t* event) noexcept {
 
 }  // namespace
 
+ngx_msec_t ReadingTime(uint64_t bytes) {
+  return bytes / kBytesPerSecondMin * kMillisPerSecond;
+}
+
 void SetReplyDeadline(RequestContext& context) {
-  const uint64_t seconds = context.writer.unsent_bytes() / kBytesPerSecondMin;
   ngx_event_t& event = context.reply_deadline;
   event.handler = OnReplyDeadline;
   event.data = &context;
   event.log = ngx_cycle->log;
   event.cancelable = 1;
-  ngx_add_timer(&event, context.location.run_timeout + seconds * kMillisPerSecond);
+  ngx_add_timer(&event, context.location.run_timeout + ReadingTime(context.writer.unsent_bytes()));
 }
 
 void ClearReplyDeadline(RequestContext& context) {

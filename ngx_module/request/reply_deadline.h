@@ -11,4 +11,7 @@ namespace agent_graph::nginx {
 void SetReplyDeadline(RequestContext& context);
 void ClearReplyDeadline(RequestContext& context);
 
+// Milliseconds that a slow client may take to read so many bytes: 16 KiB per second.
+ngx_msec_t ReadingTime(uint64_t bytes);
+
 }  // namespace agent_graph::nginx

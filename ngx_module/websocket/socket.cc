@@ -1,5 +1,8 @@
 #include "ngx_module/websocket/socket.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <array>
 #include <utility>
 
@@ -168,6 +171,18 @@ uint64_t Socket::DiscardUnsent() {
   queue_.clear();
   current_counts_ = false;
   return bytes;
+}
+
+uint64_t Socket::unsent_bytes() const {
+  uint64_t bytes = current_.size() - sent_ + last_words_.size();
+  for (const std::string& frames : queue_) bytes += frames.size();
+  return bytes;
+}
+
+uint64_t Socket::unacknowledged_bytes() const {
+  int in_kernel = 0;
+  if (ioctl(connection_->fd, SIOCOUTQ, &in_kernel) != 0) in_kernel = 0;
+  return unsent_bytes() + static_cast<uint64_t>(in_kernel);
 }
 
 // Selects what is written next. Call only at a frame boundary. False: there is nothing to write.

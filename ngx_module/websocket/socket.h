@@ -68,6 +68,10 @@ class Socket {
   uint64_t TakeReleased() { return std::exchange(released_, 0); }
   // Drops frames that were not sent, and returns their size in bytes.
   uint64_t DiscardUnsent();
+  // Bytes of frames that were not sent, and the same with what the kernel keeps until the client
+  // has received it.
+  uint64_t unsent_bytes() const;
+  uint64_t unacknowledged_bytes() const;
   // Bytes of incomplete messages, and of input that waits for the receiver.
   size_t input_bytes() const { return unread_.size() + endpoint_.buffered_bytes(); }
   // True if input waits because the receiver has no room.

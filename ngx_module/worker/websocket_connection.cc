@@ -55,7 +55,7 @@ WebSocketConnection::WebSocketConnection(WorkerService& worker, RequestContext& 
     : worker_(worker), context_(context) {}
 
 WebSocketConnection::~WebSocketConnection() {
-  StopMessageDeadline();
+  StopDeadlines();
 }
 
 void WebSocketConnection::OnCleanup(void* context) noexcept {
@@ -203,37 +203,6 @@ void WebSocketConnection::RejectInput() {
   }
 }
 
-// Starts the deadline of a message that has begun: a message that arrives byte by byte would
-// otherwise occupy its buffer forever.
-void WebSocketConnection::StartMessageDeadline() {
-  const bool waits = socket_->endpoint().open() && socket_->endpoint().in_message() &&
-                     (!socket_->paused() || is_stalled());
-  if (!waits) return StopMessageDeadline();
-  if (message_deadline_.timer_set) return;
-  message_deadline_.handler = OnMessageDeadline;
-  message_deadline_.data = &context_;
-  message_deadline_.log = ngx_cycle->log;
-  message_deadline_.cancelable = 1;
-  ngx_add_timer(&message_deadline_, context_.location.run_timeout);
-}
-
-void WebSocketConnection::StopMessageDeadline() {
-  if (message_deadline_.timer_set) ngx_del_timer(&message_deadline_);
-}
-
-void WebSocketConnection::OnMessageDeadline(ngx_event_t* event) noexcept {
-  Guarded(ngx_cycle->log, [&] {
-    auto* context = static_cast<RequestContext*>(event->data);
-    ngx_connection_t* connection = context->request->connection;
-    ngx_http_set_log_request(connection->log, context->request);
-    WebSocketConnection& websocket = *context->websocket;
-    websocket.CloseForFault(websocket::close_code::kPolicy, "message_timeout",
-                            "the message took too long");
-    websocket.Settle(websocket.socket_->Write());
-    ngx_http_run_posted_requests(connection);  // the request may have been destroyed
-  });
-}
-
 // --- Items of the engine ------------------------------------------------------------------------
 
 void WebSocketConnection::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
@@ -274,7 +243,7 @@ void WebSocketConnection::Write(ExchangeSlot& slot) {
   } else {
     life = socket_->Write();
   }
-  if (slot.ended) worker_.ReleaseExchange(context_, slot);
+  if (slot.ended) ReleaseExchange(slot);
   Settle(life);
 }
 
@@ -288,14 +257,21 @@ Socket::Life WebSocketConnection::Upgrade() {
   return socket_->Read(*this);
 }
 
+// The frames that were not sent still count as buffered.
+void WebSocketConnection::ReleaseExchange(ExchangeSlot& slot) {
+  context_.finished = slot.exchange;
+  worker_.ReleaseExchange(context_, slot);
+}
+
 // --- State of the connection --------------------------------------------------------------------
 
 // Called after every call of the socket: returns credit, updates counts, and ends a closed or lost
 // socket.
 void WebSocketConnection::Settle(Socket::Life life) {
   const uint64_t released = socket_->TakeReleased();
-  ExchangeSlot* slot = worker_.SlotOf(context_);
-  if (slot != nullptr && released > 0) slot->exchange->ReturnCredit(released);
+  const ExchangeSlot* slot = worker_.SlotOf(context_);
+  const bridge::ExchangePtr& exchange = slot != nullptr ? slot->exchange : context_.finished;
+  if (exchange != nullptr && released > 0) exchange->ReturnCredit(released);
   size_t input = socket_->input_bytes();
   bool grows = input > input_bytes_;
   CountInput(input);
@@ -306,7 +282,7 @@ void WebSocketConnection::Settle(Socket::Life life) {
     life = socket_->Write();
   }
   if (life != Socket::Life::kOpen) return End(life);
-  StartMessageDeadline();
+  StartDeadlines();
 }
 
 void WebSocketConnection::End(Socket::Life life) {
@@ -320,7 +296,7 @@ void WebSocketConnection::End(Socket::Life life) {
                   "agent_graph: websocket client violated the protocol: %V", &fault);
   }
   worker_.stalled_sockets().Remove(*this);
-  StopMessageDeadline();
+  StopDeadlines();
   ReleasePlace();
   if (context_.address) {
     ExchangeSlot* slot = worker_.SlotOf(context_);
@@ -332,6 +308,7 @@ void WebSocketConnection::End(Socket::Life life) {
     }
   }
   if (life == Socket::Life::kClosed) {
+    context_.finished.reset();
     request->lingering_close = 1;  // the peer can read the Close before the connection ends
     ngx_http_finalize_request(request, NGX_OK);
   } else {
@@ -353,9 +330,8 @@ void WebSocketConnection::OnSlotTimer(ExchangeSlot& slot) {
                   "agent_graph: the run did not end after its deadline");
     CloseForFault(websocket::close_code::kInternal, "internal", "the run did not end");
     context_.outcome = "timeout";
-    bridge::ExchangePtr exchange = slot.exchange;
-    worker_.ReleaseExchange(context_, slot);
-    exchange->Cancel(runtime::CancelReason::kDeadline);
+    ReleaseExchange(slot);
+    context_.finished->Cancel(runtime::CancelReason::kDeadline);
   } else {
     socket_->Close(websocket::close_code::kGoingAway, kReload);
   }
@@ -369,7 +345,7 @@ void WebSocketConnection::Leave(ExchangeSlot& slot, ngx_msec_t delay) {
 
 void WebSocketConnection::OnRequestGone() {
   worker_.stalled_sockets().Remove(*this);
-  StopMessageDeadline();
+  StopDeadlines();
   CountInput(0);
 }
 

@@ -59,6 +59,7 @@ class WebSocketConnection final : private SocketReceiver {
   static void OnReadable(ngx_http_request_t* request) noexcept;
   static void OnWritable(ngx_http_request_t* request) noexcept;
   static void OnMessageDeadline(ngx_event_t* event) noexcept;
+  static void OnCloseDeadline(ngx_event_t* event) noexcept;
   static void OnCleanup(void* context) noexcept;
 
   bool OnMessage(bool binary, std::string payload) override;
@@ -69,13 +70,15 @@ class WebSocketConnection final : private SocketReceiver {
   bool is_stalled() const;
   bool MayDrop(const ExchangeSlot& slot, bool binary) const;
   Socket::Life Upgrade();
+  void ReleaseExchange(ExchangeSlot& slot);
   void Settle(Socket::Life life);
   void RejectInput();
   void End(Socket::Life life);
   void CloseForFault(uint16_t code, std::string_view fault, std::string_view reason);
   void CloseForLackOfRoom();
-  void StartMessageDeadline();
+  void StartDeadlines();
   void StopMessageDeadline();
+  void StopDeadlines();
   void CountInput(size_t bytes);
   void ReleasePlace();
 
@@ -86,6 +89,7 @@ class WebSocketConnection final : private SocketReceiver {
   bool has_place_ = false;          // counted in the worker's number of open sockets
   size_t input_bytes_ = 0;          // input of the socket that is counted as buffered
   ngx_event_t message_deadline_{};  // for the client to complete a message that has begun
+  ngx_event_t close_deadline_{};    // for the client to read the rest while the socket closes
 };
 
 }  // namespace agent_graph::nginx
