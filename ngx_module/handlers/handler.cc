@@ -251,7 +251,7 @@ ngx_int_t Dispatch(RequestContext& context) {
   head.https = context.https;
   head.websocket = route.transport != api::Transport::kHttp;
   context.transport = route.transport;
-  if (!ReadNginxUser(request, context.location, head)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (!ReadNginxUser(context)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   if (route.body == api::BodyKind::kStream) context.late_body.SetStreamed();
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }

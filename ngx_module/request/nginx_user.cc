@@ -5,6 +5,7 @@
 
 #include "auth/jwt.h"
 #include "ngx_module/directive_values.h"
+#include "ngx_module/request/request_context.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -85,6 +86,18 @@ void WarnAboutSharedThreads(ngx_conf_t* cf, const ServiceConfig& service,
       &name, &location, service.file.c_str());
 }
 
+// Another directive or a subrequest may have evaluated the variable, and nginx keeps its value.
+void ForgetValueOfRemoteUser(ngx_http_request_t* request) {
+  const auto* core = static_cast<ngx_http_core_main_conf_t*>(
+      ngx_http_get_module_main_conf(request, ngx_http_core_module));
+  const auto* variables = static_cast<const ngx_http_variable_t*>(core->variables.elts);
+  for (ngx_uint_t i = 0; i < core->variables.nelts; ++i) {
+    if (View(variables[i].name) != "remote_user") continue;
+    request->variables[i].valid = 0;
+    request->variables[i].not_found = 0;
+  }
+}
+
 void WarnAboutUncheckedPassword(const ngx_http_request_t* request) {
   static bool warned = false;
   if (std::exchange(warned, true)) return;
@@ -145,18 +158,31 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location) {
   return NGX_CONF_OK;
 }
 
-bool ReadNginxUser(ngx_http_request_t* request, const LocationConfig& location,
-                   bridge::RequestHead& head) {
+ngx_int_t ForgetRemoteUser(ngx_http_request_t* request, const LocationConfig& location) {
+  if (location.user == nullptr) return NGX_OK;
+  ngx_str_t& user = request->headers_in.user;
+  if (user.len > 0) {
+    RequestContext* context = OpenContext(request, location);
+    if (context == nullptr) return NGX_ERROR;
+    context->names_user_early = true;
+  }
+  user = ngx_null_string;
+  return NGX_OK;
+}
+
+bool ReadNginxUser(RequestContext& context) {
+  const LocationConfig& location = context.location;
   if (location.user == nullptr) return true;
-  // nginx fills $remote_user from the Authorization header even if nothing has checked the
-  // password. If auth_basic has checked it, the header was parsed before this point.
-  const bool parsed_before = request->headers_in.user.data != nullptr;
+  ngx_http_request_t* request = context.request;
+  bridge::RequestHead& head = context.head;
+  const bool checked = request->headers_in.user.data != nullptr;
+  if (!checked) ForgetValueOfRemoteUser(request);
   if (!Evaluate(request, location.user, auth::kUserIdBytesMax, head.user)) return false;
   if (location.user_claims != nullptr &&
       !Evaluate(request, location.user_claims, auth::kTokenBytesMax, head.user_claims.emplace())) {
     return false;
   }
-  if (!parsed_before && request->headers_in.user.len > 0) {
+  if (!checked && (context.names_user_early || request->headers_in.user.len > 0)) {
     head.user.clear();
     WarnAboutUncheckedPassword(request);
   }

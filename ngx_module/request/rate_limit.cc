@@ -12,6 +12,7 @@
 #include "base/letter_case.h"
 #include "limits/key.h"
 #include "ngx_module/callback.h"
+#include "ngx_module/request/nginx_user.h"
 #include "ngx_module/request/request_context.h"
 #include "ngx_module/status/service_zone.h"
 
@@ -152,10 +153,7 @@ std::optional<api::Reply> CountForAddress(RequestContext& context) {
       context.request_id, context.render_error);
 }
 
-ngx_int_t Limit(ngx_http_request_t* request) {
-  const auto& location = *static_cast<LocationConfig*>(
-      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
-  if (location.enabled != 1 || request != request->main) return NGX_DECLINED;
+ngx_int_t Limit(ngx_http_request_t* request, const LocationConfig& location) {
   const settings::Settings& settings = *location.service->settings;
   if (!settings.rate_limit) return NGX_DECLINED;
   RequestContext* context = OpenContext(request, location);
@@ -170,8 +168,13 @@ ngx_int_t Limit(ngx_http_request_t* request) {
 }
 
 ngx_int_t HandlePreaccess(ngx_http_request_t* request) noexcept {
-  return Guarded<ngx_int_t>(request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR,
-                            [&] { return Limit(request); });
+  return Guarded<ngx_int_t>(request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&] {
+    const auto& location = *static_cast<LocationConfig*>(
+        ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+    if (location.enabled != 1 || request != request->main) return ngx_int_t{NGX_DECLINED};
+    const ngx_int_t forgotten = ForgetRemoteUser(request, location);
+    return forgotten == NGX_OK ? Limit(request, location) : forgotten;
+  });
 }
 
 }  // namespace

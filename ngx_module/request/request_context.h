@@ -32,6 +32,8 @@ struct RequestContext {
   // of this location.
   bridge::RequestHead head;
   bool is_below_base_path = false;
+  // $remote_user was read before nginx could check its password (nginx_user.h).
+  bool names_user_early = false;
 
   api::Transport transport = api::Transport::kHttp;
   api::ErrorRenderer render_error = api::ErrorReply;  // the route's, once it is known

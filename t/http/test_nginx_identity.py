@@ -224,18 +224,50 @@ def test_nobody_is_refused(start_service):
         assert service.get(public).status == 200
 
 
+_EARLY = {
+    "limit_req": {
+        "http": "limit_req_zone $remote_user zone=names:1m rate=100r/s;",
+        "location": "limit_req zone=names burst=100; agent_graph_user $remote_user;",
+    },
+    "set": {"location": "set $seen $remote_user; agent_graph_user $remote_user;"},
+    "set-of-the-user": {"location": "set $who $remote_user; agent_graph_user $who;"},
+    "map": {
+        "http": "map $remote_user $who { default $remote_user; }",
+        "location": "set $seen $who; agent_graph_user $who;",
+    },
+    "subrequest": {
+        "location": "auth_request /who; agent_graph_user $remote_user;",
+        "server": "location = /who { internal; proxy_set_header X-User $remote_user;"
+        " proxy_pass http://127.0.0.1:$server_port/name; } location = /name { return 204; }",
+    },
+}
+
+
 @pytest.mark.one_host("each host logs it once")
 @pytest.mark.parametrize(
-    "location",
-    ["agent_graph_user $remote_user;", 'auth_basic off; agent_graph_user "$remote_user";'],
-    ids=["without-auth_basic", "auth_basic-off"],
+    "configuration",
+    [
+        {"location": "agent_graph_user $remote_user;"},
+        {"location": 'auth_basic off; agent_graph_user "$remote_user";'},
+        *_EARLY.values(),
+    ],
+    ids=["without-auth_basic", "auth_basic-off", *_EARLY],
 )
-def test_a_name_whose_password_nobody_has_checked_is_refused(start_service, location):
-    service = start_service(_STORED, files=_USERS, location=location, workers=1)
+def test_a_name_whose_password_nobody_has_checked_is_refused(start_service, configuration):
+    service = start_service(_STORED, files=_USERS, workers=1, **configuration)
     for _ in range(2):
         unchecked = [("Authorization", "Basic " + base64.b64encode(b"alice:wrong").decode())]
         assert _code(_run(service, unchecked)) == "REVOKED_TOKEN"
     assert len(service.error_log.lines(r"\[warn\].*no password was checked")) == 1
+
+
+@pytest.mark.parametrize("configuration", _EARLY.values(), ids=_EARLY)
+def test_a_name_may_be_used_before_its_password_is_checked(start_service, configuration):
+    changed = configuration | {"location": _BASIC + configuration["location"]}
+    service = start_service(_SEEN, files=_USERS, **changed)
+    assert _user_seen(service, _basic("alice"))["user_id"] == "alice"
+    unchecked = [("Authorization", "Basic " + base64.b64encode(b"alice:wrong").decode())]
+    assert _run(service, unchecked).status == 401
 
 
 def test_the_user_is_known_only_after_authentication(start_service):
