@@ -15,6 +15,9 @@ namespace {
 
 // If a host has several addresses, one that does not answer at all must not use up the time.
 constexpr std::chrono::seconds kAddressTime{1};
+// Reads in one turn of the event loop, so that a fast server cannot keep the thread from its timers
+// and other sockets.
+constexpr int kReadsPerTurn = 16;
 
 bool HasHeader(const HttpHeaders& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
@@ -164,11 +167,14 @@ void Http1Call::OnChange() {
 void Http1Call::Proceed() {
   if (!connection_->is_connected()) return;
   SendSome();
-  while (connection_ != nullptr && connection_->may_read() && failure_.ok() &&
-         body_.size() < kReadAheadBytes) {
+  for (int reads = 0; reads < kReadsPerTurn && MayReceive() && connection_->may_read(); ++reads) {
     failure_ = Receive();
   }
-  if (connection_ != nullptr && failure_.ok()) connection_->StartWaitingForBytes();
+  if (MayReceive()) connection_->StartWaitingForBytes();
+}
+
+bool Http1Call::MayReceive() const {
+  return connection_ != nullptr && failure_.ok() && body_.size() < kReadAheadBytes;
 }
 
 void Http1Call::SendSome() {
@@ -259,7 +265,7 @@ Result<std::string> Http1Call::Read() {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (!body_.empty()) {
       std::string piece = std::exchange(body_, {});
-      if (connection_ != nullptr && connection_->may_read()) Proceed();
+      if (MayReceive()) connection_->StartWaitingForBytes();
       return piece;
     }
     AG_RETURN_IF_ERROR(failure_);

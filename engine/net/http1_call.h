@@ -48,9 +48,11 @@ class Http1Call : public HttpCall::Transfer, private Http1ConnectionUser {
 
   // The parser needs much stack, which a waiting fiber would keep; so the event loop parses.
   void OnChange() override;
-  // Sends and reads as much as is possible without waiting.
+  // Sends and reads what is possible without waiting, but limits the reads of one turn.
   void Proceed();
   void SendSome();
+  // True if the connection works and there is room for more of the body.
+  bool MayReceive() const;
   Status Receive();
   Status TakeBytes(std::string_view bytes);
   // Keeps the connection if it can be used again; closes it otherwise.

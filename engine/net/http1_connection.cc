@@ -6,6 +6,7 @@
 
 #include <array>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -112,9 +113,11 @@ void Http1Connection::StartWaitingForRoom() {
 }
 
 void Http1Connection::StartWaitingForBytes() {
-  if (waiting_for_bytes_ || may_read_) return;
-  waiting_for_bytes_ = true;
-  WaitThen(Outcome::kWaitsToRead, &Http1Connection::OnReadable);
+  if (std::exchange(waiting_for_bytes_, true)) return;
+  if (!may_read_) return WaitThen(Outcome::kWaitsToRead, &Http1Connection::OnReadable);
+  boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    if (self->socket_.is_open()) self->OnReadable();
+  });
 }
 
 void Http1Connection::OnReadable() {

@@ -52,7 +52,8 @@ class Http1Connection : public std::enable_shared_from_this<Http1Connection> {
   // Begins to wait until the socket takes more.
   void StartWaitingForRoom();
 
-  // Begins to wait until Read may have something to return, unless that was begun before.
+  // Begins to wait until Read may have something to return, unless that was begun before. If it may
+  // already, the wait ends in the next turn of the event loop.
   void StartWaitingForBytes();
   // True from the end of that wait until Read has returned all that has arrived.
   bool may_read() const { return may_read_; }

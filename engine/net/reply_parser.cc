@@ -96,7 +96,12 @@ Status ReplyParser::Take(std::string_view bytes, std::string& body) {
     } else {
       error_code error;
       bytes.remove_prefix(reply_->put(boost::asio::buffer(bytes.data(), bytes.size()), error));
-      if (error == http::error::need_more) break;
+      if (error == http::error::need_more) {
+        // The bytes are the beginning of a chunk line or of the trailers, which Beast does not
+        // limit.
+        if (bytes.size() > head_bytes_max_) return ToStatus(http::error::header_limit);
+        break;
+      }
       if (error) return ToStatus(error);
     }
     if (reply_->is_done() && head().status < 200) {
@@ -111,7 +116,10 @@ Status ReplyParser::Take(std::string_view bytes, std::string& body) {
 Status ReplyParser::TakeHead(std::string_view& bytes) {
   const size_t size = ReplyHeadSize(bytes, searched_);
   searched_ = size == 0 ? bytes.size() : 0;
-  if (std::max(size, searched_) > head_bytes_max_) return ToStatus(http::error::header_limit);
+  if (heads_bytes_ + std::max(size, searched_) > head_bytes_max_) {
+    return ToStatus(http::error::header_limit);
+  }
+  heads_bytes_ += size;
   if (size == 0) return Status::Ok();
   std::string_view head = bytes.substr(0, size);
   bytes.remove_prefix(size);

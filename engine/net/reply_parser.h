@@ -15,15 +15,16 @@ namespace agent_graph::net {
 // Not thread-safe. Interim replies (1xx) are skipped.
 class ReplyParser {
  public:
-  // A reply to a HEAD request has no body, whatever its headers say.
+  // A reply to a HEAD request has no body, whatever its headers say. `head_bytes_max` limits the
+  // heads of the reply and of its interim replies together, each chunk line and the trailers.
   ReplyParser(bool to_head_request, size_t head_bytes_max);
   ~ReplyParser();
   ReplyParser(const ReplyParser&) = delete;
   ReplyParser& operator=(const ReplyParser&) = delete;
 
   // Takes the next bytes and appends their part of the body to `body`. kUnavailable: the bytes
-  // are not a valid reply; kResourceExhausted: the head is larger than allowed. After a failure the
-  // parser must not be used.
+  // are not a valid reply; kResourceExhausted: a part that `head_bytes_max` limits is larger. After
+  // a failure the parser must not be used.
   Status Take(std::string_view bytes, std::string& body);
   // The server has closed the connection: kUnavailable if the reply is not complete.
   Status TakeEnd();
@@ -50,8 +51,9 @@ class ReplyParser {
   const size_t head_bytes_max_;
   bool has_begun_ = false;
   std::unique_ptr<Callbacks> reply_;
-  std::string rest_;     // bytes that the parser can only take together with the next ones
-  size_t searched_ = 0;  // bytes of the head without its end
+  std::string rest_;        // bytes that the parser can only take together with the next ones
+  size_t searched_ = 0;     // bytes of the head without its end
+  size_t heads_bytes_ = 0;  // of the complete heads: the interim ones and the last
   bool has_bare_line_feed_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <string>
 
@@ -163,6 +164,44 @@ TEST_P(Http1WaysTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
   });
   for (int i = 0; i < 3; ++i) EXPECT_EQ(*Fetch(Post(server.url())), "hello");
   EXPECT_EQ(server.connections(), 3);
+}
+
+// Nothing of the body arrives meanwhile, so the limit of the body does not apply.
+TEST_P(Http1WaysTest, AnEndlessChunkLineIsRefused) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    connection.Send("1;name=" + std::string(8 * kHeadBytesMax, 'x'));
+  });
+  const Status status = Fetch(Post(server.url())).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted) << status.ToString();
+}
+
+// Each read gets a little of the body, so that neither a full buffer nor an empty socket ends the
+// reading.
+TEST_P(Http1WaysTest, AFastServerLeavesTimeForOthers) {
+  const std::string line = "1;name=" + std::string(kHeadBytesMax / 2, 'x') + "\r\na\r\n";
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    while (connection.Send(line)) continue;
+  });
+  Run([&] {
+    const Cancellation cancellation;
+    const auto call = *client_.Start(Post(server.url()), cancellation);
+    ASSERT_TRUE(call->ReadHead().ok());
+    const runtime::Promise<StatusCode> ended;
+    runtime_.Spawn(
+        [&] {
+          Result<std::string> piece = std::string("a");
+          while (piece.ok()) piece = call->Read();
+          ended.Set(piece.status().code());
+        },
+        /*here=*/true);
+    ASSERT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
+    cancellation.Cancel(runtime::CancelReason::kStopped);
+    EXPECT_EQ(*ended.Wait(nullptr, kNoDeadline), StatusCode::kCancelled);
+  });
 }
 
 TEST_P(Http1WaysTest, AHeadRequestHasNoBody) {

@@ -200,5 +200,34 @@ TEST(ReplyParserTest, TheHeadIsBounded) {
   }
 }
 
+constexpr char kChunked[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST(ReplyParserTest, TheChunkLineIsBounded) {
+  const std::string most = kChunked + ("2;x=" + std::string(kHeadMax / 2, 'x')) + "\r\nok\r\n";
+  EXPECT_EQ(Parse(most + "0\r\n\r\n", 50).body, "ok");
+  const std::string endless = kChunked + ("2;x=" + std::string(kHeadMax, 'x'));
+  for (const size_t size : {size_t{1}, size_t{50}, endless.size()}) {
+    EXPECT_EQ(Parse(endless, size).status.code(), StatusCode::kResourceExhausted) << size;
+  }
+}
+
+TEST(ReplyParserTest, TrailersAreBounded) {
+  const std::string body = std::string(kChunked) + "2\r\nok\r\n0\r\n";
+  std::string trailers;
+  while (trailers.size() <= kHeadMax) trailers += "X-Trailer: a\r\n";
+  EXPECT_TRUE(Parse(body + trailers.substr(0, 5 * 14) + "\r\n", 50).is_complete);
+  for (const size_t size : {size_t{1}, size_t{50}, body.size() + trailers.size()}) {
+    EXPECT_EQ(Parse(body + trailers, size).status.code(), StatusCode::kResourceExhausted) << size;
+  }
+}
+
+TEST(ReplyParserTest, InterimRepliesAreBounded) {
+  std::string interim;
+  while (interim.size() <= kHeadMax) interim += "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+  for (const size_t size : {size_t{1}, size_t{50}, interim.size()}) {
+    EXPECT_EQ(Parse(interim, size).status.code(), StatusCode::kResourceExhausted) << size;
+  }
+}
+
 }  // namespace
 }  // namespace agent_graph::net
