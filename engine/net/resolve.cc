@@ -3,20 +3,12 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <utility>
-
-#include "runtime/runtime.h"
-#include "runtime/signal.h"
+#include "net/resolver.h"
 
 namespace agent_graph::net {
 namespace {
 
-struct Lookup {
-  std::vector<StreamEndpoint> endpoints;
-  std::string failure;
-};
-
-Lookup LookUp(const std::string& host, const std::string& port, int flags) {
+Lookup AskSystem(const std::string& host, const std::string& port, int flags) {
   Lookup lookup;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -41,27 +33,23 @@ bool IsAddress(const std::string& host) {
 }
 
 std::vector<StreamEndpoint> AddressOf(const std::string& host, const std::string& port) {
-  return LookUp(host, port, AI_NUMERICHOST | AI_NUMERICSERV).endpoints;
+  return AskSystem(host, port, AI_NUMERICHOST | AI_NUMERICSERV).endpoints;
 }
 
 Result<std::vector<StreamEndpoint>> Resolve(const std::string& host, const std::string& port,
                                             const runtime::Cancellation* cancellation,
                                             Deadline deadline) {
-  runtime::Runtime* const runtime = runtime::Runtime::Current();
-  const runtime::Promise<Lookup> promise;
-  runtime->Spawn(
-      [runtime, host, port, promise] {
-        Lookup lookup;
-        runtime->RunOnIoPool([&] { lookup = LookUp(host, port, 0); });
-        promise.Set(std::move(lookup));
-      },
-      true);
-  AG_ASSIGN_OR_RETURN(Lookup lookup, promise.Wait(cancellation, deadline));
-  if (lookup.endpoints.empty()) {
-    return Status(StatusCode::kNotFound, "the host's name could not be resolved")
-        .WithDetail(lookup.failure);
+  if (std::vector<StreamEndpoint> addresses = AddressOf(host, port); !addresses.empty()) {
+    return addresses;
   }
-  return std::move(lookup.endpoints);
+  return Resolver::OfProcess().Resolve(host, port, cancellation, deadline);
+}
+
+// Its threads may still run when the process exits.
+Resolver& Resolver::OfProcess() {
+  static Resolver& resolver = *new Resolver(
+      [](const std::string& host, const std::string& port) { return AskSystem(host, port, 0); });
+  return resolver;
 }
 
 }  // namespace agent_graph::net

@@ -19,9 +19,9 @@ bool IsAddress(const std::string& host);
 // The address that `host` spells; empty if it is not one.
 std::vector<StreamEndpoint> AddressOf(const std::string& host, const std::string& port);
 
-// Asks the system's resolver on a thread of the I/O pool. Call it on a fiber. The lookup goes on
-// alone if the wait for it ends early. Failures: kNotFound with the resolver's text as the detail,
-// kCancelled, kDeadlineExceeded.
+// Asks the system's resolver (net/resolver.h) unless `host` is an address. Call it on a fiber,
+// which is suspended. Failures: kNotFound with the resolver's text as the detail, kCancelled,
+// kDeadlineExceeded, kUnavailable (too many other names are being looked up).
 Result<std::vector<StreamEndpoint>> Resolve(const std::string& host, const std::string& port,
                                             const runtime::Cancellation* cancellation,
                                             Deadline deadline);

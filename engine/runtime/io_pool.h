@@ -11,7 +11,8 @@
 
 namespace agent_graph::runtime {
 
-// Thread-safe. The number of waiting fibers bounds the queue.
+// Thread-safe. Each caller waits for its job, so the number of fibers bounds the queue. A job must
+// not wait for another host: the jobs behind it would wait, too.
 class IoPool {
  public:
   IoPool(size_t threads_max, std::string thread_name, std::function<void()> on_start);
