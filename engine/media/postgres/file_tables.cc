@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "state/postgres/database/failure.h"
 #include "state/postgres/database/value.h"
 
@@ -69,10 +70,12 @@ FileTables::FileTables(std::string url, std::optional<uint64_t> total_bytes_max)
     : total_bytes_max_(total_bytes_max), connection_(OptionsOf(std::move(url))) {}
 
 Result<FileTables::RowSets> FileTables::Run(const Commands& commands) {
+  const Deadline try_until = DeadlineAfter(kReconnectMax);
   for (int tries_left = kTriesMax;; --tries_left) {
-    AG_RETURN_IF_ERROR(connection_.OpenUntil(DeadlineAfter(kReconnectMax)));
+    AG_RETURN_IF_ERROR(connection_.OpenUntil(try_until));
     Result<RowSets> rows = connection_.ExecuteAll(commands);
     if (rows.ok() || tries_left == 1 || !IsPassing(connection_.failure().kind)) return rows;
+    if (MonotonicClock::now() >= try_until) return rows;
   }
 }
 
@@ -85,29 +88,34 @@ Status FileTables::CheckRoom(uint64_t bytes) {
 
 Status FileTables::Insert(const FileRecord& record, const std::optional<std::string>& text,
                           const ReadPiece& read) {
-  uint64_t offset = 0;
-  int32_t number = 0;
-  do {
-    const bool first = offset == 0;
-    Commands commands;
-    if (first) commands.push_back(InsertFile(record, text));
-    const uint64_t end = std::min<uint64_t>(offset + kTransactionBytes, record.size_bytes);
-    while (offset < end) {
-      const size_t wanted = std::min<uint64_t>(kChunkBytes, record.size_bytes - offset);
-      AG_ASSIGN_OR_RETURN(const std::string piece, read(offset, wanted));
-      if (piece.size() != wanted) return DamagedFile("the upload's temporary file was truncated");
-      commands.push_back(
-          {kInsertChunk,
-           {Value::Text(record.file_id), Value::Integer(number++), Value::Bytes(piece)}});
-      offset += wanted;
-    }
-    const bool last = offset == record.size_bytes;
-    if (last) commands.push_back({kComplete, {Value::Text(record.file_id)}});
-    MutexLock lock(mutex_);
-    if (first) AG_RETURN_IF_ERROR(CheckRoom(record.size_bytes));
-    AG_ASSIGN_OR_RETURN(const RowSets rows, Run(commands));
-    if (last && rows.back().changed() != 1) return DamagedFile("its row was deleted");
-  } while (offset < record.size_bytes);
+  Progress progress;
+  while (!progress.complete) AG_RETURN_IF_ERROR(InsertNext(record, text, read, progress));
+  return Status::Ok();
+}
+
+Status FileTables::InsertNext(const FileRecord& record, const std::optional<std::string>& text,
+                              const ReadPiece& read, Progress& progress) {
+  const bool is_first = progress.bytes == 0;
+  Progress next = progress;
+  Commands commands;
+  if (is_first) commands.push_back(InsertFile(record, text));
+  const uint64_t end = std::min<uint64_t>(next.bytes + kTransactionBytes, record.size_bytes);
+  while (next.bytes < end) {
+    const size_t wanted = std::min<uint64_t>(kChunkBytes, record.size_bytes - next.bytes);
+    AG_ASSIGN_OR_RETURN(const std::string piece, read(next.bytes, wanted));
+    if (piece.size() != wanted) return DamagedFile("the upload's temporary file was truncated");
+    commands.push_back(
+        {kInsertChunk,
+         {Value::Text(record.file_id), Value::Integer(next.chunks++), Value::Bytes(piece)}});
+    next.bytes += wanted;
+  }
+  next.complete = next.bytes == record.size_bytes;
+  if (next.complete) commands.push_back({kComplete, {Value::Text(record.file_id)}});
+  MutexLock lock(mutex_);
+  if (is_first) AG_RETURN_IF_ERROR(CheckRoom(record.size_bytes));
+  AG_ASSIGN_OR_RETURN(const RowSets rows, Run(commands));
+  if (next.complete && rows.back().changed() != 1) return DamagedFile("its row was deleted");
+  progress = next;
   return Status::Ok();
 }
 

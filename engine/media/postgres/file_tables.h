@@ -31,6 +31,14 @@ class FileTables {
   // were interrupted.
   Status Insert(const FileRecord& record, const std::optional<std::string>& text,
                 const ReadPiece& read);
+  struct Progress {
+    uint64_t bytes = 0;  // inserted
+    int32_t chunks = 0;
+    bool complete = false;
+  };
+  // One transaction of Insert.
+  Status InsertNext(const FileRecord& record, const std::optional<std::string>& text,
+                    const ReadPiece& read, Progress& progress);
   // kNotFound: there is no complete file of this id.
   Result<FileRecord> Find(const std::string& file_id);
   // Returns bytes of chunk `number` from `first` on, at most `length`. kDataLoss: the chunk is
@@ -47,7 +55,8 @@ class FileTables {
   using Commands = std::vector<state::postgres::Command>;
   using RowSets = std::vector<state::postgres::Rows>;
 
-  // One transaction. Repeated if the connection was lost: every statement may run twice.
+  // One transaction. Repeated for kReconnectMax if the connection was lost: every statement may run
+  // twice.
   Result<RowSets> Run(const Commands& commands) AG_REQUIRES(mutex_);
   Status CheckRoom(uint64_t bytes) AG_REQUIRES(mutex_);
 

@@ -17,21 +17,18 @@ Status NoSuchFile() {
 // Reads one chunk at a time, or the part of it that belongs to the range.
 class ChunkStream : public ByteStream {
  public:
-  ChunkStream(std::shared_ptr<FileTables> tables, runtime::Runtime& runtime, std::string file_id,
-              uint64_t first, uint64_t length)
-      : tables_(std::move(tables)),
-        runtime_(runtime),
-        file_id_(std::move(file_id)),
-        position_(first),
-        left_(length) {}
+  ChunkStream(std::shared_ptr<TablesThread> tables, std::string file_id, uint64_t first,
+              uint64_t length)
+      : tables_(std::move(tables)), file_id_(std::move(file_id)), position_(first), left_(length) {}
 
   Result<std::string> Read() override {
     if (left_ == 0) return std::string();
     const uint64_t first = position_ % kChunkBytes;
     const uint64_t length = std::min<uint64_t>(left_, kChunkBytes - first);
     Result<std::string> piece = std::string();
-    runtime_.RunOnIoPool(
-        [&] { piece = tables_->ReadChunk(file_id_, position_ / kChunkBytes, first, length); });
+    AG_RETURN_IF_ERROR(tables_->Run([&](FileTables& tables) {
+      piece = tables.ReadChunk(file_id_, position_ / kChunkBytes, first, length);
+    }));
     if (!piece.ok()) return piece;
     position_ += length;
     left_ -= length;
@@ -39,8 +36,7 @@ class ChunkStream : public ByteStream {
   }
 
  private:
-  const std::shared_ptr<FileTables> tables_;
-  runtime::Runtime& runtime_;
+  const std::shared_ptr<TablesThread> tables_;
   const std::string file_id_;
   uint64_t position_;
   uint64_t left_;
@@ -52,42 +48,50 @@ PostgresStorage::PostgresStorage(StorageOptions options, std::unique_ptr<Storage
                                  runtime::Runtime& runtime)
     : spool_(std::move(spool)),
       runtime_(runtime),
-      tables_(std::make_shared<FileTables>(std::move(options.url), options.total_bytes_max)) {}
+      tables_(std::make_shared<TablesThread>(std::move(options.url), options.total_bytes_max)) {}
 
 PostgresStorage::~PostgresStorage() = default;
 
 Status PostgresStorage::Keep(Spool& spool, FileRecord& record,
                              const std::optional<std::string>& text) {
-  Status kept;
   runtime_.RunOnIoPool([&] {
     record.size_bytes = spool.size();
     record.sha256 = spool.Sha256();
     record.has_text = text.has_value();
-    kept = tables_->Insert(record, text, [&](uint64_t offset, size_t bytes_max) {
-      return spool.ReadAt(offset, bytes_max);
-    });
-    if (kept.ok()) RemoveAbandonedUploads();
   });
-  return kept;
+  const auto read = [&](uint64_t offset, size_t bytes_max) {
+    return spool.ReadAt(offset, bytes_max);
+  };
+  // One transaction at a time, so that a large upload leaves time for other calls.
+  FileTables::Progress progress;
+  while (!progress.complete) {
+    Status inserted;
+    AG_RETURN_IF_ERROR(tables_->Run(
+        [&](FileTables& tables) { inserted = tables.InsertNext(record, text, read, progress); }));
+    AG_RETURN_IF_ERROR(inserted);
+  }
+  RemoveAbandonedUploads();
+  return Status::Ok();
 }
 
 Result<FileRecord> PostgresStorage::Find(const Reader& reader, const std::string& file_id) {
   if (!IsFileId(file_id)) return NoSuchFile();
   Result<FileRecord> found = NoSuchFile();
-  runtime_.RunOnIoPool([&] { found = tables_->Find(file_id); });
+  AG_RETURN_IF_ERROR(tables_->Run([&](FileTables& tables) { found = tables.Find(file_id); }));
   if (found.ok() && !MayRead(reader, *found)) return NoSuchFile();
   return found;
 }
 
 Result<Content> PostgresStorage::Open(const FileRecord& record, uint64_t first, uint64_t length) {
   Content content;
-  content.stream = std::make_unique<ChunkStream>(tables_, runtime_, record.file_id, first, length);
+  content.stream = std::make_unique<ChunkStream>(tables_, record.file_id, first, length);
   return content;
 }
 
 Result<std::string> PostgresStorage::ReadText(const FileRecord& record) {
   Result<std::string> text = NoSuchFile();
-  runtime_.RunOnIoPool([&] { text = tables_->ReadText(record.file_id); });
+  AG_RETURN_IF_ERROR(
+      tables_->Run([&](FileTables& tables) { text = tables.ReadText(record.file_id); }));
   return text;
 }
 
@@ -98,7 +102,8 @@ void PostgresStorage::RemoveAbandonedUploads() {
     return;
   }
   // A failure of the removal does not concern this upload; the next removal tries again.
-  static_cast<void>(tables_->RemoveAbandoned());
+  static_cast<void>(
+      tables_->Run([](FileTables& tables) { static_cast<void>(tables.RemoveAbandoned()); }));
 }
 
 }  // namespace agent_graph::media::postgres

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "media/postgres/file_tables.h"
+#include "media/postgres/tables_thread.h"
 #include "media/storage.h"
 
 namespace agent_graph::runtime {
@@ -24,8 +24,8 @@ struct StorageOptions {
   std::optional<uint64_t> total_bytes_max = {};
 };
 
-// Thread-safe; calls run on the io pool and suspend the calling fiber. Each object has one
-// connection, which it opens for the first call.
+// Thread-safe; calls suspend the calling fiber. Each object has one connection, which it opens for
+// the first call, and one thread that uses it.
 class PostgresStorage : public Storage {
  public:
   // `spool` only holds uploads in progress.
@@ -46,7 +46,7 @@ class PostgresStorage : public Storage {
 
   const std::unique_ptr<Storage> spool_;
   runtime::Runtime& runtime_;
-  const std::shared_ptr<FileTables> tables_;  // shared with streams
+  const std::shared_ptr<TablesThread> tables_;  // shared with streams
   std::atomic<int64_t> next_removal_seconds_{0};
 };
 

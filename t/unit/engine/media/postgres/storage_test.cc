@@ -3,13 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "../../state/postgres/postgres_server.h"
+#include "base/file_descriptor.h"
 #include "base/ids.h"
 #include "media/local_storage.h"
 #include "runtime/runtime.h"
+#include "runtime/yield.h"
 #include "state/postgres/schema/migration.h"
 
 namespace agent_graph::media::postgres {
@@ -147,6 +152,53 @@ TEST_F(PostgresStorageTest, WithoutTablesTheStorageIsUnavailable) {
   const Status refused = Insert(spool, NewRecord(spool));
   EXPECT_NE(refused.code(), StatusCode::kOk);
   EXPECT_THAT(refused.message(), testing::Not(testing::HasSubstr("agent_graph.file")));
+}
+
+// A server that answers nothing: the kernel accepts its connections.
+class SilentServer {
+ public:
+  SilentServer() {
+    socklen_t length = sizeof address_;
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const address = reinterpret_cast<sockaddr*>(&address_);
+    EXPECT_EQ(bind(listener_.get(), address, length), 0);
+    EXPECT_EQ(listen(listener_.get(), 16), 0);
+    EXPECT_EQ(getsockname(listener_.get(), address, &length), 0);
+  }
+
+  std::string url() const {
+    return "postgresql://127.0.0.1:" + std::to_string(ntohs(address_.sin_port)) + "/files";
+  }
+
+ private:
+  const FileDescriptor listener_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in address_{};
+};
+
+TEST_F(PostgresStorageTest, ASilentDatabaseKeepsNoOtherWorkWaiting) {
+  const SilentServer server;
+  PostgresStorage storage({.url = server.url()},
+                          std::make_unique<LocalStorage>(SpoolOptions(), runtime_), runtime_);
+  ASSERT_TRUE(runtime_.Start().ok());
+  std::atomic<int> ended{0};
+  int ended_before_other_work = -1;
+  runtime_.Spawn([&] {
+    for (int i = 0; i < 8; ++i) {
+      runtime_.Spawn(
+          [&] {
+            const Reader reader{};
+            EXPECT_EQ(storage.Find(reader, NewHexId()).status().code(), StatusCode::kUnavailable);
+            ++ended;
+          },
+          /*here=*/true);
+    }
+    runtime::Yield();
+    runtime_.RunOnIoPool([&] { ended_before_other_work = ended; });
+  });
+  ASSERT_TRUE(runtime_.Stop(kNoDeadline).ok());
+  EXPECT_EQ(ended_before_other_work, 0);
+  EXPECT_EQ(ended, 8);
 }
 
 }  // namespace
