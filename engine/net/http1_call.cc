@@ -8,13 +8,12 @@
 #include "base/free_memory.h"
 #include "base/letter_case.h"
 #include "net/http_failure.h"
+#include "net/open_socket.h"
 #include "net/tls_contexts.h"
 
 namespace agent_graph::net {
 namespace {
 
-// If a host has several addresses, one that does not answer at all must not use up the time.
-constexpr std::chrono::seconds kAddressTime{1};
 // Reads in one turn of the event loop, so that a fast server cannot keep the thread from its timers
 // and other sockets.
 constexpr int kReadsPerTurn = 16;

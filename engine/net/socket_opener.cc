@@ -7,11 +7,13 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/percent_encoding.h"
 #include "net/open_socket.h"
+#include "runtime/runtime.h"
 
 namespace agent_graph::net {
 
@@ -34,27 +36,28 @@ std::string BasicAuthorization(const std::string& user_and_password) {
 }  // namespace
 
 SocketOpener::SocketOpener(asio::io_context& loop, SocketStream& stream, SocketRoute route)
-    : route_(std::move(route)), stream_(stream), resolver_(loop), give_up_(loop) {}
+    : route_(std::move(route)), stream_(stream), give_up_(loop) {}
 
 void SocketOpener::Start(std::shared_ptr<void> owner, std::chrono::milliseconds timeout,
                          Done done) {
   owner_ = std::move(owner);
   done_ = std::move(done);
-  // One timer for all steps: the resolver has no deadline of its own.
+  // One timer for all steps.
   give_up_.expires_after(timeout);
   give_up_.async_wait([this, alive = std::weak_ptr<void>(owner_)](error_code error) {
     const auto kept = alive.lock();
     if (!error && kept) End("", beast::error::timeout);
   });
+  runtime::Runtime::Current()->Spawn([this, kept = owner_] { LookUp(); }, /*here=*/true);
+}
+
+void SocketOpener::LookUp() {
   const Url& first = route_.proxy ? *route_.proxy : route_.target;
-  resolver_.async_resolve(
-      first.host, first.port,
-      [this, kept = owner_](error_code error,
-                            const asio::ip::tcp::resolver::results_type& addresses) {
-        if (error) return End("no address: ", error);
-        for (const auto& address : addresses) addresses_.push_back(address.endpoint());
-        ConnectToNext(asio::error::host_not_found);
-      });
+  Result<std::vector<StreamEndpoint>> found = route_.addresses;
+  if (found->empty()) found = Resolve(first.host, first.port, &ended_, kNoDeadline);
+  if (!found.ok()) return End("no address: ", asio::error::host_not_found_try_again);
+  addresses_.assign(found->begin(), found->end());
+  ConnectToNext(asio::error::host_not_found);
 }
 
 void SocketOpener::Cancel() {
@@ -65,7 +68,9 @@ void SocketOpener::Cancel() {
 void SocketOpener::ConnectToNext(error_code last) {
   if (owner_ == nullptr) return;
   if (addresses_.empty()) return End("no connection: ", last);
-  const asio::ip::tcp::endpoint address = addresses_.front();
+  asio::ip::tcp::endpoint address;
+  address.resize(addresses_.front().size());
+  std::memcpy(address.data(), addresses_.front().data(), address.size());
   addresses_.pop_front();
   asio::ip::tcp::socket& socket = stream_.next_layer().socket();
   error_code error;
@@ -78,7 +83,9 @@ void SocketOpener::ConnectToNext(error_code last) {
     ::close(descriptor);
     return ConnectToNext(error);
   }
+  if (!addresses_.empty()) stream_.next_layer().expires_after(kAddressTime);
   stream_.next_layer().async_connect(address, [this, kept = owner_](error_code result) {
+    stream_.next_layer().expires_never();
     if (result) return ConnectToNext(result);
     if (owner_ == nullptr) return;
     route_.proxy ? AskProxy() : Secure();
@@ -129,7 +136,7 @@ void SocketOpener::End(const char* what, error_code error) {
   const std::shared_ptr<void> owner = std::exchange(owner_, nullptr);
   if (owner == nullptr) return;
   give_up_.cancel();
-  resolver_.cancel();
+  ended_.Cancel(runtime::CancelReason::kStopped);
   if (error) stream_.next_layer().close();
   if (const Done done = std::exchange(done_, nullptr)) done(what, error);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -15,9 +14,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "net/resolve.h"
 #include "net/socket_stream.h"
 #include "net/url.h"
+#include "runtime/cancellation.h"
 
 namespace agent_graph::net {
 
@@ -25,6 +27,8 @@ struct SocketRoute {
   Url target;
   std::optional<Url> proxy = {};             // an http:// proxy
   boost::asio::ssl::context* tls = nullptr;  // null: not encrypted
+  // Of the first server, which is the proxy if there is one; empty: its name is looked up.
+  std::vector<StreamEndpoint> addresses = {};
 };
 
 // Belongs to the thread of its loop, like the stream.
@@ -35,14 +39,15 @@ class SocketOpener {
 
   SocketOpener(boost::asio::io_context& loop, SocketStream& stream, SocketRoute route);
 
-  // Calls `done` once, unless it is cancelled before. `owner` owns this object and the stream; it
-  // is kept alive while an operation is in progress.
+  // Call it on an engine thread. Calls `done` once, unless it is cancelled before. `owner` owns
+  // this object and the stream; it is kept alive while an operation is in progress.
   void Start(std::shared_ptr<void> owner, std::chrono::milliseconds timeout, Done done);
   void Cancel();
   // The HTTP status with which the proxy has refused; 0: it has not.
   int refused_by_proxy() const { return refused_by_proxy_; }
 
  private:
+  void LookUp();
   // `last` is why the address before it did not work.
   void ConnectToNext(boost::system::error_code last);
   void AskProxy();
@@ -54,8 +59,8 @@ class SocketOpener {
   SocketStream& stream_;
   std::shared_ptr<void> owner_;  // null: no attempt is in progress
   Done done_;
-  boost::asio::ip::tcp::resolver resolver_;
-  std::deque<boost::asio::ip::tcp::endpoint> addresses_;  // those that were not tried
+  runtime::Cancellation ended_;
+  std::deque<StreamEndpoint> addresses_;  // those that were not tried
   boost::asio::steady_timer give_up_;
   boost::beast::flat_buffer buffer_;
   boost::beast::http::request<boost::beast::http::empty_body> connect_;
