@@ -146,10 +146,8 @@ Status AnthropicReplyBuilder::MoveContent(std::vector<ContentBlock>& content) {
         content.emplace_back(std::move(reasoning));
       }
     } else if (block.kind == Kind::kCall) {
-      AG_ASSIGN_OR_RETURN(
-          ToolCallBlock call,
-          MakeToolCall(std::move(block.id), std::move(block.name), std::move(block.text)));
-      content.emplace_back(std::move(call));
+      AG_RETURN_IF_ERROR(
+          AddToolCall(content, std::move(block.id), std::move(block.name), std::move(block.text)));
     }
   }
   if (content.empty()) content.emplace_back(TextBlock{});

@@ -1,5 +1,7 @@
 #include "models/chat_reply.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "models/json_fields.h"
@@ -131,12 +133,13 @@ Status ChatReplyBuilder::MoveContent(std::vector<ContentBlock>& content) {
     content.emplace_back(
         ReasoningBlock{.summary = std::move(reasoning_), .details = {}, .signature = {}});
   }
-  if (!text_.empty() || calls_.empty()) content.emplace_back(TextBlock{.text = std::move(text_)});
+  std::vector<ContentBlock> calls;
   for (Call& call : calls_) {
-    AG_ASSIGN_OR_RETURN(ToolCallBlock block, MakeToolCall(std::move(call.id), std::move(call.name),
-                                                          std::move(call.arguments)));
-    content.emplace_back(std::move(block));
+    AG_RETURN_IF_ERROR(
+        AddToolCall(calls, std::move(call.id), std::move(call.name), std::move(call.arguments)));
   }
+  if (!text_.empty() || calls.empty()) content.emplace_back(TextBlock{.text = std::move(text_)});
+  std::move(calls.begin(), calls.end(), std::back_inserter(content));
   return Status::Ok();
 }
 

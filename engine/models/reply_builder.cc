@@ -48,6 +48,11 @@ void MakeIdsDistinct(Message& message) {
   }
 }
 
+bool IsObject(std::string_view text) {
+  const Result<json> parsed = ParseJson(text);
+  return parsed.ok() && parsed->is_object();
+}
+
 Status Malformed() {
   return Status(StatusCode::kModel, "the model provider sent a malformed chunk");
 }
@@ -139,14 +144,23 @@ Result<ToolCallBlock> ReplyBuilder::MakeToolCall(std::string id, std::string nam
                                           std::to_string(kCallIdBytesMax) + " bytes");
   }
   if (arguments.empty()) arguments = "{}";
-  const Result<json> parsed = ParseJson(arguments);
-  if (!parsed.ok() || !parsed->is_object()) {
+  if (!IsObject(arguments)) {
     return Status(StatusCode::kModel, "the model called tool \"" + OneLine(name, kToolNameShown) +
                                           "\" with arguments that are not a JSON object");
   }
   if (id.empty()) id = "call_" + NewHexId();
   return ToolCallBlock{
       .id = std::move(id), .name = std::move(name), .arguments_json = std::move(arguments)};
+}
+
+Status ReplyBuilder::AddToolCall(std::vector<ContentBlock>& content, std::string id,
+                                 std::string name, std::string arguments) const {
+  // Without arguments the call may have been cut before them.
+  if (stop_reason_ == "length" && !IsObject(arguments)) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(ToolCallBlock call,
+                      MakeToolCall(std::move(id), std::move(name), std::move(arguments)));
+  content.emplace_back(std::move(call));
+  return Status::Ok();
 }
 
 }  // namespace agent_graph::models

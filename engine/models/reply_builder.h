@@ -55,6 +55,10 @@ class ReplyBuilder {
   // are not an object. A missing id is generated.
   static Result<ToolCallBlock> MakeToolCall(std::string id, std::string name,
                                             std::string arguments);
+  // Appends the call. Leaves it out if the limit of tokens has cut its arguments, so that the rest
+  // of the reply can be used. For MoveContent.
+  Status AddToolCall(std::vector<ContentBlock>& content, std::string id, std::string name,
+                     std::string arguments) const;
 
   bool begun_ = false;  // a part of the reply has arrived
   // Take sets this to the text of a string in the chunk if appending that text is all that the

@@ -109,10 +109,22 @@ TEST_F(AnthropicReplyTest, RefusalWithoutAWord) {
   EXPECT_EQ(reply->message.content.size(), 1u);
 }
 
-TEST_F(AnthropicReplyTest, CutArguments) {
+TEST_F(AnthropicReplyTest, ACallThatTheLimitOfTokensHasCutIsLeftOut) {
+  Start(0, R"({"type":"text","text":"Let me see."})");
+  Start(1, R"({"type":"tool_use","id":"c1","name":"f","input":{}})");
+  Change(1, R"({"type":"input_json_delta","partial_json":"{\"x\":"})");
+  Stop("max_tokens");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  EXPECT_EQ(reply->stop_reason, "length");
+  EXPECT_EQ(reply->message.Text(), "Let me see.");
+  EXPECT_EQ(reply->message.content.size(), 1u);
+}
+
+TEST_F(AnthropicReplyTest, ArgumentsThatAreNoObject) {
   Start(0, R"({"type":"tool_use","id":"c1","name":"f","input":{}})");
   Change(0, R"({"type":"input_json_delta","partial_json":"{\"x\":"})");
-  Stop("max_tokens");
+  Stop("tool_use");
   EXPECT_EQ(builder_.Finish(true).status().message(),
             "the model called tool \"f\" with arguments that are not a JSON object");
 }

@@ -147,11 +147,34 @@ TEST_F(ChatReplyTest, IdRepeatedOnEachPiece) {
 
 TEST_F(ChatReplyTest, ArgumentsThatAreNoObject) {
   AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}})"});
-  Stop("length");
+  Stop("tool_calls");
   const Status status = builder_.Finish(true).status();
   EXPECT_EQ(status.code(), StatusCode::kModel);
   EXPECT_EQ(status.message(),
             "the model called tool \"f\" with arguments that are not a JSON object");
+}
+
+TEST_F(ChatReplyTest, ACallThatTheLimitOfTokensHasCutIsLeftOut) {
+  AddText("Let me see.");
+  AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}})",
+            R"({"index":1,"id":"b","function":{"name":"g","arguments":"{\"y\":"}})",
+            R"({"index":2,"id":"c","function":{"name":"h","arguments":""}})"});
+  Stop("length");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  EXPECT_EQ(reply->stop_reason, "length");
+  EXPECT_EQ(reply->message.Text(), "Let me see.");
+  ASSERT_EQ(reply->message.ToolCalls().size(), 1u);
+  EXPECT_EQ(reply->message.ToolCalls()[0]->id, "a");
+}
+
+TEST_F(ChatReplyTest, AReplyOfACutCallIsAnEmptyText) {
+  AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}})"});
+  Stop("length");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  EXPECT_EQ(reply->message.content.size(), 1u);
+  EXPECT_EQ(reply->message.Text(), "");
 }
 
 TEST_F(ChatReplyTest, CallWithoutAName) {
