@@ -90,7 +90,7 @@ void UserPool::StartWork() {
 }
 
 void UserPool::StartWorker() {
-  JoinExited();
+  RemoveExited();
   Worker& worker = workers_.emplace_back(*this);
   if (!StartThread(worker.thread, options_.thread_name, [this, &worker] {
          RunWorker(worker);
@@ -102,9 +102,10 @@ void UserPool::StartWorker() {
   ++idle_;
 }
 
-void UserPool::JoinExited() {
+// Their threads are not joined: destructors of thread-local objects, which may block, still run.
+void UserPool::RemoveExited() {
   workers_.remove_if([](Worker& worker) {
-    if (worker.exited) worker.thread.join();
+    if (worker.exited) worker.thread.detach();
     return worker.exited;
   });
 }

@@ -70,7 +70,7 @@ class UserPool {
   void Unpark(Worker& worker);
   void StartWork() AG_REQUIRES(mutex_);
   void StartWorker() AG_REQUIRES(mutex_);
-  void JoinExited() AG_REQUIRES(mutex_);
+  void RemoveExited() AG_REQUIRES(mutex_);
   void GiveUp(Task& task);  // its waiter is leaving
   void RunWorker(Worker& worker);
   bool TakeTask(Worker& worker) AG_REQUIRES(mutex_);

@@ -168,6 +168,42 @@ TEST(RunUserFunction, AuthenticationThatWaitsOrHangsKeepsNoOtherWaiting) {
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
 }
 
+// Runs `work` when the calling thread ends.
+void AtEndOfThread(std::function<void()> work) {
+  struct AtEnd {
+    ~AtEnd() { work(); }
+    std::function<void()> work;
+  };
+  thread_local AtEnd at_end;
+  at_end.work = std::move(work);
+}
+
+TEST(RunUserFunction, AThreadThatDoesNotEndKeepsNoFunctionWaiting) {
+  Runtime runtime(SmallPool());
+  ASSERT_TRUE(runtime.Start().ok());
+  const Cancellation cancellation;
+  const Promise<bool> ending;
+  std::promise<void> give_up;
+  std::promise<void> release;
+  const auto function = Function(
+      [cancellation, ending, given_up = std::make_shared<std::future<void>>(give_up.get_future()),
+       released = std::make_shared<std::future<void>>(release.get_future())] {
+        AtEndOfThread([ending, released] {
+          ending.Set(true);
+          released->wait();
+        });
+        cancellation.Cancel(CancelReason::kClientGone);
+        given_up->wait();
+      });
+  EXPECT_EQ(runtime.RunUserFunction(function, "slow", cancellation, kNoDeadline).code(),
+            StatusCode::kCancelled);
+  give_up.set_value();
+  ASSERT_TRUE(ending.Wait(nullptr, kNoDeadline).ok());
+  EXPECT_TRUE(runtime.RunUserFunction(Function([] {}), "next", Cancellation(), kNoDeadline).ok());
+  release.set_value();
+  EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
+}
+
 TEST(RunUserFunction, CalledByAUserFunctionRunsOnItsThread) {
   RuntimeOptions options = SmallPool();
   options.user_threads_active = 1;
