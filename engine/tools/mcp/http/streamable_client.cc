@@ -21,14 +21,15 @@ bool SuggestsSessions(int status) {
 
 // True if the server rejected a request unread because it does not know the connection.
 bool IsLost(const Connection& connection, const HttpReply& reply) {
+  const int64_t code = reply.rpc.error ? reply.rpc.error->code : 0;
+  const bool was_read = code == kMethodNotFound || code == kInvalidParams;
   if (connection.facts.era == Era::kSession) {
     // The protocol requires 404; many servers reply 400 to an unknown session.
-    return !connection.session_id.empty() && (reply.status == 404 || reply.status == 400);
+    return !connection.session_id.empty() &&
+           (reply.status == 404 || (reply.status == 400 && !was_read));
   }
   if (reply.status != 400 && reply.status != 404 && reply.status != 405) return false;
-  const int64_t code = reply.rpc.error ? reply.rpc.error->code : 0;
-  return code != kHeaderMismatch && code != kMissingCapability && code != kMethodNotFound &&
-         code != kInvalidParams;
+  return !was_read && code != kHeaderMismatch && code != kMissingCapability;
 }
 
 // True if the caller no longer waits for the reply.

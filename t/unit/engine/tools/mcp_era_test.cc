@@ -142,6 +142,21 @@ TEST_F(McpEraTest, ARefusalOfACallIsNotRepeated) {
   EXPECT_EQ(server.requests("tools/call").size(), 1u);
 }
 
+// Other calls use the same session.
+TEST_F(McpEraTest, ARefusalOfArgumentsKeepsTheSession) {
+  for (const int code : {-32601, -32602}) {
+    RequestScript server(WithSession([&](Connection& connection, const ScriptedRequest& request) {
+      return RequestScript::Refuse(connection, request, "400 Bad",
+                                   {{"code", code}, {"message", "no such"}});
+    }));
+    MakeWith(server);
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(Call("echo").json, HasSubstr("no such"));
+    EXPECT_EQ(server.requests("tools/call").size(), 2u);
+    EXPECT_EQ(server.requests("initialize").size(), 1u);
+    catalog_->Close(runtime_);
+  }
+}
+
 TEST_F(McpEraTest, DiscoveriesWithNonsense) {
   for (const json& error :
        {json(5), json({{"code", "x"}}), json({{"code", -32022}}),
