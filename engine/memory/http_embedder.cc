@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "models/retry.h"
+#include "net/retry.h"
 #include "net/retry_after.h"
 #include "runtime/runtime.h"
 
@@ -169,7 +169,7 @@ Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(std::span<const Waiting> batch) 
       return std::move(result.vectors);
     }
     const std::chrono::milliseconds delay =
-        result.retry_after.value_or(models::RetryDelay(attempt, RandomUint64()));
+        result.retry_after.value_or(net::RetryDelay(attempt, RandomUint64()));
     if (delay > options_.timeout) return std::move(result.vectors);
     AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &closing_));
   }
@@ -196,7 +196,7 @@ HttpEmbedder::Attempt HttpEmbedder::ReadReply(net::HttpCall& call, const net::Ht
   if (head->status != 200) {
     Attempt refused;
     refused.vectors = Refused(head->status);
-    refused.may_repeat = models::IsRetryable(head->status);
+    refused.may_repeat = net::IsRetryable(head->status);
     refused.retry_after =
         net::ParseRetryAfter(head->Header("retry-after"), UnixMicros() / 1'000'000);
     return refused;

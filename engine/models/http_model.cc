@@ -8,7 +8,7 @@
 #include "base/ids.h"
 #include "base/letter_case.h"
 #include "models/model_call.h"
-#include "models/retry.h"
+#include "net/retry.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::models {
@@ -124,10 +124,10 @@ struct HttpModel::Attempts {
   }
   if (!call.may_repeat() || attempts.left <= 0) return;
   const std::chrono::milliseconds delay =
-      call.retry_after().value_or(RetryDelay(attempts.failed++, RandomUint64()));
+      call.retry_after().value_or(net::RetryDelay(attempts.failed++, RandomUint64()));
   const Deadline deadline = attempts.request.deadline;
   const bool in_time = deadline == kNoDeadline || MonotonicClock::now() + delay < deadline;
-  if (delay <= kRetryAfterMax && in_time) attempts.delay = delay;
+  if (delay <= net::kRetryAfterMax && in_time) attempts.delay = delay;
 }
 
 [[gnu::noinline]] Result<ModelReply> HttpModel::Attempt(Attempts& attempts) {

@@ -9,7 +9,7 @@
 #include "base/free_memory.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "models/retry.h"
+#include "net/retry.h"
 #include "net/retry_after.h"
 #include "net/url.h"
 #include "runtime/unused_stack.h"
@@ -175,7 +175,7 @@ Status ModelCall::Deliver(std::string_view json) {
 }
 
 Status ModelCall::RefusalOf(const net::HttpHead& head) {
-  may_repeat_ = IsRetryable(head.status);
+  may_repeat_ = net::IsRetryable(head.status);
   retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / 1'000'000);
   std::string text = "the model provider answered HTTP " + std::to_string(head.status);
   call_->LimitDeadline(DeadlineAfter(kRefusalTimeMax));

@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "models/json_fields.h"
-#include "models/retry.h"
 #include "models/stop_reason.h"
+#include "net/retry.h"
 
 namespace agent_graph::models {
 namespace {
@@ -30,7 +30,8 @@ constexpr std::string_view kPassingErrors[] = {
 bool MayPass(const JsonNode& error) {
   for (const char* key : {"code", "status"}) {
     const std::optional<int64_t> status = IntegerAt(error, key);
-    if (status && *status >= 100 && *status < 600) return IsRetryable(static_cast<int>(*status));
+    if (status && *status >= 100 && *status < 600)
+      return net::IsRetryable(static_cast<int>(*status));
   }
   const std::string_view type = StringAt(error, "type");
   return std::find(std::begin(kPassingErrors), std::end(kPassingErrors), type) !=

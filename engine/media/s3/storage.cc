@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/sha256.h"
+#include "net/retry.h"
+#include "net/retry_after.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media::s3 {
@@ -13,6 +17,8 @@ namespace {
 
 constexpr std::chrono::minutes kTransferMax{10};
 constexpr std::chrono::seconds kIdleMax{30};
+// A client waits meanwhile; if the storage asks for a longer pause, there is no retry.
+constexpr std::chrono::seconds kPauseMax{10};
 constexpr size_t kErrorBytesMax = 2048;
 constexpr int kTriesMax = 3;               // sends of one request
 constexpr size_t kPieceBytes = 64 * 1024;  // upload piece
@@ -29,9 +35,17 @@ int64_t UnixNow() {
   return UnixMicros() / 1'000'000;
 }
 
-// A temporary failure. All requests are safe to repeat.
-bool IsPassing(int status) {
-  return status == 429 || status >= 500;
+// The pause before the next attempt.
+std::chrono::milliseconds PauseAfter(const Result<net::HttpHead>& head, int attempt) {
+  const auto wanted = head.ok() ? net::ParseRetryAfter(head->Header("retry-after"), UnixNow())
+                                : std::optional<std::chrono::milliseconds>();
+  return wanted.value_or(net::RetryDelay(attempt, RandomUint64()));
+}
+
+std::string Refusal(const Request& request, const net::HttpHead& head, net::HttpCall& call) {
+  const Result<std::string> text = call.ReadRest(kErrorBytesMax);
+  return request.method + " answered " + std::to_string(head.status) + ": " +
+         (text.ok() ? *text : "");
 }
 
 class CallStream : public ByteStream {
@@ -84,7 +98,8 @@ Request S3Storage::MakeRequest(std::string method, const std::string& name) cons
   return request;
 }
 
-// Sends the request and reads the head of the reply. Temporary failures are retried.
+// Sends the request and reads the head of the reply. Temporary failures are retried: all requests
+// are safe to repeat.
 Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
                                                        const net::HttpRequest& wanted,
                                                        const Spool* upload) const {
@@ -96,28 +111,26 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
   http.first_byte_timeout = request.method == "PUT" ? kTransferMax : kIdleMax;
   http.deadline = DeadlineAfter(kTransferMax);
   if (upload != nullptr) http.upload_bytes = upload->size();
-  Status failure;
-  for (int tries_left = kTriesMax; tries_left > 0;) {
+  int tries_left = kTriesMax;
+  for (int attempt = 0;; ++attempt) {
     http.once = tries_left == 1;  // the client may send twice on a kept connection
     http.headers = SignedHeaders(request, options_.credentials, options_.region, UnixNow());
     AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, client_.Start(http, never_));
     const Status uploaded = upload != nullptr ? Upload(*call, *upload) : Status::Ok();
     Result<net::HttpHead> head = uploaded.ok() ? call->ReadHead() : uploaded;
     tries_left -= std::max(call->sends(), 1);
-    if (!head.ok()) {
-      failure = StorageFault(head.status().ToString());
-      if (head.status().code() != StatusCode::kUnavailable) return failure;
-      continue;
+    if (head.ok() && head->status >= 200 && head->status < 300) return call;
+    // To a PUT it means that there is no such bucket.
+    if (head.ok() && head->status == 404 && request.method == "GET") return NoSuchFile();
+    const bool may_pass = head.ok() ? net::IsRetryable(head->status)
+                                    : head.status().code() == StatusCode::kUnavailable;
+    const std::chrono::milliseconds pause = PauseAfter(head, attempt);
+    if (!may_pass || tries_left <= 0 || pause > kPauseMax) {
+      return StorageFault(head.ok() ? Refusal(request, *head, *call) : head.status().ToString());
     }
-    const int status = head->status;
-    if (status >= 200 && status < 300) return call;
-    if (status == 404) return NoSuchFile();
-    Result<std::string> text = call->ReadRest(kErrorBytesMax);
-    failure = StorageFault(request.method + " answered " + std::to_string(status) + ": " +
-                           (text.ok() ? *text : ""));
-    if (!IsPassing(status)) return failure;
+    call.reset();
+    AG_RETURN_IF_ERROR(runtime::SleepFor(pause, &never_));
   }
-  return failure;
 }
 
 Status S3Storage::Upload(net::HttpCall& call, const Spool& spool) const {
@@ -182,13 +195,17 @@ Result<FileRecord> S3Storage::Find(const Reader& reader, const std::string& file
 
 Result<Content> S3Storage::Open(const FileRecord& record, uint64_t first, uint64_t length) {
   Request request = MakeRequest("GET", record.file_id);
-  if (length != record.size_bytes) {
+  const bool is_part = length != record.size_bytes;
+  if (is_part) {
     request.headers.emplace_back(
         "range", "bytes=" + std::to_string(first) + "-" + std::to_string(first + length - 1));
   }
   net::HttpRequest http;
   http.reply_bytes_max = static_cast<size_t>(length) + 1;
   AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, http));
+  AG_ASSIGN_OR_RETURN(const net::HttpHead head, call->ReadHead());
+  // Otherwise the reply begins with other bytes of the file.
+  if (is_part && head.status != 206) return StorageFault("it does not answer ranges");
   Content content;
   content.stream = std::make_unique<CallStream>(std::move(call), length);
   return content;

@@ -1,14 +1,14 @@
-// Rules for retrying calls of a provider.
+// Rules for retrying calls of a server.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 
-namespace agent_graph::models {
+namespace agent_graph::net {
 
 inline constexpr std::chrono::milliseconds kRetryDelayFirst{500};
 inline constexpr std::chrono::milliseconds kRetryDelayMax{8'000};
-// If a provider asks for a longer pause, there is no retry.
+// If a model provider asks for a longer pause, there is no retry.
 inline constexpr std::chrono::milliseconds kRetryAfterMax{60'000};
 
 // 408, 429 and 5xx.
@@ -19,4 +19,4 @@ bool IsRetryable(int http_status);
 // retry together.
 std::chrono::milliseconds RetryDelay(int attempt, uint64_t random);
 
-}  // namespace agent_graph::models
+}  // namespace agent_graph::net

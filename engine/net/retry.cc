@@ -1,8 +1,8 @@
-#include "models/retry.h"
+#include "net/retry.h"
 
 #include <algorithm>
 
-namespace agent_graph::models {
+namespace agent_graph::net {
 
 bool IsRetryable(int http_status) {
   return http_status == 408 || http_status == 429 || (http_status >= 500 && http_status <= 599);
@@ -15,4 +15,4 @@ std::chrono::milliseconds RetryDelay(int attempt, uint64_t random) {
   return std::chrono::milliseconds(half + static_cast<int64_t>(random % (half + 1)));
 }
 
-}  // namespace agent_graph::models
+}  // namespace agent_graph::net

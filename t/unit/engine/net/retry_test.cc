@@ -1,10 +1,10 @@
-#include "models/retry.h"
+#include "net/retry.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace agent_graph::models {
+namespace agent_graph::net {
 namespace {
 
 constexpr uint64_t kRandomMax = std::numeric_limits<uint64_t>::max();
@@ -29,4 +29,4 @@ TEST(Retry, DelayDoublesUpToItsMaximum) {
 }
 
 }  // namespace
-}  // namespace agent_graph::models
+}  // namespace agent_graph::net
