@@ -8,8 +8,9 @@ from harness.agents import DEMO
 from harness.agui import PATH, parse, run_input
 from harness.http1 import Connection
 from harness.messages import user
+from harness.openai_chat import error
 from harness.openai_responses import PATH as RESPONSES
-from harness.openai_responses import ask, response_id
+from harness.openai_responses import ask, completed, response_id
 from harness.waiting import wait_until
 from harness.worker_memory import MIB, at_once, peaks_within, start_watched, status_of
 
@@ -103,6 +104,34 @@ def test_branches_of_a_large_conversation_take_turns(service):
     with peaks_within(service, _BOUND):
         replies = at_once(_READS, lambda _: service.post(RESPONSES, body))
     assert len(_answered(replies)) > 0
+
+
+def _reference_to_large_item(service):
+    stored = completed(service.post(RESPONSES, ask("x" * 900_000)))
+    (item,) = service.get(f"{RESPONSES}/{stored['id']}/input_items").json()["data"]
+    return {"type": "item_reference", "id": item["id"]}
+
+
+def test_messages_that_a_request_refers_to_count(service):
+    """A small request may refer to a large item many times."""
+    body = ask([_reference_to_large_item(service)] * 300, store=False)
+    _begin_anew(service)
+    with peaks_within(service, _BOUND):
+        replies = at_once(3, lambda _: service.post(RESPONSES, body))
+    assert {reply.status for reply in replies} <= {400, 503}
+    (refused, *_) = [error(reply) for reply in replies if reply.status == 400]
+    assert refused["param"] == "input[74].id" and "limits.run_bytes_max" in refused["message"]
+
+
+def test_pages_of_input_items_have_a_size(service):
+    asked = [_reference_to_large_item(service)] * 11 + [user("hi")]
+    stored = completed(service.post(RESPONSES, ask(asked)))
+    for order in ("asc", "desc"):
+        path = f"{RESPONSES}/{stored['id']}/input_items?limit=100&order={order}"
+        first = service.get(path).json()
+        assert first["has_more"] is True and 0 < len(first["data"]) < 12
+        rest = service.get(f"{path}&after={first['last_id']}").json()
+        assert rest["has_more"] is False and len(first["data"]) + len(rest["data"]) == 12
 
 
 def test_snapshots_of_a_large_thread_take_turns(service):

@@ -253,8 +253,10 @@ class InputReader {
     const std::optional<ItemName> name = ParseItemId(*id);
     Result<Message> found = name ? find_message_(*name) : Result<Message>(NotFound("no item"));
     if (!found.ok()) {
-      problems_.Add(Below(place, "id"), "is not an item of a stored response",
-                    api::ProblemType::kValue);
+      const bool is_too_large = found.status().code() == StatusCode::kResourceExhausted;
+      problems_.Add(Below(place, "id"),
+                    is_too_large ? found.status().message() : "is not an item of a stored response",
+                    is_too_large ? api::ProblemType::kTooLong : api::ProblemType::kValue);
       return;
     }
     // A call may be in the message that handed it to the client.

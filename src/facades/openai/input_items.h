@@ -14,7 +14,8 @@
 
 namespace agent_graph::openai {
 
-// Returns a stored message that the caller may read; kNotFound otherwise. May suspend.
+// Returns a stored message that the caller may read. kNotFound: there is none; kResourceExhausted:
+// the request refers to too much. May suspend.
 using StoredMessageLookup = std::function<Result<Message>(const ItemName& name)>;
 
 // Reads `input`: a text, or an array of items. Items of the assistant that follow each other are

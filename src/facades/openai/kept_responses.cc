@@ -15,6 +15,7 @@
 #include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
 #include "facades/openai/input_items.h"
+#include "facades/openai/object_ids.h"
 #include "facades/openai/reply.h"
 #include "facades/openai/response_reader.h"
 #include "facades/openai/response_shapes.h"
@@ -23,6 +24,7 @@
 #include "facades/run/facade_run.h"
 #include "message/codec.h"
 #include "run/log/log_entry.h"
+#include "settings/settings.h"
 #include "state/service.h"
 
 namespace agent_graph::openai {
@@ -66,13 +68,13 @@ api::ErrorInfo OnlyForBackground(std::vector<std::string> place, const std::stri
       api::ApiError::kBadRequest, problem, {{std::move(place), problem, api::ProblemType::kValue}}};
 }
 
-// The items of the request's messages, which come before the run's own.
-Result<std::vector<std::string>> ReadInputItems(HandlerContext& context,
-                                                const state::RunRecord& run) {
+// Returns the ids of the request's messages, which come before the run's own.
+Result<std::vector<std::string>> InputMessageIds(HandlerContext& context,
+                                                 const state::RunRecord& run) {
   state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
   read.first = run.log_begin;
-  std::vector<std::string> items;
-  for (size_t messages = 0; messages < kInputMessagesMax;) {
+  std::vector<std::string> ids;
+  while (ids.size() < kInputMessagesMax) {
     AG_ASSIGN_OR_RETURN(const state::FollowRunReply page,
                         context.state().FollowRun(read, &context.exchange().cancellation()));
     for (const state::IndexedEntry& stored : page.entries) {
@@ -80,18 +82,12 @@ Result<std::vector<std::string>> ReadInputItems(HandlerContext& context,
       const std::optional<run::EntryBody> body = run::Decode(stored.entry);
       const auto* added = body ? std::get_if<run::entry::MessageAdded>(&*body) : nullptr;
       if (added == nullptr) continue;
-      if (!added->node.empty()) return items;
-      const auto found =
-          context.state().GetMessage(context.caller().scope, run.thread_id, added->message_id);
-      if (found.status().code() == StatusCode::kNotFound) continue;
-      AG_RETURN_IF_ERROR(found.status());
-      AG_ASSIGN_OR_RETURN(const Message message, message::FromJsonText(found->json));
-      AppendInputItems(run.thread_id, message, items);
-      ++messages;
+      if (!added->node.empty()) return ids;
+      ids.push_back(added->message_id);
     }
     if (page.complete || page.entries.empty()) break;
   }
-  return items;
+  return ids;
 }
 
 std::string IdOfItem(const std::string& item) {
@@ -99,7 +95,83 @@ std::string IdOfItem(const std::string& item) {
   return parsed.ok() && parsed->is_object() ? parsed->value("id", std::string()) : "";
 }
 
-std::string ItemListJson(const std::vector<std::string>& items, bool has_more) {
+struct ItemPage {
+  std::vector<std::string> items;
+  bool has_more = false;
+};
+
+// Reads the messages of a page of items, and no others: all of them may be large.
+class ItemPageReader {
+ public:
+  struct Options {
+    size_t limit = 0;
+    bool newest_first = false;
+    std::string after;  // the id of an item; empty: the page is the first one
+  };
+
+  ItemPageReader(HandlerContext& context, const state::RunRecord& run, Options options)
+      : context_(context), run_(run), options_(std::move(options)) {}
+
+  // nullopt: there is no item `after`.
+  Result<std::optional<ItemPage>> Read() {
+    AG_ASSIGN_OR_RETURN(std::vector<std::string> ids, InputMessageIds(context_, run_));
+    if (options_.newest_first) std::ranges::reverse(ids);
+    std::optional<ItemPage> none;
+    auto next = ids.begin();
+    std::vector<std::string> items;
+    if (!options_.after.empty()) {
+      const std::optional<ItemName> name = ParseItemId(options_.after);
+      next = std::ranges::find(ids, name ? name->message_id : std::string());
+      if (next == ids.end()) return none;
+      AG_ASSIGN_OR_RETURN(items, ItemsOf(*next++));
+      const auto found = std::ranges::find(items, options_.after, IdOfItem);
+      if (found == items.end()) return none;
+      items.erase(items.begin(), found + 1);
+    }
+    Take(std::move(items));
+    while (next != ids.end() && !page_.has_more) {
+      AG_ASSIGN_OR_RETURN(items, ItemsOf(*next++));
+      Take(std::move(items));
+    }
+    return std::optional(std::move(page_));
+  }
+
+ private:
+  // Returns the items of a message, in the order of the page.
+  Result<std::vector<std::string>> ItemsOf(const std::string& message_id) {
+    std::vector<std::string> items;
+    const Result<state::StoredMessage> found =
+        context_.state().GetMessage(context_.caller().scope, run_.thread_id, message_id);
+    if (found.status().code() == StatusCode::kNotFound) return items;
+    AG_RETURN_IF_ERROR(found.status());
+    AG_ASSIGN_OR_RETURN(const Message message, message::FromJsonText(found->json));
+    AppendInputItems(run_.thread_id, message, items);
+    if (options_.newest_first) std::ranges::reverse(items);
+    return items;
+  }
+
+  void Take(std::vector<std::string> items) {
+    for (std::string& item : items) {
+      const bool is_full = page_.items.size() == options_.limit ||
+                           (!page_.items.empty() && bytes_ + item.size() > BytesMax());
+      page_.has_more |= is_full;
+      if (page_.has_more) return;
+      bytes_ += item.size();
+      page_.items.push_back(std::move(item));
+    }
+  }
+
+  uint64_t BytesMax() const { return context_.api().settings->limits.page_bytes_max; }
+
+  HandlerContext& context_;
+  const state::RunRecord& run_;
+  const Options options_;
+  ItemPage page_;
+  uint64_t bytes_ = 0;
+};
+
+std::string ItemListJson(const ItemPage& page) {
+  const std::vector<std::string>& items = page.items;
   std::string out = R"({"object":"list","data":[)";
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out += ',';
@@ -114,7 +186,7 @@ std::string ItemListJson(const std::vector<std::string>& items, bool has_more) {
     out += ",\"last_id\":";
     append_id(items.back());
   }
-  out += has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
+  out += page.has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
   return out;
 }
 
@@ -183,21 +255,15 @@ void ListInputItems(HandlerContext& context) {
   ResponseName name;
   state::RunRecord run;
   if (!FindNamed(context, name, run)) return;
-  Result<std::vector<std::string>> items = ReadInputItems(context, run);
-  if (!items.ok()) return context.Fail(items.status());
-  if (newest_first) std::ranges::reverse(*items);
-  auto first = items->begin();
-  if (const auto after = query.Find("after"); after && !after->empty()) {
-    const auto found = std::ranges::find(*items, std::string(*after), IdOfItem);
-    if (found == items->end()) {
-      problems.Add({"query", "after"}, "is not an item of this response", api::ProblemType::kValue);
-      return context.Fail(std::move(problems).Error());
-    }
-    first = found + 1;
+  ItemPageReader reader(context, run,
+                        {limit, newest_first, std::string(query.Find("after").value_or(""))});
+  const Result<std::optional<ItemPage>> page = reader.Read();
+  if (!page.ok()) return context.Fail(page.status());
+  if (!*page) {
+    problems.Add({"query", "after"}, "is not an item of this response", api::ProblemType::kValue);
+    return context.Fail(std::move(problems).Error());
   }
-  const auto left = static_cast<size_t>(items->end() - first);
-  const auto end = first + static_cast<ptrdiff_t>(std::min(limit, left));
-  SendJson(context, ItemListJson({first, end}, left > limit));
+  SendJson(context, ItemListJson(**page));
 }
 
 }  // namespace agent_graph::openai

@@ -97,8 +97,10 @@ std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseReque
   const std::string& model = context.body().at("model").get_ref<const std::string&>();
   if (model != name) return UnknownModel(model, name);
   api::Problems problems;
-  const auto find_message = [&](const ItemName& item) { return FindItemMessage(context, item); };
+  ReferencedMessages referenced(context);
+  const auto find_message = [&](const ItemName& item) { return referenced.Find(item); };
   request = ReadResponseRequest(context, find_message, problems);
+  if (!referenced.failure().ok()) return context.Explain(referenced.failure());
   terms = facades::ReadTerms(context, request.run.thread_id, problems);
   if (!problems.empty()) return std::move(problems).Error();
   if (auto error =

@@ -31,6 +31,12 @@ api::ErrorInfo NoSuchResponse() {
   return {api::ApiError::kNotFound, "there is no response with this id", {}};
 }
 
+Status TooManyReferenced(uint64_t bytes_max) {
+  return Status(StatusCode::kResourceExhausted,
+                "is one reference too many: the messages have more than " +
+                    std::to_string(bytes_max) + " bytes (limits.run_bytes_max)");
+}
+
 // Returns the id of the last message of a run; empty: it has none.
 Result<std::string> LastMessageOf(HandlerContext& context, const state::RunRecord& run) {
   state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
@@ -127,15 +133,27 @@ std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const Respon
   return facades::ReadRun(context, {name.thread_id, name.run_id}, options, reader);
 }
 
-Result<Message> FindItemMessage(HandlerContext& context, const ItemName& name) {
-  if (context.api().state == nullptr || api::ThreadIdProblem(name.thread_id) ||
-      context.CheckThread(context.route(), name.thread_id)) {
+Result<state::StoredMessage> ReferencedMessages::Read(const ItemName& name) {
+  if (context_.api().state == nullptr || api::ThreadIdProblem(name.thread_id) ||
+      context_.CheckThread(context_.route(), name.thread_id)) {
     return NotFound("no such item");
   }
-  AG_ASSIGN_OR_RETURN(
-      const state::StoredMessage stored,
-      context.state().GetMessage(context.caller().scope, name.thread_id, name.message_id));
-  return message::FromJsonText(stored.json);
+  return context_.state().GetMessage(context_.caller().scope, name.thread_id, name.message_id);
+}
+
+Result<Message> ReferencedMessages::Find(const ItemName& name) {
+  const uint64_t bytes_max = context_.api().settings->limits.run_bytes_max;
+  AG_RETURN_IF_ERROR(failure_);
+  if (bytes_ > bytes_max) return TooManyReferenced(bytes_max);
+  const Result<state::StoredMessage> stored = Read(name);
+  if (stored.status().code() == StatusCode::kNotFound) return stored.status();
+  failure_ = stored.status();
+  AG_RETURN_IF_ERROR(failure_);
+  bytes_ += stored->json.size();
+  if (bytes_ > bytes_max) return TooManyReferenced(bytes_max);
+  failure_ = api::AwaitRunMemory(context_.exchange(), stored->json.size());
+  AG_RETURN_IF_ERROR(failure_);
+  return message::FromJsonText(stored->json);
 }
 
 std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const ResponseName& previous,

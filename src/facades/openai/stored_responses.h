@@ -1,6 +1,7 @@
 // Responses that can be read later. A response is a run of a thread that the state keeps.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "facades/openai/response_reader.h"
 #include "run/run_request.h"
 #include "state/runs.h"
+#include "state/types.h"
 
 namespace agent_graph::openai {
 
@@ -28,8 +30,27 @@ std::optional<api::ErrorInfo> ReadResponse(api::HandlerContext& context, const R
 // Options of a reader for a response of this service.
 ResponseReaderOptions ReaderOptions(const api::HandlerContext& context);
 
-// Returns a message that the caller may read; kNotFound otherwise.
-Result<Message> FindItemMessage(api::HandlerContext& context, const ItemName& name);
+// Reads the stored messages that the items of one request refer to. The request is small, but what
+// it refers to may be large: the messages are counted as memory of the request.
+class ReferencedMessages {
+ public:
+  explicit ReferencedMessages(api::HandlerContext& context) : context_(context) {}
+
+  // Returns a message that the caller may read, once the worker has room for it. kNotFound: there
+  // is no such message. kResourceExhausted: with it, the request refers to more than
+  // limits.run_bytes_max. See failure() for errors that are not about the reference: after one, all
+  // calls return it.
+  Result<Message> Find(const ItemName& name);
+  // The first error that is not about a reference; Ok: there was none.
+  const Status& failure() const { return failure_; }
+
+ private:
+  Result<state::StoredMessage> Read(const ItemName& name);
+
+  api::HandlerContext& context_;
+  uint64_t bytes_ = 0;  // of all messages, as JSON
+  Status failure_;
+};
 
 // Lets the run follow a response: in its thread, if nothing has followed it there, else in a new
 // thread with the conversation up to it.
