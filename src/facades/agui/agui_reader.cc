@@ -58,7 +58,9 @@ std::string ArrayOf(const std::vector<std::string>& texts) {
 }  // namespace
 
 AgUiReader::AgUiReader(api::HandlerContext& context, AgUiClient client)
-    : context_(context), client_(std::move(client)) {
+    : context_(context),
+      client_(std::move(client)),
+      held_(client_.follows ? &context.exchange() : nullptr) {
   for (const std::string& call : client_.answered_calls) events_.SkipResultsOf(call);
 }
 
@@ -94,6 +96,7 @@ Status AgUiReader::OnStart(const run::RunStart& start, const state::RunRecord*) 
   }
   Begin(client_.run_id);
   if (!client_.state.empty()) client_.state.AppendSnapshot(events_.out());
+  CountState();
   events_.out() += client_.messages_event;
   FreeMemory(client_.messages_event);
   return Flush();
@@ -124,6 +127,7 @@ Status AgUiReader::AppendThread(std::string_view void_message_id) {
   AppendMessagesSnapshot(events_.out(), messages, client_.message_ids);
   client_.message_ids = messages.ids();
   context_.exchange().Hold(held_before);
+  CountState();
   return Status::Ok();
 }
 
@@ -136,6 +140,7 @@ Status AgUiReader::OnStateChanged(const state::StateEffect& effect, const api::E
   client_.state.Apply(effect);
   if (place.micros < joined_micros_) return Status::Ok();
   client_.state.AppendChange(events_.out());
+  CountState();
   return Flush();
 }
 

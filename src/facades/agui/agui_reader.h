@@ -11,6 +11,7 @@
 #include "api/http/context.h"
 #include "facades/agui/event_stream.h"
 #include "facades/agui/shared_state.h"
+#include "facades/run/held_bytes.h"
 #include "facades/run/step_reader.h"
 
 namespace agent_graph::agui {
@@ -24,6 +25,8 @@ struct AgUiClient {
   // True: joins a run that may have begun already, so that the messages and the state are sent
   // first.
   bool joins = false;
+  // True: the request follows a run that it does not execute.
+  bool follows = false;
   std::vector<std::string> message_ids;     // messages that the client has
   std::vector<std::string> answered_calls;  // calls whose results the client has
   SharedState state;
@@ -79,11 +82,14 @@ class AgUiReader : public facades::StepReader {
   Status AppendInterrupted(const api::RunEnd& end);
   void AppendError(const api::ErrorInfo& error);
   std::string UsageJson() const;
+  // Counts the state, of which the reader keeps two copies, as memory of the request.
+  void CountState() { held_.Set(client_.state.bytes()); }
   Status Flush();
   void End(std::string outcome);
 
   api::HandlerContext& context_;
   AgUiClient client_;
+  facades::HeldBytes held_;
   EventStream events_;
   std::string run_id_;  // as the client sees it
   bool begun_ = false;

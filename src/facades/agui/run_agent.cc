@@ -219,6 +219,7 @@ class RequestAnswer {
     Release(thread);
     joined_ = std::move(run);
     client_.joins = true;
+    client_.follows = true;
     next_ = Next::kJoin;
     return CheckReading();
   }
@@ -265,6 +266,7 @@ class RequestAnswer {
     if (auto error = api::ResolveFiles(context_, run_.request)) return error;
     run_.request.run.transient = context_.api().state == nullptr;
     run_.terms = std::move(request_.terms);
+    client_.follows = run_.terms.accepted;
     run_.wants_states = !run_.terms.accepted;  // the log has the changes
     reader_.emplace(context_, std::move(client_));
     return std::nullopt;

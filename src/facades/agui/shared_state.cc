@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_weight.h"
 #include "base/own_json.h"
 #include "facades/agui/events.h"
 #include "run/context/agent_state.h"
@@ -64,8 +65,10 @@ Status SharedState::SetFromAgentState(const std::string& state_json) {
 }
 
 void SharedState::AppendSnapshot(std::string& out) {
-  Event(out, "STATE_SNAPSHOT").Json("snapshot", DumpJson(now_));
+  const std::string snapshot = DumpJson(now_);
+  Event(out, "STATE_SNAPSHOT").Json("snapshot", snapshot);
   sent_ = now_;
+  sent_weight_ = JsonWeight(snapshot).bytes();
   has_sent_ = true;
 }
 
@@ -77,6 +80,7 @@ void SharedState::AppendChange(std::string& out) {
   if (patch.size() >= snapshot.size()) return AppendSnapshot(out);
   Event(out, "STATE_DELTA").Json("delta", patch);
   sent_ = now_;
+  sent_weight_ = JsonWeight(snapshot).bytes();
 }
 
 }  // namespace agent_graph::agui

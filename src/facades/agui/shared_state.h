@@ -1,6 +1,7 @@
 // The state that an agent shares with its client: the custom fields of the thread's state.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "agent_graph/json.h"
@@ -21,6 +22,8 @@ class SharedState {
   Status SetFromAgentState(const std::string& state_json);
 
   bool empty() const { return now_.empty(); }
+  // Estimated memory of what is kept, as of the last event.
+  uint64_t bytes() const { return 2 * sent_weight_; }
   // Appends STATE_SNAPSHOT.
   void AppendSnapshot(std::string& out);
   // Appends what has changed since the client got the last of these events: nothing, STATE_DELTA,
@@ -31,6 +34,7 @@ class SharedState {
   json now_ = json::object();
   json sent_ = json::object();  // as the client has it
   bool has_sent_ = false;
+  uint64_t sent_weight_ = 0;  // the JsonWeight of sent_
 };
 
 }  // namespace agent_graph::agui

@@ -9,6 +9,8 @@ namespace agent_graph::mcp {
 namespace {
 
 constexpr size_t kReportBytesMax = 200;
+// The answer, with room to grow, and its JSON: as content, and as structured content.
+constexpr uint64_t kCopies = 4;
 constexpr std::string_view kWaiting =
     "The agent waits for an answer. Call this tool again with the thread_id and the answer as the "
     "message.";
@@ -85,8 +87,13 @@ Status CallReader::OnMessage(const api::MessageEvent& event, const api::EventPla
   const std::string text = message.Text();
   if (!text.empty()) answer_ += (answer_.empty() ? "" : "\n\n") + text;
   for (const ContentBlock& block : message.content) {
-    if (const auto* media = std::get_if<MediaBlock>(&block)) media_.push_back(*media);
+    const auto* media = std::get_if<MediaBlock>(&block);
+    if (media == nullptr) continue;
+    answer_bytes_ += media->media.data_base64.size();
+    media_.push_back(*media);
   }
+  answer_bytes_ += text.size();
+  held_.Set(kCopies * answer_bytes_);
   return Status::Ok();
 }
 

@@ -1,6 +1,7 @@
 // Makes the result of a call of the agent's tool from the events of a run.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "api/stream/run_reader.h"
 #include "facades/mcp/call_writer.h"
 #include "facades/mcp/questions.h"
+#include "facades/run/held_bytes.h"
 
 namespace agent_graph::mcp {
 
@@ -16,10 +18,10 @@ namespace agent_graph::mcp {
 // exchange: the caller does, with what the reader has found.
 class CallReader : public api::RunReader {
  public:
-  // `progress_token_json`: the client's token; empty: it wants no reports. The writer must outlive
-  // the reader.
-  CallReader(CallWriter& writer, std::string progress_token_json)
-      : writer_(writer), progress_token_json_(std::move(progress_token_json)) {}
+  // `progress_token_json`: the client's token; empty: it wants no reports. `held` counts the
+  // answer. The writer must outlive the reader.
+  CallReader(CallWriter& writer, std::string progress_token_json, facades::HeldBytes held)
+      : writer_(writer), progress_token_json_(std::move(progress_token_json)), held_(held) {}
 
   Status OnStart(const run::RunStart& start, const state::RunRecord* record) override;
   Status OnDelta(const run::RunDelta&, const api::EventPlace&, bool) override {
@@ -50,6 +52,8 @@ class CallReader : public api::RunReader {
   std::string run_id_;
   std::string answer_;
   std::vector<MediaBlock> media_;
+  uint64_t answer_bytes_ = 0;  // with media
+  facades::HeldBytes held_;
   run::RunStatus outcome_ = run::RunStatus::kDone;
   std::string error_;
   std::string interrupt_json_;

@@ -63,7 +63,7 @@ struct ChatAnswer {
   ChatAnswer(api::HandlerContext& context, const ReadyChat& ready)
       : view(context.api().settings->facades.openai.show_tools,
              *ready.run.request.run.client_tools),
-        writer(context, ready.stream, ready.include_usage),
+        writer(context, ready.stream, ready.include_usage, ready.run.terms.accepted),
         reader(view, writer, ready.run.terms.accepted) {}
 
   ChatView view;

@@ -19,6 +19,8 @@ constexpr std::string_view kDone = "data: [DONE]\n\n";
 constexpr std::string_view kDelta = R"(,"choices":[{"index":0,"delta":)";
 constexpr std::string_view kEventEnd = "}\n\n";
 constexpr std::string_view kComment = ": keep-alive\n\n";
+// The collected text, with room to grow, and its JSON.
+constexpr uint64_t kCopies = 3;
 
 void AppendUsage(std::string& out, const Usage& usage) {
   const int64_t total =
@@ -63,8 +65,11 @@ std::string InterruptMember(const ChatEnd& end) {
 
 }  // namespace
 
-ChatWriter::ChatWriter(api::HandlerContext& context, bool stream, bool include_usage)
-    : context_(context), stream_(stream), include_usage_(include_usage) {}
+ChatWriter::ChatWriter(api::HandlerContext& context, bool stream, bool include_usage, bool counts)
+    : context_(context),
+      stream_(stream),
+      include_usage_(include_usage),
+      held_(counts ? &context.exchange() : nullptr) {}
 
 void ChatWriter::Begin(const AnsweredRun& run) {
   id_ = "chatcmpl-" + run.run_id;
@@ -130,6 +135,7 @@ Status ChatWriter::Show(const Piece& piece) {
   if (!stream_) {
     collected_.content += piece.content;
     collected_.reasoning += piece.reasoning;
+    held_.Set(kCopies * (collected_.content.size() + collected_.reasoning.size()));
     return Status::Ok();
   }
   BeginStream();

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "facades/openai/chat_request.h"
 #include "facades/openai/chat_view.h"
+#include "facades/run/held_bytes.h"
 
 namespace agent_graph::openai {
 
@@ -29,7 +30,9 @@ struct ChatEnd {
 // before its first piece can still set the HTTP status.
 class ChatWriter {
  public:
-  ChatWriter(api::HandlerContext& context, bool stream, bool include_usage);
+  // `counts`: what is collected is counted as memory of the request; set it if the request does not
+  // execute the run itself.
+  ChatWriter(api::HandlerContext& context, bool stream, bool include_usage, bool counts);
 
   // Call first.
   void Begin(const AnsweredRun& run);
@@ -68,6 +71,7 @@ class ChatWriter {
   std::string event_head_;  // what the events of this stream begin with
   std::string events_;      // those that are not sent yet
   Piece collected_;
+  facades::HeldBytes held_;
 };
 
 }  // namespace agent_graph::openai

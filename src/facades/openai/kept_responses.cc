@@ -51,10 +51,10 @@ void AnswerWithResponse(HandlerContext& context, const ResponseName& name) {
 }
 
 void AnswerWithStream(HandlerContext& context, const ResponseName& name, int64_t after) {
-  ResponseReaderOptions options = ReaderOptions(context);
+  ResponseReaderOptions options = FollowingReaderOptions(context);
   options.after = after;
   ResponseStream stream(context);
-  ResponseReader reader(stream.Attached(std::move(options), true));
+  ResponseReader reader(stream.Attached(std::move(options)));
   api::FollowerOptions follow;
   follow.pieces_of_log = true;
   const auto error = facades::ReadRun(context, {name.thread_id, name.run_id}, follow, reader);

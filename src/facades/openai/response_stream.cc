@@ -23,8 +23,7 @@ bridge::HeaderList ResponseHeaders(const ResponseObject& response) {
   return headers;
 }
 
-ResponseReaderOptions ResponseStream::Attached(ResponseReaderOptions options, bool counts) {
-  if (counts) options.hold = [this](uint64_t bytes) { context_.exchange().Hold(bytes); };
+ResponseReaderOptions ResponseStream::Attached(ResponseReaderOptions options) {
   options.on_start = [this](const ResponseObject& response) { SendHead(response); };
   options.send = [this](std::string_view events) {
     return context_.exchange().Send(events, bridge::kSendWaitMax);

@@ -17,9 +17,8 @@ class ResponseStream {
  public:
   explicit ResponseStream(api::HandlerContext& context) : context_(context) {}
 
-  // Returns the options of a reader that sends to this stream. `counts`: the reader's memory is
-  // counted as that of the request; set it if the request executes no run itself.
-  ResponseReaderOptions Attached(ResponseReaderOptions options, bool counts);
+  // Returns the options of a reader that sends to this stream.
+  ResponseReaderOptions Attached(ResponseReaderOptions options);
   // Ends the request. `error`: why the events have ended before the run; nullopt: they have not.
   // `is_resumable`: the client can read the rest later, so the stream ends without an error event.
   void Finish(const std::optional<api::ErrorInfo>& error, bool is_resumable);

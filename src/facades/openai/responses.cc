@@ -26,7 +26,8 @@ void SendResponse(HandlerContext& context, const ResponseObject& response) {
 }
 
 ResponseReaderOptions OptionsFor(HandlerContext& context, const facades::FacadeRun& run) {
-  ResponseReaderOptions options = ReaderOptions(context);
+  ResponseReaderOptions options =
+      run.terms.accepted ? FollowingReaderOptions(context) : ReaderOptions(context);
   options.note_json = run.request.run.note_json;
   return options;
 }
@@ -53,16 +54,15 @@ ResponseReaderOptions OptionsFor(HandlerContext& context, const facades::FacadeR
 // The objects of a streamed response. They are allocated on the heap, so that the fiber's stack
 // stays small while the model answers.
 struct StreamedResponse {
-  StreamedResponse(HandlerContext& context, ResponseReaderOptions options, bool counts)
-      : stream(context), reader(stream.Attached(std::move(options), counts)) {}
+  StreamedResponse(HandlerContext& context, ResponseReaderOptions options)
+      : stream(context), reader(stream.Attached(std::move(options))) {}
 
   ResponseStream stream;
   ResponseReader reader;
 };
 
 void AnswerWithEvents(HandlerContext& context, facades::FacadeRun& run, bool is_background) {
-  const auto response =
-      std::make_unique<StreamedResponse>(context, OptionsFor(context, run), run.terms.accepted);
+  const auto response = std::make_unique<StreamedResponse>(context, OptionsFor(context, run));
   response->stream.Finish(facades::PerformRun(context, std::move(run), response->reader),
                           is_background);
 }

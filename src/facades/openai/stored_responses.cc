@@ -118,6 +118,12 @@ ResponseReaderOptions ReaderOptions(const HandlerContext& context) {
   return options;
 }
 
+ResponseReaderOptions FollowingReaderOptions(HandlerContext& context) {
+  ResponseReaderOptions options = ReaderOptions(context);
+  options.hold = [&context](uint64_t bytes) { context.exchange().Hold(bytes); };
+  return options;
+}
+
 std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const ResponseName& name,
                                            ResponseReader& reader) {
   // Takes a place like other reads of stored data. Streams take none, because they would keep it

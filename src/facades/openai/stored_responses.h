@@ -29,6 +29,9 @@ std::optional<api::ErrorInfo> ReadResponse(api::HandlerContext& context, const R
 
 // Options of a reader for a response of this service.
 ResponseReaderOptions ReaderOptions(const api::HandlerContext& context);
+// The same for a request that follows a run of another one: what the reader keeps is counted as
+// memory of the request. The context must outlive the reader.
+ResponseReaderOptions FollowingReaderOptions(api::HandlerContext& context);
 
 // Reads the stored messages that the items of one request refer to. The request is small, but what
 // it refers to may be large: the messages are counted as memory of the request.
