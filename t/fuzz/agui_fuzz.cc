@@ -79,10 +79,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const settings::MediaUrls kMediaUrls;
   const json& messages = body->at("messages");
   Require(TailOf(messages) <= messages.size());
-  Require(FirstNew(messages, {}) == TailOf(messages));
+  Require(NewMessages(messages, {}) == IndicesFrom(messages, TailOf(messages)));
   Require(MessageIdsOf(messages).size() <= messages.size());
-  const std::vector<Message> read =
-      ReadMessages(messages, 0, {kMediaUrls, size, kMessageBytesMax}, problems);
+  const std::vector<Message> read = ReadMessages(messages, IndicesFrom(messages, 0),
+                                                 {kMediaUrls, size, kMessageBytesMax}, problems);
   if (!problems.empty()) {
     RefusalIsAnError(std::move(problems).Error());
     return 0;

@@ -27,6 +27,8 @@ def with_tools(make_service, start_mock_provider):
             [
                 *asks("weather", ("get_weather", {"city": "Oslo"})),
                 *asks("two", ("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Rome"}), id_prefix="two"),
+                *asks("both", ("get_weather", {"city": "Oslo"}), ("calculator", {"expression": "6*7"}),
+                      id_prefix="both"),
                 *asks("sum", ("calculator", {"expression": "6*7"}), id_prefix="sum"),
                 {"match": {"userMessage": "think"}, "response": {"content": "deep", "reasoning": "hm, so"}},
                 {"match": {"userMessage": "plain"}, "response": {"content": "fine words"}},
@@ -177,6 +179,22 @@ def test_parallel_calls_have_their_own_events(with_tools):
     assert len(set(calls)) == 2 and _outcome(found)["pendingToolCallIds"] == calls
     results = [{"id": f"r{n}", "role": "tool", "toolCallId": call, "content": "x"} for n, call in enumerate(calls)]
     assert text(_post(service, question, *messages_of(found), *results, tools=[_WEATHER])) == "done"
+
+
+def test_results_come_in_the_order_of_the_calls(with_tools):
+    """The client's own result is new, although it stands before one that the agent has produced."""
+    service = with_tools()
+    question = user("both")
+    found = _post(service, question, tools=[_WEATHER])
+    (call, sum_call) = [event["toolCallId"] for event in of_type(found, "TOOL_CALL_START")]
+    assert _outcome(found)["pendingToolCallIds"] == [call]
+    answer, known = messages_of(found)
+    assert known["toolCallId"] == sum_call
+    result = {"id": f"{call}:tool", "role": "tool", "toolCallId": call, "content": "rain"}
+    found = _post(service, question, answer, result, known, tools=[_WEATHER])
+    assert text(found) == "done" and _outcome(found) == {"type": "success"}
+    results = [m for m in service.mock.messages() if m["role"] == "tool"]
+    assert sorted(m["tool_call_id"] for m in results) == sorted([call, sum_call])
 
 
 def test_the_agents_own_tools_have_results(with_tools):

@@ -260,12 +260,12 @@ void TakeReasoning(const json& source, std::optional<ReasoningBlock>& reasoning)
 
 }  // namespace
 
-std::vector<Message> ReadMessages(const json& array, size_t first, const api::MessageLimits& limits,
-                                  Problems& problems) {
+std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& indices,
+                                  const api::MessageLimits& limits, Problems& problems) {
   std::vector<Message> messages;
   const Location path = {"body", "messages"};
   std::optional<ReasoningBlock> reasoning;  // belongs to the next answer
-  for (size_t i = first; i < array.size(); ++i) {
+  for (const size_t i : indices) {
     const std::string_view role = TextOf(array[i], "role");
     if (role == "activity") continue;
     if (role == "reasoning") {
@@ -284,6 +284,12 @@ std::vector<Message> ReadMessages(const json& array, size_t first, const api::Me
     }
   }
   return messages;
+}
+
+std::vector<size_t> IndicesFrom(const json& array, size_t first) {
+  std::vector<size_t> indices;
+  for (size_t i = first; i < array.size(); ++i) indices.push_back(i);
+  return indices;
 }
 
 size_t TailOf(const json& array) {

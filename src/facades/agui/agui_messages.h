@@ -13,11 +13,13 @@
 
 namespace agent_graph::agui {
 
-// Reads an array whose entries the table of fields has checked, from index `first` on. Messages of
-// activities are left out; a message of reasoning becomes a part of the next answer. Problems are
-// added to `problems`; the result is then not complete.
-std::vector<Message> ReadMessages(const json& array, size_t first, const api::MessageLimits& limits,
-                                  api::Problems& problems);
+// Reads the entries with these indices of an array whose entries the table of fields has checked.
+// Messages of activities are left out; a message of reasoning becomes a part of the next answer.
+// Problems are added to `problems`; the result is then not complete.
+std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& indices,
+                                  const api::MessageLimits& limits, api::Problems& problems);
+// Returns the indices of an array from `first` on.
+std::vector<size_t> IndicesFrom(const json& array, size_t first);
 
 // Returns the index after the last message of the assistant; 0: there is none.
 size_t TailOf(const json& array);

@@ -159,15 +159,24 @@ std::vector<std::string> MessageIdsOf(const json& messages) {
   return ids;
 }
 
-size_t FirstNew(const json& messages, const std::vector<state::StoredMessage>& window) {
+std::vector<size_t> NewMessages(const json& messages,
+                                const std::vector<state::StoredMessage>& window) {
   std::unordered_set<std::string> known;
   for (const state::StoredMessage& message : window) known.insert(message.id);
-  size_t first = TailOf(messages);
-  for (size_t i = first; i < messages.size(); ++i) {
-    const std::string id = TextMember(messages[i], "id");
-    if (known.contains(id) || known.contains(MessageOfResult(id))) first = i + 1;
+  const auto is_known = [&](const json& message) {
+    const std::string id = TextMember(message, "id");
+    return known.contains(id) || known.contains(MessageOfResult(id));
+  };
+  const size_t tail = TailOf(messages);
+  size_t behind_known = messages.size();  // index after the last known message
+  while (behind_known > tail && !is_known(messages[behind_known - 1])) --behind_known;
+  std::vector<size_t> added;
+  for (size_t i = tail; i < behind_known; ++i) {
+    const bool is_result = TextMember(messages[i], "role") == "tool";
+    if (is_result && !is_known(messages[i])) added.push_back(i);
   }
-  return first;
+  for (size_t i = behind_known; i < messages.size(); ++i) added.push_back(i);
+  return added;
 }
 
 }  // namespace agent_graph::agui

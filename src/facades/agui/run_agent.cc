@@ -84,11 +84,11 @@ class RequestAnswer {
 
   ErrorInfo NoThread() { return context_.Explain(NotFound("thread not found")); }
 
-  // Reads the messages from `first` on into the request.
-  std::optional<ErrorInfo> TakeMessages(size_t first) {
+  // Reads the messages with these indices into the request.
+  std::optional<ErrorInfo> TakeMessages(const std::vector<size_t>& indices) {
     api::Problems problems;
     request_.run.messages =
-        ReadMessages(Messages(), first, api::MessageLimitsOf(context_), problems);
+        ReadMessages(Messages(), indices, api::MessageLimitsOf(context_), problems);
     if (!problems.empty()) return std::move(problems).Error();
     for (const Message& message : request_.run.messages) {
       for (const ToolResultBlock* result : message.ToolResults()) {
@@ -110,7 +110,7 @@ class RequestAnswer {
       return ErrorInfo{api::ApiError::kNotConfigured, "checkpointer not configured", {}};
     }
     if (!request_.resume.empty()) return Refuse({});
-    if (auto error = TakeMessages(0)) return error;
+    if (auto error = TakeMessages(IndicesFrom(Messages(), 0))) return error;
     if (request_.run.messages.empty()) return NothingToDo();
     next_ = Next::kPerform;
     return std::nullopt;
@@ -118,7 +118,7 @@ class RequestAnswer {
 
   std::optional<ErrorInfo> RunOnNewThread() {
     if (!request_.resume.empty()) return Refuse({});
-    if (auto error = TakeMessages(0)) return error;
+    if (auto error = TakeMessages(IndicesFrom(Messages(), 0))) return error;
     if (request_.run.messages.empty()) return NoThread();
     client_.state.Set(request_.run.initial_state ? *request_.run.initial_state : json::object());
     next_ = Next::kPerform;
@@ -126,13 +126,14 @@ class RequestAnswer {
   }
 
   std::optional<ErrorInfo> RunOnThread(state::ThreadState thread) {
-    size_t first = FirstNew(Messages(), thread.window);
-    const bool is_known = first == Messages().size();
+    std::vector<size_t> added = NewMessages(Messages(), thread.window);
+    const bool is_known = added.empty();
     // A lost response: the client repeats its request.
     const bool may_be_repeated = is_known || !request_.resume.empty() || request_.terms.key;
     const std::optional<state::RunRecord> known =
         may_be_repeated ? FindRun(request_.run.run_id) : std::nullopt;
-    const bool has_tail = TailOf(Messages()) < Messages().size();
+    const size_t tail = TailOf(Messages());
+    const bool has_tail = tail < Messages().size();
     if (known && request_.terms.key && has_tail) {
       client_.joins = true;
     } else if (known && (is_known || !request_.resume.empty())) {
@@ -140,8 +141,8 @@ class RequestAnswer {
     } else if (is_known && request_.resume.empty() && !(has_tail && IsRetried(thread))) {
       return JoinLatest(thread);
     }
-    if (is_known && request_.resume.empty()) first = TailOf(Messages());
-    if (auto error = TakeMessages(first)) return error;
+    if (is_known && request_.resume.empty()) added = IndicesFrom(Messages(), tail);
+    if (auto error = TakeMessages(added)) return error;
     next_ = Next::kPerform;
     if (client_.joins) {
       Release(thread);

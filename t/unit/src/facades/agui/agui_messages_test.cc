@@ -11,6 +11,8 @@
 namespace agent_graph::agui {
 namespace {
 
+using Indices = std::vector<size_t>;
+
 const settings::MediaUrls kAllUrls;
 
 // Reads the messages as the route does: the table of fields is checked first.
@@ -19,7 +21,10 @@ std::vector<Message> Read(const char* messages, std::vector<std::string>* locati
   api::Problems problems;
   api::CheckFields(body, kRunAgentInput.fields, {"body"}, problems);
   std::vector<Message> read;
-  if (problems.empty()) read = ReadMessages(body["messages"], 0, {kAllUrls, 0, 1000}, problems);
+  const json& all = body["messages"];
+  if (problems.empty()) {
+    read = ReadMessages(all, IndicesFrom(all, 0), {kAllUrls, 0, 1000}, problems);
+  }
   EXPECT_EQ(problems.empty(), location == nullptr);
   if (location != nullptr && !problems.empty()) {
     *location = std::move(problems).Error().details.front().location;
@@ -115,13 +120,19 @@ TEST(AgUiMessages, OnlyTheEndOfAKnownConversationIsNew) {
   const json messages = json::parse(R"([
     {"id":"u1","role":"user"},{"id":"a1","role":"assistant"},{"id":"u2","role":"user"},
     {"id":"u3","role":"user"}])");
-  EXPECT_EQ(FirstNew(messages, {}), 2u);
-  EXPECT_EQ(FirstNew(messages, {{"u2", 1, ""}}), 3u);
-  EXPECT_EQ(FirstNew(messages, {{"u3", 1, ""}}), 4u);
-  EXPECT_EQ(FirstNew(json::array(), {{"u3", 1, ""}}), 0u);
-  const json results = json::parse(R"([{"id":"r","role":"tool"},{"id":"r-2","role":"tool"},
-      {"id":"u","role":"user"}])");
-  EXPECT_EQ(FirstNew(results, {{"r", 1, ""}}), 2u) << "a message of ours may have several results";
+  EXPECT_EQ(NewMessages(messages, {}), Indices({2, 3}));
+  EXPECT_EQ(NewMessages(messages, {{"u2", 1, ""}}), Indices({3}));
+  EXPECT_EQ(NewMessages(messages, {{"u3", 1, ""}}), Indices({}));
+  EXPECT_EQ(NewMessages(json::array(), {{"u3", 1, ""}}), Indices({}));
+}
+
+TEST(AgUiMessages, ResultsThatTheThreadLacksAreNewAnywhereInTheEnd) {
+  const json results = json::parse(R"([{"id":"a","role":"assistant"},{"id":"c:tool","role":"tool"},
+      {"id":"r","role":"tool"},{"id":"r-2","role":"tool"},{"id":"u","role":"user"}])");
+  EXPECT_EQ(NewMessages(results, {{"r", 1, ""}}), Indices({1, 4}))
+      << "a message of ours may have several results";
+  EXPECT_EQ(NewMessages(results, {{"c:tool", 1, ""}, {"r", 2, ""}}), Indices({4}));
+  EXPECT_EQ(NewMessages(results, {{"u", 1, ""}}), Indices({1, 2, 3}));
 }
 
 TEST(MessageList, ShowsACallOnceAndTheResultsOfAMessageEach) {
