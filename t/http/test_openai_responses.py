@@ -141,6 +141,7 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
     # The client continues the response, refers to its items, sends everything again, or continues the
     # same response once more, which makes a branch.
     for body in (
+        ask([result], previous_response_id=first_id, tools=[_WEATHER], store=False),
         ask([result], previous_response_id=first_id, tools=[_WEATHER]),
         ask([{"role": "user", "content": "weather"}, {"type": "item_reference", "id": call["id"]}, result],
             tools=[_WEATHER]),

@@ -55,6 +55,14 @@ def test_what_is_not_stored_cannot_be_read(service):
     assert service.get(f"{PATH}/{response['id']}").status == 404
     refused = service.post(PATH, ask("more", previous_response_id=response["id"]))
     assert refused.status == 404 and error(refused)["code"] == "previous_response_not_found"
+    # Neither is one that follows a response which is stored.
+    stored = completed(service.post(PATH, ask("one")))
+    follows = completed(service.post(PATH, ask("two", previous_response_id=stored["id"], store=False)))
+    assert output_text(follows) == "You said: two"
+    assert service.get(f"{PATH}/{follows['id']}").status == 404
+    (thread,) = _threads(service)
+    page = service.get(f"/v1/threads/{thread['thread_id']}/messages").json()["data"]
+    assert texts(page["messages"]) == ["one", "You said: one"]
 
 
 def test_a_deleted_response_is_gone(service):

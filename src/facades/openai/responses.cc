@@ -108,7 +108,9 @@ std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseReque
     return error;
   }
   if (request.previous) {
-    if (auto error = FollowResponse(context, *request.previous, request.run)) return error;
+    if (auto error = FollowResponse(context, *request.previous, request.store, request.run)) {
+      return error;
+    }
   }
   return facades::CheckThread(context, request.run.thread_id);
 }

@@ -163,7 +163,7 @@ Result<Message> ReferencedMessages::Find(const ItemName& name) {
 }
 
 std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const ResponseName& previous,
-                                             run::RunRequest& run) {
+                                             bool is_stored, run::RunRequest& run) {
   state::RunRecord record;
   if (auto error = FindResponse(context, previous, record)) {
     error->details.push_back({{"body", "previous_response_id"},
@@ -179,9 +179,10 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
   const Result<state::RunPage> latest = context.state().ListRuns(list);
   if (!latest.ok()) return context.Explain(latest.status());
   const bool is_latest = !latest->runs.empty() && latest->runs.front().run_id == previous.run_id;
-  if (is_latest) run.thread_id = previous.thread_id;
+  const bool uses_thread = is_latest && is_stored;
+  if (uses_thread) run.thread_id = previous.thread_id;
   const bool may_repeat = MayRepeat(run.messages);
-  if (is_latest && !may_repeat) return std::nullopt;
+  if (uses_thread && !may_repeat) return std::nullopt;
   const Result<std::string> last = LastMessageOf(context, record);
   if (!last.ok()) return context.Explain(last.status());
   if (last->empty()) return std::nullopt;
@@ -193,7 +194,7 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
   Result<std::vector<Message>> messages = ConversationUntil(context, previous.thread_id, *last);
   if (!messages.ok()) return context.Explain(messages.status());
   if (may_repeat) DropRepeated(*messages, run.messages);
-  if (is_latest) return std::nullopt;
+  if (uses_thread) return std::nullopt;
   for (Message& message : run.messages) messages->push_back(std::move(message));
   run.messages = *std::move(messages);
   return std::nullopt;

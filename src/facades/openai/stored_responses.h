@@ -55,9 +55,10 @@ class ReferencedMessages {
   Status failure_;
 };
 
-// Lets the run follow a response: in its thread, if nothing has followed it there, else in a new
-// thread with the conversation up to it.
+// Lets the run follow a response: in its thread, if the run is stored and nothing has followed the
+// response there; else without that thread, with a copy of the conversation up to the response.
 std::optional<api::ErrorInfo> FollowResponse(api::HandlerContext& context,
-                                             const ResponseName& previous, run::RunRequest& run);
+                                             const ResponseName& previous, bool is_stored,
+                                             run::RunRequest& run);
 
 }  // namespace agent_graph::openai
