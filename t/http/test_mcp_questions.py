@@ -11,6 +11,12 @@ from harness.tool_graph import asks, tool_graph
 
 _FIXTURES = [*asks("register", ("register", {})), {"match": {"userMessage": "fine"}, "response": {"content": "ok"}}]
 
+# A schema without a type, with schemas that are no objects.
+_LOOSE = {
+    "name": "loose", "description": "Takes anything.", "url": "http://127.0.0.1:9/", "tags": ["shared"],
+    "parameters": {"properties": {"any": True, "none": False, "text": {"type": "string"}}, "required": ["text"]},
+}
+
 
 @pytest.fixture
 def serve(make_service, start_mock_provider, start_mcp_peer):
@@ -19,7 +25,7 @@ def serve(make_service, start_mock_provider, start_mcp_peer):
     def start(files=None, **other):
         mock = start_mock_provider(_FIXTURES)
         peer = start_mcp_peer(eras=["stateless"])
-        graph = tool_graph(tools=["calculator"], mcp_servers=[{"name": "peer", "url": peer.url, "tags": ["shared"]}])
+        graph = tool_graph(tools=["calculator", _LOOSE], mcp_servers=[{"name": "peer", "url": peer.url, "tags": ["shared"]}])
         settings = {
             "agent": "graph.json:app",
             "models": {"default": {"provider": "openai", "model": "m", "base_url": mock.base_url}},
@@ -207,11 +213,17 @@ def test_a_graph_that_waits_for_a_person(start_service):
 
 
 def test_only_tools_with_a_tag_are_offered(serve):
-    for tags, names in ((["shared"], {"app", "register"}), (["other"], {"app"}), (["*"], {"app", "calculator"})):
+    for tags, names in ((["shared"], {"app", "register", "loose"}), (["other"], {"app"}), (["*"], {"app", "calculator"})):
         client = Stateless(serve(facades={"mcp": {"tools": tags}}))
         offered = {tool["name"]: tool for tool in result_of(client.ask("tools/list"))["tools"]}
         assert names <= offered.keys() and ("calculator" in offered) is (tags == ["*"])
-        assert all(tool["inputSchema"]["type"] == "object" for tool in offered.values())
+        for schema in (tool["inputSchema"] for tool in offered.values()):
+            assert schema["type"] == "object"
+            assert all(isinstance(value, dict) for value in schema.get("properties", {}).values())
+        if "loose" in offered:
+            schema = offered["loose"]["inputSchema"]
+            assert schema["properties"] == {"any": {}, "none": {"not": {}}, "text": {"type": "string"}}
+            assert schema["required"] == ["text"]
         hidden = client.call("calculator", {"expression": "1+1"})
         if tags != ["*"]:
             assert error_of(hidden)["code"] == -32602
