@@ -30,6 +30,7 @@ def with_tools(make_service, start_mock_provider):
             *asks("sum", ("calculator", {"expression": "6*7"}), id_prefix="sum"),
             {"match": {"userMessage": "long"}, "response": {"content": "cut", "finishReason": "length"}},
             {"match": {"userMessage": "think"}, "response": {"content": "so", "reasoning": "because"}},
+            {"match": {"userMessage": "Attached"}, "response": {"content": "seen"}},
             {"match": {"userMessage": "plain"}, "response": {"content": "fine"}},
         ]
     )
@@ -152,6 +153,36 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
         assert output_text(response) == "done", body
         told = [m["role"] for m in with_tools.mock.messages()]
         assert told == ["user", "assistant", "tool"], body
+
+
+def test_images_in_the_results_of_tools_reach_the_model(with_tools):
+    first = completed(with_tools.post(PATH, ask("weather", tools=[_WEATHER])))
+    image = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
+    for output, text in (([image], "The result is attached below."),
+                         ([{"type": "input_text", "text": "a map"}, image], "a map")):
+        result = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": output}
+        body = ask([result], previous_response_id=first["id"], tools=[_WEATHER])
+        assert output_text(completed(with_tools.post(PATH, body))) == "seen"
+        *_, shown, attached = with_tools.mock.messages()
+        assert shown["role"] == "tool" and shown["content"] in (text, json.dumps(text))
+        assert attached["role"] == "user"
+        assert [part["type"] for part in attached["content"]] == ["text", "image_url"]
+
+
+def test_images_follow_the_last_of_parallel_results(service):
+    image = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
+    calls = [{"type": "function_call", "call_id": call, "name": "f", "arguments": ""} for call in ("c1", "c2")]
+    results = [
+        {"type": "function_call_output", "call_id": "c1", "output": [image]},
+        {"type": "function_call_output", "call_id": "c2", "output": "x"},
+    ]
+    asked = [{"role": "user", "content": "look"}, *calls, *results, {"role": "user", "content": "Ahoy"}]
+    response = completed(service.post(PATH, ask(asked)))
+    listed = service.get(f"{PATH}/{response['id']}/input_items?order=asc").json()["data"]
+    assert [item["type"] for item in listed] == [
+        "message", "function_call", "function_call", "function_call_output", "function_call_output", "message", "message",
+    ]
+    assert [part["type"] for part in listed[5]["content"]] == ["input_text", "input_image"]
 
 
 def test_offers_of_other_kinds_of_tools_are_ignored(with_tools):

@@ -145,23 +145,14 @@ class MessageReader {
   void ReadToolResult() {
     message_.role = Role::kTool;
     const std::string* id = RequiredText(source_, "tool_call_id", location_, problems_);
-    const json* content = Content();
-    if (id == nullptr || content == nullptr) return;
+    ReadContent();
+    if (id == nullptr) return;
     ToolResultBlock result;
     result.call_id = *id;
     result.output_json.clear();
-    AppendJsonString(result.output_json, TextOf(*content));
+    AppendJsonString(result.output_json, message::JoinedTexts(message_));
+    message_.content.clear();
     message_.content.emplace_back(std::move(result));
-  }
-
-  // The text of a tool's result.
-  std::string TextOf(const json& content) {
-    if (content.is_string()) return content.get<std::string>();
-    Message parts;
-    std::swap(parts, message_);
-    ReadContent();
-    std::swap(parts, message_);
-    return message::JoinedTexts(parts);
   }
 
   const json& source_;

@@ -1,5 +1,7 @@
 #include "facades/openai/input_items.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,9 @@ constexpr std::string_view kPartTypes =
     "must be one of input_text, output_text, input_image, input_file, input_audio";
 constexpr std::string_view kItemTypes =
     "must be one of message, function_call, function_call_output, reasoning, item_reference";
+
+// The text of a result that has only images and files.
+constexpr std::string_view kAttachedResult = "The result is attached below.";
 
 // Each reference is a read of the state.
 constexpr size_t kReferencesMax = 1000;
@@ -50,6 +55,7 @@ class InputReader {
         api::CheckMessageSize(messages_.back(), place, i, limits_.message_bytes_max, problems_);
       }
     }
+    AddAttachments();
     return std::move(messages_);
   }
 
@@ -61,6 +67,7 @@ class InputReader {
     }
     const std::string* named = TextMember(item, "type", place, problems_);
     const std::string_view type = named != nullptr ? std::string_view(*named) : "message";
+    if (type != "function_call_output") AddAttachments();
     if (type == "message") {
       ReadMessage(item, place);
     } else if (type == "function_call") {
@@ -202,10 +209,36 @@ class InputReader {
     ToolResultBlock result;
     result.call_id = *id;
     result.output_json.clear();
-    AppendJsonString(result.output_json, message::JoinedTexts(parts));
+    const bool has_media = TakeAttachments(*id, parts);
+    AppendJsonString(result.output_json, has_media && parts.content.empty()
+                                             ? std::string(kAttachedResult)
+                                             : message::JoinedTexts(parts));
     Message& message = messages_.emplace_back();
     message.role = Role::kTool;
     message.content.emplace_back(std::move(result));
+  }
+
+  // Moves the images and files of a result to the attachments: a result is JSON for the model.
+  // Returns false if there are none.
+  bool TakeAttachments(const std::string& call_id, Message& parts) {
+    const auto is_text = [](const ContentBlock& block) {
+      return std::holds_alternative<TextBlock>(block);
+    };
+    const auto media = std::stable_partition(parts.content.begin(), parts.content.end(), is_text);
+    if (media == parts.content.end()) return false;
+    attachments_.content.emplace_back(
+        TextBlock{.text = "Attached to the result of the call " + call_id + ":"});
+    std::move(media, parts.content.end(), std::back_inserter(attachments_.content));
+    parts.content.erase(media, parts.content.end());
+    return true;
+  }
+
+  // Models take nothing between the results of parallel calls, so that the attachments follow the
+  // last of them.
+  void AddAttachments() {
+    if (attachments_.content.empty()) return;
+    attachments_.role = Role::kUser;
+    messages_.push_back(std::exchange(attachments_, Message()));
   }
 
   void ReadTexts(const json& item, const char* member, const Location& place,
@@ -286,6 +319,7 @@ class InputReader {
   const StoredMessageLookup& find_message_;
   api::Problems& problems_;
   std::vector<Message> messages_;
+  Message attachments_;  // the images and files of the results before
   size_t references_ = 0;
 };
 

@@ -108,6 +108,9 @@ TEST(ReadChatMessages, NamesWhatIsWrong) {
               {"type": "image_url", "image_url": {"url": "data:image/png;base64,%%%"}}]}])"),
             "body.messages.0.content.0.image_url.url");
   EXPECT_EQ(ProblemIn(R"([{"role": "tool", "content": "x"}])"), "body.messages.0.tool_call_id");
+  EXPECT_EQ(ProblemIn(R"([{"role": "tool", "tool_call_id": "c", "content": [
+              {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]}])"),
+            "body.messages.0.content.0.type");
   EXPECT_EQ(ProblemIn(R"([{"role": "assistant", "tool_calls": [{"id": "c", "type": "function",
               "function": {"name": "f", "arguments": "[1]"}}]}])"),
             "body.messages.0.tool_calls.0.function.arguments");
