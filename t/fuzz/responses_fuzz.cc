@@ -16,6 +16,7 @@
 #include "facades/openai/request_note.h"
 #include "facades/openai/response_request.h"
 #include "facades/openai/response_shapes.h"
+#include "facades/openai/stored_items.h"
 #include "message/codec.h"
 #include "models/call_options.h"
 #include "settings/media_urls.h"

@@ -119,15 +119,16 @@ def test_parts_and_items_of_all_kinds_are_understood(service):
     listed = service.get(f"{PATH}/{response['id']}/input_items?order=asc&limit=100").json()
     kinds = [(item["type"], item.get("role")) for item in listed["data"]]
     assert kinds == [
-        ("message", "system"), ("message", "user"), ("function_call", None), ("message", "assistant"),
+        ("message", "system"), ("message", "user"), ("reasoning", None), ("message", "assistant"), ("function_call", None),
         ("function_call_output", None), ("message", "user"),
     ]
     assert [part["type"] for part in listed["data"][1]["content"]] == ["input_text", "input_image", "input_file"]
-    assert listed["data"][4]["output"] == "7\n8"
+    assert listed["data"][2]["summary"] == [{"type": "summary_text", "text": "hm"}]
+    assert listed["data"][5]["output"] == "7\n8"
     newest = service.get(f"{PATH}/{response['id']}/input_items?limit=2").json()
     assert newest["has_more"] and newest["data"] == listed["data"][:-3:-1]
     rest = service.get(f"{PATH}/{response['id']}/input_items?limit=20&after={newest['last_id']}").json()
-    assert not rest["has_more"] and len(rest["data"]) == 4
+    assert not rest["has_more"] and len(rest["data"]) == 5
 
 
 def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):

@@ -323,23 +323,6 @@ class InputReader {
   size_t references_ = 0;
 };
 
-json MediaPart(const MediaBlock& block) {
-  const MediaReference& media = block.media;
-  const bool is_image = block.type == MediaBlock::Type::kImage;
-  json part = {{"type", is_image ? "input_image" : "input_file"}};
-  if (is_image) part["detail"] = "auto";
-  if (!media.filename.empty()) part["filename"] = media.filename;
-  if (media.kind == MediaReference::Kind::kFileId) {
-    part["file_id"] = media.file_id;
-  } else if (media.kind == MediaReference::Kind::kUrl) {
-    part[is_image ? "image_url" : "file_url"] = media.url;
-  } else {
-    part[is_image ? "image_url" : "file_data"] =
-        "data:" + media.mime_type + ";base64," + media.data_base64;
-  }
-  return part;
-}
-
 }  // namespace
 
 std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limits,
@@ -347,46 +330,6 @@ std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limi
   std::vector<Message> messages = InputReader(limits, find_message, problems).Read(input);
   std::erase_if(messages, [](const Message& message) { return message.content.empty(); });
   return messages;
-}
-
-void AppendInputItems(const std::string& thread_id, const Message& message,
-                      std::vector<std::string>& items) {
-  const auto id = [&](ItemKind kind, const std::string& part) {
-    return ItemId({kind, thread_id, message.id, part});
-  };
-  json content = json::array();
-  const bool is_answer = message.role == Role::kAssistant;
-  for (const ContentBlock& block : message.content) {
-    if (const auto* text = std::get_if<TextBlock>(&block)) {
-      json part = {{"type", is_answer ? "output_text" : "input_text"}, {"text", text->text}};
-      if (is_answer) part["annotations"] = json::array();
-      content.push_back(std::move(part));
-    } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
-      content.push_back(MediaPart(*media));
-    } else if (const auto* result = std::get_if<ToolResultBlock>(&block)) {
-      const Result<json> output = ParseJson(result->output_json);
-      const bool is_text = output.ok() && output->is_string();
-      items.push_back(
-          DumpJson({{"id", id(ItemKind::kCallOutput, result->call_id)},
-                    {"type", "function_call_output"},
-                    {"status", "completed"},
-                    {"call_id", result->call_id},
-                    {"output", is_text ? output->get<std::string>() : result->output_json}}));
-    } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
-      items.push_back(DumpJson({{"id", id(ItemKind::kCall, call->id)},
-                                {"type", "function_call"},
-                                {"status", "completed"},
-                                {"call_id", call->id},
-                                {"name", call->name},
-                                {"arguments", call->arguments_json}}));
-    }
-  }
-  if (content.empty()) return;
-  items.push_back(DumpJson({{"id", id(ItemKind::kMessage, "")},
-                            {"type", "message"},
-                            {"status", "completed"},
-                            {"role", RoleName(message.role)},
-                            {"content", std::move(content)}}));
 }
 
 }  // namespace agent_graph::openai

@@ -1,8 +1,7 @@
-// The items of a Responses request, and the items that a request's stored messages are shown as.
+// The items of a Responses request.
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "agent_graph/json_fwd.h"
@@ -23,9 +22,5 @@ using StoredMessageLookup = std::function<Result<Message>(const ItemName& name)>
 // complete.
 std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limits,
                                const StoredMessageLookup& find_message, api::Problems& problems);
-
-// Appends the JSON of the items of a stored message, one text each.
-void AppendInputItems(const std::string& thread_id, const Message& message,
-                      std::vector<std::string>& items);
 
 }  // namespace agent_graph::openai
