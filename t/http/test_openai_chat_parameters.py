@@ -67,6 +67,8 @@ def test_the_client_may_end_the_answer_early(service):
         ("response_format", {"type": "json_schema", "json_schema": {"name": "a"}},
          "response_format.json_schema.schema"),
         ("temperature", "hot", "temperature"),
+        ("presence_penalty", {"a": 1}, "presence_penalty"),
+        ("frequency_penalty", 3, "frequency_penalty"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(service, parameter, value, param):

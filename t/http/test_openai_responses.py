@@ -218,6 +218,7 @@ def test_parameters_reach_the_model(with_tools):
     assert sent["reasoning_effort"] == "low" and sent["parallel_tool_calls"] is False
     assert sent["tool_choice"] == {"type": "function", "function": {"name": "get_weather"}}
     assert sent["response_format"]["json_schema"] == {"name": "a", "strict": True, "schema": {"type": "object"}}
+    assert not sent.keys() & {"seed", "presence_penalty"}, "parameters of chat completions"
     (thread,) = with_tools.get("/v1/threads").json()["data"]["threads"]
     messages = with_tools.get(f"/v1/threads/{thread['thread_id']}/messages").json()["data"]["messages"]
     assert texts(messages) == ["plain", "fine"], "instructions are not a part of the conversation"

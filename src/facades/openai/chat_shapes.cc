@@ -79,6 +79,8 @@ constexpr std::array kChatFields = {
     Field{.name = "temperature", .type = kNumber, .minimum = 0},
     Field{.name = "top_p", .type = kNumber, .minimum = 0},
     Field{.name = "seed", .type = kInteger, .description = "For models that know it"},
+    Field{.name = "presence_penalty", .type = kNumber, .minimum = -2, .maximum = 2},
+    Field{.name = "frequency_penalty", .type = kNumber, .minimum = -2, .maximum = 2},
     Field{.name = "stop", .description = "A text, or up to 4, at which the answer ends"},
     Field{.name = "response_format",
           .type = kObject,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,14 +25,16 @@ using models::CallOptions;
 constexpr size_t kStopTextsMax = 4;
 constexpr size_t kSchemaBytesMax = 64 * 1024;
 
-// Parameters that models take under the same name.
-constexpr std::array kPassedOn = {"temperature", "top_p", "seed", "presence_penalty",
-                                  "frequency_penalty"};
+// Parameters that models take under the same name. The tables of fields check their values.
+constexpr std::array kPassedOnByChat = {"temperature", "top_p", "seed", "presence_penalty",
+                                        "frequency_penalty"};
+constexpr std::array kPassedOnByResponses = {"temperature", "top_p"};
 
 class OptionsReader {
  public:
-  OptionsReader(const json& body, api::Problems& problems) : body_(body), problems_(problems) {
-    for (const char* name : kPassedOn) {
+  OptionsReader(const json& body, std::span<const char* const> passed_on, api::Problems& problems)
+      : body_(body), problems_(problems) {
+    for (const char* name : passed_on) {
       if (const json* value = api::FindMember(body, name)) parameters_[name] = *value;
     }
   }
@@ -191,7 +194,7 @@ bool WritesJson(const settings::Settings& settings, const std::string& model) {
 }  // namespace
 
 std::shared_ptr<const CallOptions> ReadChatOptions(const json& body, api::Problems& problems) {
-  OptionsReader reader(body, problems);
+  OptionsReader reader(body, kPassedOnByChat, problems);
   reader.LimitTokens("max_tokens");
   reader.LimitTokens("max_completion_tokens");
   reader.ReadEffort(api::FindMember(body, "reasoning_effort"));
@@ -203,7 +206,7 @@ std::shared_ptr<const CallOptions> ReadChatOptions(const json& body, api::Proble
 }
 
 std::shared_ptr<const CallOptions> ReadResponseOptions(const json& body, api::Problems& problems) {
-  OptionsReader reader(body, problems);
+  OptionsReader reader(body, kPassedOnByResponses, problems);
   if (const json* instructions = api::FindMember(body, "instructions")) {
     reader.options().instructions = instructions->get<std::string>();
   }
