@@ -58,7 +58,7 @@ void AnswerWithStream(HandlerContext& context, const ResponseName& name, int64_t
   api::FollowerOptions follow;
   follow.pieces_of_log = true;
   const auto error = facades::ReadRun(context, {name.thread_id, name.run_id}, follow, reader);
-  stream.Finish(error, true);
+  stream.Finish(error, "");  // the client can resume it
 }
 
 api::ErrorInfo OnlyForBackground(std::vector<std::string> place, const std::string& what) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 #include "facades/run/flush_events.h"
@@ -24,6 +25,9 @@ class ResponseEvents {
   // An event with a piece of a text: the members `first`, `delta`, `last`.
   void AddDelta(std::string_view type, std::string_view first, std::string_view piece,
                 std::string_view last);
+
+  // Returns the collected events and forgets them.
+  std::string Take() { return std::exchange(out_, {}); }
 
   // Passes the collected events to `send`, which returns a Status and may suspend.
   template <typename Send>

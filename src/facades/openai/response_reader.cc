@@ -134,6 +134,14 @@ Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
   return Flush();
 }
 
+std::string ResponseReader::ErrorEvent(const api::ErrorInfo& error) {
+  std::string members;
+  AppendMember(members, "code", api::CodeOf(error));
+  AppendMember(members, "message", api::MessageOf(error));
+  events_.Add("error", members + ",\"param\":null");
+  return events_.Take();
+}
+
 Status ResponseReader::OnIdle() {
   return options_.send_comment ? options_.send_comment() : Status::Ok();
 }

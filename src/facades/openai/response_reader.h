@@ -48,6 +48,9 @@ class ResponseReader final : public facades::StepReader {
   Status OnEnd(const api::RunEnd& end, const api::EventPlace& place) override;
   Status OnIdle() override;
 
+  // Returns the event for a stream that ends before the run does. It has the next number.
+  std::string ErrorEvent(const api::ErrorInfo& error);
+
   // The response as far as the run has come.
   const ResponseObject& response() const { return response_; }
   // The error that ended the run.

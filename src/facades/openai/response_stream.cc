@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "api/resources/run_streaming.h"
-#include "base/json.h"
 #include "bridge/exchange.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/object_ids.h"
@@ -41,18 +40,11 @@ void ResponseStream::SendHead(const ResponseObject& response) {
   context_.exchange().SendHead(context_.MakeHead(200, std::move(headers)));
 }
 
-void ResponseStream::Finish(const std::optional<api::ErrorInfo>& error, bool is_resumable) {
+void ResponseStream::Finish(const std::optional<api::ErrorInfo>& error,
+                            std::string_view error_event) {
   if (!error) return context_.exchange().End("ok");
   if (!head_sent_) return context_.Fail(*error);
-  if (!is_resumable) {
-    std::string event = R"(event: error
-data: {"type":"error","code":)";
-    AppendJsonString(event, api::CodeOf(*error));
-    event += ",\"message\":";
-    AppendJsonString(event, api::MessageOf(*error));
-    event += ",\"param\":null}\n\n";
-    context_.exchange().SendLast(event);
-  }
+  if (!error_event.empty()) context_.exchange().SendLast(error_event);
   context_.exchange().End(api::OutcomeOf(*error, context_.exchange().cancellation().reason()));
 }
 

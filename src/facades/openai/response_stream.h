@@ -20,8 +20,8 @@ class ResponseStream {
   // Returns the options of a reader that sends to this stream.
   ResponseReaderOptions Attached(ResponseReaderOptions options);
   // Ends the request. `error`: why the events have ended before the run; nullopt: they have not.
-  // `is_resumable`: the client can read the rest later, so the stream ends without an error event.
-  void Finish(const std::optional<api::ErrorInfo>& error, bool is_resumable);
+  // `error_event`: the event for it; empty: the client can read the rest later.
+  void Finish(const std::optional<api::ErrorInfo>& error, std::string_view error_event);
 
  private:
   void SendHead(const ResponseObject& response);

@@ -63,8 +63,10 @@ struct StreamedResponse {
 
 void AnswerWithEvents(HandlerContext& context, facades::FacadeRun& run, bool is_background) {
   const auto response = std::make_unique<StreamedResponse>(context, OptionsFor(context, run));
-  response->stream.Finish(facades::PerformRun(context, std::move(run), response->reader),
-                          is_background);
+  const auto error = facades::PerformRun(context, std::move(run), response->reader);
+  const bool is_resumable = is_background;
+  response->stream.Finish(
+      error, error && !is_resumable ? response->reader.ErrorEvent(*error) : std::string());
 }
 
 // Sends the response of a run that was read to its end.

@@ -135,6 +135,19 @@ TEST(ResponseReader, SendsTheEventsBehindANumber) {
   }
 }
 
+TEST(ResponseReader, AnErrorEventHasTheNextNumber) {
+  OneRun run;
+  run.Start().Delta("m1", "a");
+  const std::string event = run.reader->ErrorEvent({api::ApiError::kTimeout, "too late", {}});
+  const std::string number = std::to_string(run.Events().size());
+  EXPECT_EQ(event, R"(event: error
+data: {"type":"error","sequence_number":)" +
+                       number +
+                       R"(,"code":"TIMEOUT","message":"too late","param":null}
+
+)");
+}
+
 TEST(ResponseReader, ACallOfTheClientIsAnItem) {
   OneRun run;
   run.Start().Whole(Calling("m1")).End();
