@@ -22,13 +22,20 @@ bool SocketChannel::Deliver(SocketMessage message) {
 
 void SocketChannel::Close() {
   MutexLock lock(mutex_);
-  closed_ = true;
   if (arrival_ == nullptr) {
-    mailbox_.clear();
-    CountMailbox(-mailbox_bytes_);
+    EndMailbox();
   } else {
+    closed_ = true;
     arrival_->Notify();
   }
+}
+
+int64_t SocketChannel::EndMailbox() {
+  closed_ = true;
+  mailbox_.clear();
+  const int64_t dropped = mailbox_bytes_;
+  CountMailbox(-dropped);
+  return dropped;
 }
 
 void SocketChannel::RequestLeave() {
@@ -63,17 +70,22 @@ void SocketChannel::SetState(std::unique_ptr<SocketState> state) {
 
 std::optional<SocketMessage> SocketChannel::NextMessage() {
   std::optional<SocketMessage> message;
+  int64_t dropped = 0;
   {
     MutexLock lock(mutex_);
     AG_CHECK(turn_running_, "only a running turn takes messages");
     ForgetTakenMessage();
+    // A client that always has a message in the mailbox would keep the worker from exiting.
+    if (leaving_ && turn_has_taken_) dropped = EndMailbox();
     if (mailbox_.empty() || cancellation_.cancelled()) {
-      turn_running_ = false;
+      turn_running_ = turn_has_taken_ = false;
     } else {
       message = PopMessage();
       message_cancellation_.emplace();
+      turn_has_taken_ = true;
     }
   }
+  if (dropped > 0) push_(ReadBody{static_cast<uint64_t>(dropped)});
   if (message) {
     push_(ReadBody{message->mailbox_bytes()});
   } else {

@@ -59,7 +59,8 @@ class SocketChannel {
   // Ends the mailbox: no more messages follow. Messages that were not taken are dropped, unless a
   // turn that handles several messages at once is running.
   void Close();
-  // Asks the session to end soon, because the worker is exiting: leaving() becomes true.
+  // Asks the session to end soon, because the worker is exiting: leaving() becomes true, and the
+  // mailbox ends when the message taken last is over.
   void RequestLeave();
   // Cancels the handling of message number `ordinal` (the first is 1) unless it is over.
   void CancelMessage(uint64_t ordinal, runtime::CancelReason reason);
@@ -103,6 +104,8 @@ class SocketChannel {
     return message_cancellation_;
   }
   void ForgetTakenMessage() AG_REQUIRES(mutex_);
+  // Returns the size in bytes of the dropped messages.
+  int64_t EndMailbox() AG_REQUIRES(mutex_);
   void CountMailbox(int64_t bytes) AG_REQUIRES(mutex_);
 
   WorkerMemory& memory_;
@@ -120,7 +123,8 @@ class SocketChannel {
   int64_t taken_bytes_elsewhere_ AG_GUARDED_BY(mutex_) =
       0;  // the part of taken_bytes_ that is counted as held
   bool closed_ AG_GUARDED_BY(mutex_) = false;
-  bool turn_running_ AG_GUARDED_BY(mutex_) = true;  // the handshake is a turn
+  bool turn_running_ AG_GUARDED_BY(mutex_) = true;     // the handshake is a turn
+  bool turn_has_taken_ AG_GUARDED_BY(mutex_) = false;  // the turn has taken a message
   uint64_t messages_taken_ AG_GUARDED_BY(mutex_) = 0;
   // None before the first message. Not AG_GUARDED_BY: the engine side alone replaces it, under
   // mutex_, and reads its own writes without the lock.

@@ -233,6 +233,20 @@ def test_reload_closes_idle_sockets_and_lets_runs_finish(start_service, gated_pr
     wait_until(lambda: not service.draining_workers(), "the old worker has gone")
 
 
+def test_a_client_that_sends_ahead_does_not_keep_a_leaving_worker(start_service, gated_provider):
+    service = start_service(gated_settings(gated_provider), workers=1)
+    socket = open_socket(service)
+    for _ in range(3):
+        socket.send_json(invocation("x"))
+    gated_provider.wait_for_waiting(1)
+    service.reload()
+    socket.send_json(invocation("y"))
+    gated_provider.open_gate()
+    assert gated_provider.text in final_text(socket.read_run())
+    assert socket.agrees_to_close(1001)
+    wait_until(lambda: not service.draining_workers(), "the old worker has gone")
+
+
 async def _talk(url, context=None):
     async with websockets.connect(url, ssl=context, subprotocols=["service-bearer"]) as socket:
         assert socket.subprotocol == "service-bearer"

@@ -129,6 +129,32 @@ TEST_F(SocketTest, AClosedMailboxTakesNothing) {
   EXPECT_FALSE(exchange_->socket().Deliver({false, "b"}));
 }
 
+TEST_F(SocketTest, ALeavingWorkerEndsTheTurnAfterItsMessage) {
+  for (const char* text : {"a", "b", "c"}) {
+    EXPECT_FALSE(exchange_->socket().Deliver({false, text}));
+  }
+  EXPECT_EQ(NextText(), "a");
+  exchange_->socket().RequestLeave();
+  EndTurn();
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "d"})) << "there is no further turn";
+  std::vector<OutboxItem> items;
+  outbox_.Swap(items);
+  ASSERT_EQ(items.size(), 3u);
+  EXPECT_EQ(std::get<ReadBody>(items[1].payload).bytes,
+            2 * (SocketMessage{false, "b"}).mailbox_bytes())
+      << "the socket is still read, because the client answers the Close";
+  EXPECT_TRUE(std::holds_alternative<TurnOver>(items[2].payload));
+  EXPECT_EQ(outbox_.memory().buffered(), 0u);
+}
+
+TEST_F(SocketTest, ALeavingWorkerHandlesTheMessageThatBeganATurn) {
+  EndTurn();
+  exchange_->socket().RequestLeave();
+  EXPECT_TRUE(exchange_->socket().Deliver({false, "a"}));
+  EXPECT_EQ(NextText(), "a");
+  EndTurn();
+}
+
 TEST_F(SocketTest, ClosesBeforeItEnds) {
   exchange_->AcceptSocket({.status = 101}, std::make_unique<Kept>());
   exchange_->CloseSocket(1008, "not live", "rejected");
