@@ -4,6 +4,8 @@
 //
 // This is a separate module: in an nginx that contains the module statically, content handlers are
 // initialized before the filters that they would have to precede.
+#include <optional>
+
 #include "api/http/headers.h"
 #include "base/clock.h"
 #include "base/letter_case.h"
@@ -70,6 +72,22 @@ api::Reply ReplyOf(const RequestContext& context) {
   return api::Refuse(error, IsHandshake(request), context.request_id, context.render_error);
 }
 
+bool IsRefusalOfCaller(ngx_uint_t status) {
+  return status == NGX_HTTP_UNAUTHORIZED || status == NGX_HTTP_FORBIDDEN;
+}
+
+// The rate limit may leave requests to be counted by user. nginx has refused this one before there
+// was a user, so it counts for its address. Returns the answer if the limit is exceeded.
+std::optional<api::Reply> CountRefusalOfNginx(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  if (!IsRefusalOfCaller(request->headers_out.status)) return std::nullopt;
+  std::optional<api::Reply> limited = CountRefusal(context);
+  if (limited) {
+    request->headers_out.status = request->err_status = static_cast<ngx_uint_t>(limited->status);
+  }
+  return limited;
+}
+
 const LocationConfig& LocationOf(ngx_http_request_t* request) {
   return *static_cast<LocationConfig*>(
       ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
@@ -89,7 +107,8 @@ RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
 ngx_int_t ReplaceHead(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   if (context.worker != nullptr) context.worker->RequestGone(context);
-  api::Reply reply = ReplyOf(context);
+  std::optional<api::Reply> limited = CountRefusalOfNginx(context);
+  api::Reply reply = limited ? *std::move(limited) : ReplyOf(context);
   context.error_headers = std::move(reply.headers);
   context.error_body = std::move(reply.body);
   context.outcome = "rejected";

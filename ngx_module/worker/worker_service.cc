@@ -117,20 +117,28 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
     context.late_body.Expect();
   }
   context.submitted = MonotonicMicros();
-  bool websocket = context.transport != api::Transport::kHttp;
   if (!service_->inbox().Submit(slot.exchange)) {
+    context.head.path = slot.exchange->head().path;  // of the request that is counted below
     exchanges_.Release(slot);
-    api::ErrorInfo error;
-    error.error = ngx_exiting ? api::ApiError::kShuttingDown : api::ApiError::kOverloaded;
-    return SendNativeReply(context,
-                           api::Refuse(error, websocket, context.request_id, context.render_error),
-                           "rejected");
+    return RefuseSubmission(context);
   }
-  if (websocket) slot.turns = 1;
+  if (context.transport != api::Transport::kHttp) slot.turns = 1;
   slot.context = &context;
   context.address = slot.address;
   ngx_add_timer(&slot.timer, context.location.run_timeout);
   return WatchClient(request) ? NGX_DONE : NGX_ERROR;
+}
+
+// Answers a request for which the inbox has no place.
+ngx_int_t WorkerService::RefuseSubmission(RequestContext& context) {
+  std::optional<api::Reply> limited = CountRefusal(context);
+  if (limited) return SendNativeReply(context, *std::move(limited), "rejected");
+  api::ErrorInfo error;
+  error.error = ngx_exiting ? api::ApiError::kShuttingDown : api::ApiError::kOverloaded;
+  return SendNativeReply(context,
+                         api::Refuse(error, context.transport != api::Transport::kHttp,
+                                     context.request_id, context.render_error),
+                         "rejected");
 }
 
 // Starts to watch for a disconnecting client; reading was blocked since the body was complete.

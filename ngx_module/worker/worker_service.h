@@ -92,6 +92,7 @@ class WorkerService final : public PortReceiver {
  private:
   static void OnTimer(ngx_event_t* event) noexcept;
 
+  static ngx_int_t RefuseSubmission(RequestContext& context);
   void Admit(ExchangeSlot& slot, const std::string& user_id);
   void Take(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload);

@@ -1,12 +1,15 @@
 """The rate limit: exact over all workers, reported in every answer, and validated by nginx -t."""
 
+import base64
 import threading
 import time
 
 import pytest
 
-from harness import http1
+from harness import http1, http2
 from harness.agents import DEMO
+from harness.graph_socket import gated_settings
+from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
 
@@ -217,6 +220,48 @@ def test_by_user_refusals_without_a_user_count_for_the_address(
     assert [reply.status for reply in replies] == [status, status, 429]
     assert replies[1].header("X-RateLimit-Remaining") == "0"
     assert service.get("/v1/graph", headers=bearer("alice")).status == 200
+
+
+@pytest.mark.parametrize(
+    "refuse, status",
+    [('auth_basic "agents"; auth_basic_user_file users;', 401), ("deny all;", 403)],
+    ids=["password", "address"],
+)
+def test_by_user_refusals_of_nginx_count_for_the_address(start_service, refuse, status):
+    service = start_service(
+        _limited(2, by="user") | {"auth": "nginx"},
+        files={"users": "alice:{PLAIN}a-secret\n"},
+        location=refuse + "agent_graph_user $remote_user;",
+    )
+    wrong = [("Authorization", "Basic " + base64.b64encode(b"alice:wrong").decode())]
+    replies = [service.get("/v1/graph", headers=wrong) for _ in range(4)]
+    assert [reply.status for reply in replies] == [status, status, 429, 429]
+    assert replies[1].header("X-RateLimit-Remaining") == "0"
+    assert replies[2].json()["error"]["code"] == "RATE_LIMIT_EXCEEDED"
+    assert replies[2].header("Retry-After")
+    if status == 401:
+        right = [("Authorization", "Basic " + base64.b64encode(b"alice:a-secret").decode())]
+        assert service.get("/v1/graph", headers=right).status == 200
+
+
+def test_by_user_a_full_queue_counts_for_the_address(start_service, gated_provider):
+    settings = _limited(2, by="user") | gated_settings(gated_provider)
+    service = start_service(
+        settings | {"auth": "jwt", "env": "secrets.env", "limits": {"runs_max": 1}},
+        files={"secrets.env": JWT_ENVIRONMENT}, workers=1, http2=True, service_options="queue=1",
+    )  # fmt: skip
+    with http2.Http2Connection(service.http2_port) as connection:
+
+        def run():
+            return connection.request("POST", "/v1/graph/stream", bearer("alice"), invocation("x"))
+
+        accepted = [run()]
+        gated_provider.wait_for_waiting(1)
+        accepted.append(run())
+        refused = [connection.read_reply(run()).status for _ in range(3)]
+        assert refused == [503, 503, 429]
+        gated_provider.open_gate()
+        assert [connection.read_reply(stream).status for stream in accepted] == [200, 200]
 
 
 def test_scope_worker_counts_in_each_worker(start_service):
