@@ -16,6 +16,22 @@ ngx_int_t CutShort(ngx_http_request_t* request, ngx_int_t rc) {
   return request->http_version >= NGX_HTTP_VERSION_20 ? NGX_ERROR : rc;
 }
 
+// A reply that goes on does not wait for the rest of the body: discarding it would replace the
+// watch for a client that disconnects. The connection is closed after the reply instead.
+ngx_int_t LeaveBodyUnread(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  if (request->http_version >= NGX_HTTP_VERSION_20) {
+    if (ngx_int_t dropped = DropBody(context); dropped != NGX_OK) return dropped;
+  } else {
+    ngx_event_t* read = request->connection->read;
+    if (read->timer_set) ngx_del_timer(read);
+    context.late_body.End();
+    request->keepalive = 0;
+    request->lingering_close = 1;  // otherwise the client might never see the end
+  }
+  return WorkerService::WatchClient(request) ? NGX_OK : NGX_ERROR;
+}
+
 }  // namespace
 
 void WorkerService::Write(ExchangeSlot& slot) {
@@ -50,7 +66,7 @@ void WorkerService::WriteReply(ExchangeSlot& slot) {
   RequestContext& context = *slot.context;
   if (!context.late_body.is_none()) {
     // The answer was produced without the body or before its end.
-    ngx_int_t dropped = DropBody(context);
+    ngx_int_t dropped = slot.ended ? DropBody(context) : LeaveBodyUnread(context);
     if (dropped != NGX_OK) return FinishRequest(slot, dropped);
   }
   ngx_int_t rc = context.writer.Flush();

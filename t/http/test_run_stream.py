@@ -7,6 +7,7 @@ from harness.messages import text_of
 from harness.run_stream import Reader, RunStream
 from harness.service import invocation
 from harness.stream import is_done
+from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
 
 _RUNS = "/v1/graph/runs"
@@ -255,3 +256,32 @@ def test_a_deleted_thread_ends_its_readers(gated, gated_provider):
     assert gated.request("DELETE", "/v1/threads/t", {}).status == 200
     assert stream.read_to_end()
     assert stream.events[-1].chunk["data"]["reason"] == "deleted"
+
+
+@pytest.mark.parametrize(
+    "unread", [("Content-Length", "5"), ("Transfer-Encoding", "chunked")], ids=["length", "chunked"]
+)
+def test_a_reader_that_never_sends_its_body_may_leave(start_service, gated_provider, unread):
+    models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
+    service = start_service(
+        DEMO | {"models": models, "auth": "jwt", "env": "secrets.env"},
+        files={"secrets.env": JWT_ENVIRONMENT},
+        workers=1,
+        server="location = /status.json { agent_graph_status format=json; }",
+    )
+
+    def followers():
+        return service.get("/status.json").json()["services"][0]["followers"]
+
+    config = {"thread_id": "t", "run_id": "r1"}
+    reply = service.post(_RUNS, invocation("hi", config=config), headers=bearer())
+    assert reply.status == 202, reply.text
+    with RunStream(service.port, _path(), headers=[*bearer(), unread]) as stream:
+        assert stream.reply.status == 200
+        wait_until(lambda: followers() == 1, "the reader follows the run")
+        # The server may still write, so only the end of the client's side shows that it leaves.
+        stream.connection.half_close()
+        wait_until(lambda: followers() == 0, "the reader has left")
+    run = service.get("/v1/threads/t/runs/r1", headers=bearer()).json()["data"]
+    assert run["status"] == "running"
+    gated_provider.open_gate()
