@@ -18,20 +18,35 @@ bool ChangesNothing(const IncomingRequest& request) {
   return !request.websocket && (request.head.method == "GET" || request.head.method == "HEAD");
 }
 
-// The host of "https://host:port" or of a Host header.
-std::string_view HostOf(std::string_view text) {
-  if (const size_t scheme = text.find("://"); scheme != text.npos) text.remove_prefix(scheme + 3);
+struct Authority {
+  std::string_view host;
+  std::string_view port;
+};
+
+// Splits "host:port" or "[address]:port".
+Authority AuthorityOf(std::string_view text, std::string_view default_port) {
   const size_t bracket = text.find(']');  // the end of an IPv6 address
-  return text.substr(0, text.find(':', bracket == text.npos ? 0 : bracket));
+  const size_t colon = text.find(':', bracket == text.npos ? 0 : bracket);
+  if (colon == text.npos) return {text, default_port};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// True if the page comes from the address of the request. Without TLS here a proxy may have ended
+// it, so both schemes are possible.
+bool IsOwnOrigin(const bridge::RequestHead& head, std::string_view origin) {
+  const bool secure = origin.starts_with("https://");
+  if (!secure && (head.https || !origin.starts_with("http://"))) return false;
+  const std::string_view default_port = secure ? "443" : "80";
+  const Authority page = AuthorityOf(origin.substr(origin.find("://") + 3), default_port);
+  const Authority own = AuthorityOf(head.Header("host"), default_port);
+  return !own.host.empty() && EqualsIgnoringCase(page.host, own.host) && page.port == own.port;
 }
 
 // Browsers send passwords, cookies and certificates by themselves, also for pages of other sites.
 // Such a page must be listed by name: "*" is for credentials that a page must know.
 bool IsFromForeignPage(const IncomingRequest& request, const settings::CorsSettings& cors) {
   const std::string_view origin = request.head.Header("origin");
-  if (origin.empty() || ChangesNothing(request)) return false;
-  const std::string_view host = HostOf(request.head.Header("host"));
-  if (!host.empty() && EqualsIgnoringCase(HostOf(origin), host)) return false;
+  if (origin.empty() || ChangesNothing(request) || IsOwnOrigin(request.head, origin)) return false;
   return std::ranges::find(cors.origins, origin) == cors.origins.end();
 }
 

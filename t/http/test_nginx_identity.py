@@ -355,7 +355,8 @@ def test_claims_decide_about_roles(start_service):
     [
         ("https://evil.example", False),
         ("null", False),
-        ("http://localhost:3000", True),
+        ("http://localhost", True),
+        ("http://localhost:3000", False),
         ("https://app.example", True),
     ],
 )

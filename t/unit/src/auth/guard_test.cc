@@ -82,11 +82,34 @@ TEST_F(NginxUserTest, PagesOfOtherSitesMustBeListed) {
     EXPECT_FALSE(allowed("https://evil.example", websocket));
     EXPECT_FALSE(allowed("https://agent.example.evil.example", websocket));
     EXPECT_FALSE(allowed("null", websocket));
-    EXPECT_TRUE(allowed("https://agent.example", websocket));
+    EXPECT_FALSE(allowed("https://agent.example", websocket));
+    EXPECT_FALSE(allowed("https://agent.example:8081", websocket));
+    EXPECT_TRUE(allowed("https://agent.example:8443", websocket));
+    EXPECT_TRUE(allowed("http://agent.example:8443", websocket)) << "no TLS is known";
     EXPECT_TRUE(allowed("https://app.example", websocket));
+    head_.https = true;
+    EXPECT_FALSE(allowed("http://agent.example:8443", websocket));
+    EXPECT_TRUE(allowed("https://agent.example:8443", websocket));
+    head_.https = false;
     head_.method = "GET";
   }
   EXPECT_TRUE(allowed("https://evil.example", false));  // it may only read, and CORS forbids that
+}
+
+TEST_F(NginxUserTest, TheDefaultPortMayBeWritten) {
+  auto allowed = [&](const std::string& host, const std::string& origin) {
+    head_.headers = {{"host", host}, {"origin", origin}};
+    return !CheckUser().refusal.has_value();
+  };
+  EXPECT_TRUE(allowed("agent.example", "https://agent.example"));
+  EXPECT_TRUE(allowed("agent.example", "http://agent.example"));
+  EXPECT_TRUE(allowed("agent.example:443", "https://agent.example"));
+  EXPECT_TRUE(allowed("agent.example:80", "http://agent.example"));
+  EXPECT_FALSE(allowed("agent.example:80", "https://agent.example"));
+  EXPECT_TRUE(allowed("[::1]:8000", "http://[::1]:8000"));
+  EXPECT_TRUE(allowed("[::1]", "http://[::1]"));
+  EXPECT_FALSE(allowed("[::1]:8000", "http://[::1]"));
+  EXPECT_FALSE(allowed("", "http://"));
 }
 
 TEST_F(GuardTest, RefusesEveryKindOfBadToken) {
