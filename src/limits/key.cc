@@ -24,6 +24,16 @@ bool IsTrusted(const RateLimitOptions& options, const std::optional<Address>& pe
          });
 }
 
+// A customer with IPv6 has a network of 64 bits or more, and can send each request from another
+// address of it.
+std::string NetworkOf(std::string_view client_address) {
+  constexpr size_t kNetworkBytes = 8;
+  std::optional<Address> address = ParseAddress(client_address);
+  if (!address || address->IsV4()) return std::string(client_address);
+  std::fill(address->bytes.begin() + kNetworkBytes, address->bytes.end(), 0);
+  return address->ToString();
+}
+
 std::string_view WithoutSlash(std::string_view path) {
   if (path.ends_with('/')) path.remove_suffix(1);
   return path;
@@ -48,7 +58,7 @@ std::string BucketKey(const RateLimitOptions& options, std::string_view client_a
   if (options.by == RateLimitOptions::By::kUser && !user_id.empty()) {
     return "user:" + std::string(user_id);
   }
-  return "ip:" + std::string(client_address);
+  return "ip:" + NetworkOf(client_address);
 }
 
 // Routes match with and without a trailing slash, so both forms are excluded.

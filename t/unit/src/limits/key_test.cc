@@ -85,6 +85,14 @@ TEST(ClientAddress, BelievesListedProxiesOnly) {
   EXPECT_EQ(ClientAddress(options, "unix:", "203.0.113.5"), "unix:");
 }
 
+TEST(BucketKey, IsThatOfANetworkForIpv6) {
+  RateLimitOptions options;
+  EXPECT_EQ(BucketKey(options, "2001:db8:1:2:3:4:5:6", ""), "ip:2001:db8:1:2::");
+  EXPECT_EQ(BucketKey(options, "2001:db8:1:2::7", ""), "ip:2001:db8:1:2::");
+  EXPECT_NE(BucketKey(options, "2001:db8:1:3::7", ""), "ip:2001:db8:1:2::");
+  EXPECT_EQ(BucketKey(options, "unix:", ""), "ip:unix:");
+}
+
 TEST(BucketKey, NamesTheCountedClient) {
   RateLimitOptions options;
   EXPECT_EQ(BucketKey(options, "192.0.2.1", "anna"), "ip:192.0.2.1");
