@@ -84,17 +84,24 @@ void Port::OnDoorbell(ngx_event_t* event) noexcept {
       connection->idle = 0;
       port->receiver_.OnShutdown();
     }
-    port->TakeBatch(event);
+    try {
+      port->TakeBatch(event);
+    } catch (...) {
+      // The doorbell was cleared, so the other items would wait until somebody pushes one.
+      ngx_post_event(event, &ngx_posted_next_events);
+      throw;
+    }
   });
 }
 
 void Port::TakeBatch(ngx_event_t* event) {
   if (next_ == items_.size()) {
+    items_.clear();
+    next_ = 0;
     // The doorbell is cleared before the queue is read: an item that is pushed in between rings it
     // again.
     outbox_.ClearDoorbell();
     outbox_.Swap(items_);
-    next_ = 0;
   }
   auto end = MonotonicClock::now() + kBatchTimeMax;
   size_t last = std::min(items_.size(), next_ + kBatchItemsMax);

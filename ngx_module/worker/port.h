@@ -8,7 +8,8 @@
 
 namespace agent_graph::nginx {
 
-// Receives the items of an outbox, on the event loop's thread.
+// Receives the items of an outbox, on the event loop's thread. An item whose handling throws is
+// lost; the port goes on with the next one soon.
 class PortReceiver {
  public:
   virtual ~PortReceiver() = default;

@@ -235,7 +235,17 @@ void WorkerService::OnBatchEnd() {
   for (size_t i = 0; i < touched_.size(); ++i) {
     ExchangeSlot* slot = exchanges_.Find(touched_[i]);
     if (slot == nullptr || !LeaveIfTaken(*slot) || slot->context == nullptr) continue;
-    InRequest(slot->context->request, [&] { Write(*slot); });
+    ngx_http_request_t* request = slot->context->request;
+    InRequest(request, [&] {
+      const bool written = Guarded<bool>(request->connection->log, false, [&] {
+        Write(*slot);
+        return true;
+      });
+      if (written) return;
+      // A part of its reply may be missing. The other requests get theirs.
+      slot = exchanges_.Find(touched_[i]);
+      if (slot != nullptr && slot->context != nullptr) Abandon(*slot->context, NGX_ERROR);
+    });
   }
   touched_.clear();
 }
