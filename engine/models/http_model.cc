@@ -42,13 +42,9 @@ Status HttpModel::CheckOptions(const ProviderOptions& options) {
 
 HttpModel::HttpModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client,
                      std::string_view default_base_url)
-    : options_(std::move(options)), client_(std::move(client)) {
-  const std::string_view base =
-      options_.base_url.empty() ? default_base_url : std::string_view(options_.base_url);
-  const size_t query = base.find('?');
-  base_path_ = base.substr(0, query);
-  while (base_path_.ends_with('/')) base_path_.pop_back();
-  if (query != std::string_view::npos) base_query_ = base.substr(query + 1);
+    : options_(std::move(options)),
+      client_(std::move(client)),
+      base_url_(BaseUrl::Of(options_.base_url.empty() ? default_base_url : options_.base_url)) {
   headers_ = {{"Content-Type", "application/json"},
               {"Accept", "text/event-stream, application/json"}};
   for (const auto& header : options_.headers) headers_.push_back(header);
@@ -59,17 +55,6 @@ void HttpModel::AddHeader(std::string name, std::string value) {
       std::any_of(options_.headers.begin(), options_.headers.end(),
                   [&](const auto& header) { return EqualsIgnoringCase(header.first, name); });
   if (!configured) headers_.emplace_back(std::move(name), std::move(value));
-}
-
-std::string HttpModel::Url(std::string_view path, std::string_view query) const {
-  std::string url = base_path_;
-  url += path;
-  for (const std::string_view part : {std::string_view(base_query_), query}) {
-    if (part.empty()) continue;
-    url += url.find('?') == std::string::npos ? '?' : '&';
-    url += part;
-  }
-  return url;
 }
 
 net::HttpRequest HttpModel::MakeRequest(const WireRequest& wire, Deadline deadline) const {

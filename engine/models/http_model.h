@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/base_url.h"
 #include "models/circuit.h"
 #include "models/model.h"
 #include "models/provider_options.h"
@@ -42,9 +43,10 @@ class HttpModel : public ModelProvider {
 
   // For constructors: adds a header; a configured header of the same name takes precedence.
   void AddHeader(std::string name, std::string value);
-  // The URL of `path`. The query of the base URL, which some gateways need ("?api-version=…"),
-  // comes after it, and then `query`.
-  std::string Url(std::string_view path, std::string_view query = {}) const;
+  // See BaseUrl::With.
+  std::string Url(std::string_view path, std::string_view query = {}) const {
+    return base_url_.With(path, query);
+  }
 
   const ProviderOptions& options() const { return options_; }
 
@@ -61,8 +63,7 @@ class HttpModel : public ModelProvider {
 
   const ProviderOptions options_;
   const std::shared_ptr<const net::HttpClient> client_;
-  std::string base_path_;
-  std::string base_query_;
+  const BaseUrl base_url_;
   net::HttpHeaders headers_;
   Circuit circuit_;
 };

@@ -369,9 +369,10 @@ class GeminiProtocol final : public Protocol {
 net::WebSocketOptions GeminiEndpoint(const models::ProviderOptions& options, const LinkConfig&) {
   net::WebSocketOptions connection;
   // Replaces the version at the end of base_url: the Live API has its own path.
-  std::string base = WebSocketUrl(options.base_url);
-  if (const size_t version = base.rfind("/v1"); version != std::string::npos) base.resize(version);
-  connection.url = base + kService;
+  models::BaseUrl base = WebSocketUrl(options.base_url);
+  const size_t version = base.before_query.rfind("/v1");
+  if (version != std::string::npos) base.before_query.resize(version);
+  connection.url = base.With(kService);
   if (!options.api_key.empty()) connection.headers.emplace_back("x-goog-api-key", options.api_key);
   return connection;
 }

@@ -369,8 +369,10 @@ class OpenAiProtocol final : public Protocol {
 net::WebSocketOptions OpenAiEndpoint(const models::ProviderOptions& options,
                                      const LinkConfig& config) {
   net::WebSocketOptions connection;
-  connection.url = WebSocketUrl(options.base_url) + "/realtime?model=" +
-                   PercentEncode(config.model.empty() ? options.model : config.model);
+  connection.url =
+      WebSocketUrl(options.base_url)
+          .With("/realtime",
+                "model=" + PercentEncode(config.model.empty() ? options.model : config.model));
   if (!options.api_key.empty()) {
     connection.headers.emplace_back("Authorization", "Bearer " + options.api_key);
   }

@@ -181,9 +181,10 @@ std::unique_ptr<Link> RemoteProvider::Prepare(const LinkConfig& config,
   return link;
 }
 
-std::string WebSocketUrl(std::string_view base_url) {
-  if (base_url.starts_with("http")) return "ws" + std::string(base_url.substr(4));
-  return std::string(base_url);
+models::BaseUrl WebSocketUrl(std::string_view base_url) {
+  models::BaseUrl url = models::BaseUrl::Of(base_url);
+  if (url.before_query.starts_with("http")) url.before_query.replace(0, 4, "ws");
+  return url;
 }
 
 }  // namespace agent_graph::realtime

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base_url.h"
 #include "models/provider_options.h"
 #include "net/websocket_client.h"
 #include "realtime/link.h"
@@ -86,6 +87,6 @@ class RemoteProvider : public Provider {
 };
 
 // "https://host/v1" → "wss://host/v1".
-std::string WebSocketUrl(std::string_view base_url);
+models::BaseUrl WebSocketUrl(std::string_view base_url);
 
 }  // namespace agent_graph::realtime

@@ -12,6 +12,17 @@ TEST_F(GeminiTest, Address) {
             "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent");
 }
 
+TEST_F(GeminiTest, AddressOfAGateway) {
+  const auto url = [](const std::string& base_url) {
+    return GeminiDialect().connect(Options(base_url), {}).url;
+  };
+  const std::string service =
+      "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent";
+  EXPECT_EQ(url("https://gateway.example/"), "wss://gateway.example" + service);
+  EXPECT_EQ(url("https://gateway.example/v1beta/?key=/v1"),
+            "wss://gateway.example" + service + "?key=/v1");
+}
+
 TEST_F(GeminiTest, ReportsThatThereIsNothingToAnswer) {
   Begin({.respond = true});
   Receive({{"setupComplete", json::object()}});

@@ -12,6 +12,15 @@ TEST_F(OpenAiTest, Address) {
               ElementsAre(std::pair<std::string, std::string>("Authorization", "Bearer key")));
 }
 
+TEST_F(OpenAiTest, AddressOfAGateway) {
+  const auto url = [](const std::string& base_url) {
+    return OpenAiDialect().connect(Options(base_url), {.model = "m"}).url;
+  };
+  EXPECT_EQ(url("https://gateway.example/v1/"), "wss://gateway.example/v1/realtime?model=m");
+  EXPECT_EQ(url("http://gateway.example/v1/?api-version=2"),
+            "ws://gateway.example/v1/realtime?api-version=2&model=m");
+}
+
 TEST_F(OpenAiTest, Session) {
   LinkConfig config{.voice = "marin", .system_prompt = "Be kind."};
   config.vad.silence_duration_ms = 300;
