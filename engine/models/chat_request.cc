@@ -169,7 +169,7 @@ void NameTokenLimit(json& body) {
   const auto newer = body.find("max_completion_tokens");
   const auto older = body.find("max_tokens");
   if (newer == body.end() || older == body.end()) return;
-  if (!newer->is_number_integer() || *older < *newer) *newer = *older;
+  if (!newer->is_number() || *older < *newer) *newer = *older;
   body.erase("max_tokens");
 }
 

@@ -190,6 +190,21 @@ json PlaceParameters(json parameters) {
   return body;
 }
 
+// Gives the limit of tokens the name that a request's limit has, so that the two are compared.
+void RenameTokenLimit(json& parameters) {
+  constexpr const char* kOwnName = "maxOutputTokens";
+  if (parameters.contains("max_tokens")) return;
+  const auto config = parameters.find("generationConfig");
+  const bool is_in_config = config != parameters.end() && config->is_object();
+  for (json* place : {&parameters, is_in_config ? &*config : nullptr}) {
+    if (place == nullptr || !place->contains(kOwnName)) continue;
+    json limit = std::move((*place)[kOwnName]);
+    place->erase(kOwnName);
+    parameters["max_tokens"] = std::move(limit);
+    return;
+  }
+}
+
 constexpr std::array<std::string_view, 5> kGeminiCallParameters = {"temperature", "top_p",
                                                                    "max_tokens", "stop", "seed"};
 
@@ -217,6 +232,7 @@ Status SetGeminiOptions(const ModelRequest& request, json& body) {
 Result<GeminiRequest> WriteGeminiRequest(const ModelRequest& request, const std::string& model,
                                          const std::string& parameters_json) {
   AG_ASSIGN_OR_RETURN(json parameters, MergeParameters(parameters_json, request.parameters_json));
+  RenameTokenLimit(parameters);
   AG_RETURN_IF_ERROR(SetCallParameters(request, kGeminiCallParameters, parameters));
   GeminiRequest written;
   written.stream = parameters.value("stream", json(true)) == true;

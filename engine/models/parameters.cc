@@ -1,6 +1,8 @@
 #include "models/parameters.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -17,6 +19,15 @@ Result<json> ParseObject(std::string_view text) {
     return Status(StatusCode::kModel, "the model's parameters are not a JSON object");
   }
   return parsed;
+}
+
+// 100.0 is the integer 100, and providers expect it as such. Doubles below the bound are exact.
+json WithoutFraction(json value) {
+  constexpr double kExactMax = 9007199254740992;  // 2^53
+  if (!value.is_number_float()) return value;
+  const auto number = value.get<double>();
+  if (number != std::floor(number) || std::abs(number) > kExactMax) return value;
+  return static_cast<int64_t>(number);
 }
 
 }  // namespace
@@ -46,8 +57,9 @@ Status SetCallParameters(const ModelRequest& request, std::span<const std::strin
   for (auto& [name, value] : chosen.items()) {
     if (std::ranges::find(known, name) == known.end()) continue;
     const auto own = parameters.find(name);
-    const bool is_lower = name == kMaxTokens && own != parameters.end() &&
-                          own->is_number_integer() && value.is_number_integer() && *own < value;
+    if (name == kMaxTokens) value = WithoutFraction(std::move(value));
+    const bool is_lower = name == kMaxTokens && own != parameters.end() && own->is_number() &&
+                          value.is_number() && *own < value;
     if (!is_lower) parameters[name] = std::move(value);
   }
   return Status::Ok();

@@ -228,9 +228,10 @@ def test_a_limit_only_lowers_what_is_configured(make_service, start_mock_provide
     mock = start_mock_provider([{"match": {"userMessage": "plain"}, "response": {"content": "fine"}}])
     model = {"provider": "openai", "model": "m", "base_url": mock.base_url, "parameters": {"max_tokens": 30}}
     service = make_service(DEMO | {"models": {"default": model}}).start()
-    for wanted, sent in ((10, 10), (1000, 30)):
+    for wanted, sent in ((10, 10), (1000, 30), (10.0, 10), (100000.0, 30)):
         completed(service.post(PATH, ask("plain", max_output_tokens=wanted)))
-        assert mock.requests()[-1]["body"]["max_tokens"] == sent
+        limit = mock.requests()[-1]["body"]["max_tokens"]
+        assert limit == sent and isinstance(limit, int)
 
 
 @pytest.mark.parametrize(

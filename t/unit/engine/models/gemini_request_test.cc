@@ -68,6 +68,21 @@ TEST(GeminiRequest, TakesTheOptionsThatItKnows) {
             json::parse(R"({"mode":"ANY","allowedFunctionNames":["f"]})"));
 }
 
+TEST(GeminiRequest, ARequestOnlyLowersTheLimitUnderAnyOfItsNames) {
+  ModelRequest request = Ask("hi");
+  CallOptions options;
+  request.options = &options;
+  for (const char* parameters :
+       {R"({"max_tokens":30})", R"({"maxOutputTokens":30})",
+        R"({"generationConfig":{"maxOutputTokens":30}})",
+        R"({"maxOutputTokens":30,"generationConfig":{"maxOutputTokens":1000}})"}) {
+    options.parameters_json = R"({"max_tokens":100})";
+    EXPECT_EQ(Build(request, parameters)["generationConfig"], json({{"maxOutputTokens", 30}}));
+    options.parameters_json = R"({"max_tokens":9})";
+    EXPECT_EQ(Build(request, parameters)["generationConfig"], json({{"maxOutputTokens", 9}}));
+  }
+}
+
 TEST(GeminiRequest, StreamIsNoParameter) {
   EXPECT_TRUE(WriteGeminiRequest(Ask("hi"), "m", "{}")->stream);
   const Result<GeminiRequest> whole = WriteGeminiRequest(Ask("hi"), "m", R"({"stream": false})");
