@@ -18,18 +18,18 @@ constexpr size_t kBufferBytes = 32 * 1024;
 boost::asio::execution_context::id Http1Connections::id;
 
 Http1Connections::Http1Connections(boost::asio::io_context& loop)
-    : service(loop), buffer_(kBufferBytes) {}
+    : service(loop), buffer_(kBufferBytes), timer_(loop) {}
 
 Http1Connections& Http1Connections::Of(boost::asio::io_context& loop) {
   return boost::asio::use_service<Http1Connections>(loop);
 }
 
 void Http1Connections::shutdown() {
+  timer_.cancel();
   idle_.clear();
 }
 
 std::shared_ptr<Http1Connection> Http1Connections::Take(const std::string& server) {
-  DropOld();
   const auto found = idle_.find(server);
   if (found == idle_.end()) return nullptr;
   std::shared_ptr<Http1Connection> taken;
@@ -46,21 +46,29 @@ std::shared_ptr<Http1Connection> Http1Connections::Take(const std::string& serve
 
 void Http1Connections::Keep(const std::string& server,
                             std::shared_ptr<Http1Connection> connection) {
-  DropOld();
   if (count_ == kIdleMax) DropOldest();
   idle_[server].push_back({std::move(connection), DeadlineAfter(kIdleTime)});
   ++count_;
+  StartTimer();
 }
 
-void Http1Connections::DropOld() {
+void Http1Connections::StartTimer() {
+  if (std::exchange(timer_runs_, true)) return;
+  timer_.expires_after(kCheckInterval);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    timer_runs_ = false;
+    DropUnusable();
+    if (count_ > 0) StartTimer();
+  });
+}
+
+void Http1Connections::DropUnusable() {
   const auto now = MonotonicClock::now();
-  if (now < next_check_) return;
-  next_check_ = now + kCheckInterval;
   for (auto& [server, connections] : idle_) {
-    while (!connections.empty() && connections.front().until <= now) {
-      connections.pop_front();
-      --count_;
-    }
+    count_ -= std::erase_if(connections, [now](const Idle& idle) {
+      return idle.until <= now || !idle.connection->IsQuiet();
+    });
   }
   std::erase_if(idle_, [](const auto& entry) { return entry.second.empty(); });
 }

@@ -1,8 +1,10 @@
-// Http1Connections: keeps the idle connections of one engine thread for the next call.
+// Http1Connections: keeps the idle connections of one engine thread for the next call. It closes
+// those that are idle for long, and within a second those that the server has closed.
 #pragma once
 
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <memory>
 #include <string>
@@ -37,13 +39,15 @@ class Http1Connections : public boost::asio::execution_context::service {
   };
 
   void shutdown() override;
-  void DropOld();
+  void StartTimer();
+  void DropUnusable();
   void DropOldest();
 
   std::unordered_map<std::string, std::deque<Idle>> idle_;  // the oldest of each server first
   std::vector<char> buffer_;
   size_t count_ = 0;
-  Deadline next_check_{};
+  boost::asio::steady_timer timer_;  // until the next check
+  bool timer_runs_ = false;
 };
 
 }  // namespace agent_graph::net

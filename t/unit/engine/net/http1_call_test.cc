@@ -204,6 +204,19 @@ TEST_P(Http1WaysTest, AFastServerLeavesTimeForOthers) {
   });
 }
 
+// Otherwise the socket would stay until the thread makes another call.
+TEST_P(Http1WaysTest, AKeptConnectionThatTheServerClosesIsClosed) {
+  std::promise<void> closed;
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.SendAndEnd(kOk);
+    connection.WaitUntilPeerCloses();
+    closed.set_value();
+  });
+  EXPECT_EQ(*Fetch(Post(server.url())), "hello");
+  closed.get_future().wait();
+}
+
 TEST_P(Http1WaysTest, AHeadRequestHasNoBody) {
   ScriptedServer server([&](Connection& connection) {
     while (connection.ReadRequest())
