@@ -9,6 +9,7 @@
 #include "live/events.h"
 #include "live/thread_memory.h"
 #include "realtime/registry.h"
+#include "runtime/large_work.h"
 #include "runtime/runtime.h"
 #include "runtime/yield.h"
 #include "websocket/protocol.h"
@@ -27,7 +28,6 @@ constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;
 constexpr std::chrono::seconds kMoreUnwrittenMax{10};
 // Frames handled before other fibers get a turn: a client may send as fast as its frames are taken.
 constexpr int kFramesInARow = 64;
-constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON texts are parsed on the io pool
 
 Session::Options SessionOptions(const LiveContext& context, const state::ThreadState& thread,
                                 const InitFrame& init) {
@@ -125,12 +125,9 @@ bool SessionDriver::TakeFrames() {
 }
 
 std::optional<UpstreamFrame> SessionDriver::Read(bridge::SocketMessage message) {
-  if (message.binary || message.payload.size() <= kParsedHereMax) {
-    return ReadUpstreamFrame(std::move(message));
-  }
+  const size_t parsed_bytes = message.binary ? 0 : message.payload.size();
   std::optional<UpstreamFrame> frame;
-  journal_->environment()->runtime->RunOnIoPool(
-      [&] { frame = ReadUpstreamFrame(std::move(message)); });
+  runtime::RunSized(parsed_bytes, [&] { frame = ReadUpstreamFrame(std::move(message)); });
   return frame;
 }
 

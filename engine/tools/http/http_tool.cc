@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
+#include "runtime/large_work.h"
 #include "tools/call/engine_tool_context.h"
 #include "tools/call/reply_memory.h"
 #include "tools/http/url_template.h"
@@ -180,7 +181,11 @@ class Endpoint {
   ToolOutput Read(std::string body, std::string_view type) const {
     if (body.empty()) return {};
     BlotOut(secrets_, body);
-    if (type.find("json") != std::string_view::npos) return ReadJson(body);
+    if (type.find("json") != std::string_view::npos) {
+      ToolOutput output;
+      runtime::RunSized(body.size(), [&] { output = ReadJson(body); });
+      return output;
+    }
     if (!IsText(type)) {
       return ToolOutput::Error("the service answered with " + std::string(type) +
                                ", which is not text");

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "net/sse.h"
+#include "runtime/large_work.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {
@@ -39,7 +40,8 @@ Result<EventsRead> TakeEvents(net::SseParser& parser, bool at_end, std::optional
     TakePlace(parser, handlers, place);
     if (!found) return EventsRead();
     if (event.data.empty()) continue;
-    Result<json> message = ParseJson(event.data);
+    Result<json> message = json();
+    runtime::RunSized(event.data.size(), [&] { message = ParseJson(event.data); });
     if (!message.ok() || !message->is_object()) {
       if (at_end) return EventsRead();
       return Status(StatusCode::kUnavailable, "the server's stream is not valid");

@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "base/json.h"
+#include "runtime/large_work.h"
 #include "runtime/runtime.h"
 #include "tools/mcp/http/parameter_headers.h"
 
@@ -139,7 +140,8 @@ Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id, ReplyMemo
     AG_RETURN_IF_ERROR(size.Add(piece));
     body += piece;
   }
-  Result<json> message = ParseJson(body);
+  Result<json> message = json();
+  runtime::RunSized(body.size(), [&] { message = ParseJson(body); });
   if (!message.ok() || !message->is_object()) {
     return Unavailable("the server's reply is not valid");
   }

@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/free_memory.h"
 #include "base/json.h"
+#include "runtime/large_work.h"
 #include "runtime/runtime.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
@@ -32,7 +33,8 @@ json FlatMembers(std::string_view line) {
 Result<RpcReply> Read(std::string& line, ReplyMemory* memory) {
   ReplySize size(memory);
   AG_RETURN_IF_ERROR(size.Add(line));
-  Result<json> message = ParseJson(line);
+  Result<json> message = json();
+  runtime::RunSized(line.size(), [&] { message = ParseJson(line); });
   if (!message.ok()) {
     return Status(StatusCode::kUnavailable,
                   "the server's reply cannot be read: " + message.status().message());
@@ -199,7 +201,8 @@ void StdioSession::ReadOutput() {
 
 void StdioSession::TakeLine(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  const json members = FlatMembers(line);
+  json members;
+  runtime::RunSized(line.size(), [&] { members = FlatMembers(line); });
   if (!members.is_object()) return noise_.Line(line);
   if (members.contains("method")) return TakeMessage(line);
   const auto id = members.find("id");
@@ -207,7 +210,8 @@ void StdioSession::TakeLine(std::string_view line) {
 }
 
 void StdioSession::TakeMessage(std::string_view line) {
-  const Result<json> message = ParseJson(line);
+  Result<json> message = json();
+  runtime::RunSized(line.size(), [&] { message = ParseJson(line); });
   if (!message.ok() || !message->is_object()) return noise_.Line(line);
   if (message->contains("id")) {
     // Without sessions, programs send no requests and get no responses.

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/allocation_account.h"
+#include "runtime/large_work.h"
 #include "runtime/signal.h"
 #include "runtime/yield.h"
 
@@ -61,6 +63,31 @@ TEST(Runtime, SpawnHereStaysOnTheCallingThreadAndSoDoFibers) {
   ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
   EXPECT_EQ(moved, 0);
   EXPECT_EQ(done, 20);
+}
+
+TEST(Runtime, LargeWorkOfAFiberLeavesItsThread) {
+  constexpr size_t kSmall = size_t{64} * 1024;
+  Runtime runtime(RuntimeOptions{});
+  ASSERT_TRUE(runtime.Start().ok());
+  // True if the work ran on the thread that called RunSized.
+  const auto stays = [](size_t bytes) {
+    const auto caller = std::this_thread::get_id();
+    bool same = false;
+    RunSized(bytes, [&] { same = std::this_thread::get_id() == caller; });
+    return same;
+  };
+  EXPECT_TRUE(stays(kSmall + 1)) << "no fiber";
+  runtime.Spawn([&] {
+    EXPECT_TRUE(stays(kSmall));
+    EXPECT_FALSE(stays(kSmall + 1));
+    const AllocationScope scope;
+    const AllocationAccount* used = nullptr;
+    RunSized(kSmall + 1, [&] { used = AllocationAccount::Current(); });
+    EXPECT_EQ(used, &scope.account());
+    EXPECT_THROW(RunSized(kSmall + 1, [] { throw std::runtime_error("boom"); }),
+                 std::runtime_error);
+  });
+  EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
 }
 
 TEST(Runtime, BodiesBeyondTheCapWaitInOrder) {
