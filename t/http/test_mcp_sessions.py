@@ -81,8 +81,9 @@ def test_an_id_belongs_to_one_call(service):
         return session.ask("tools/call", {"name": "support", "arguments": {"message": message}}, id="same")
 
     first = result_of(call("hello"))
-    assert result_of(call("hello")) == first
-    assert error_of(call("something else"))["code"] == -32600
+    for message in ("hello", "something else"):  # such as of a client that has reopened its session
+        refused = error_of(call(message))
+        assert refused["code"] == -32600 and "has ended" in refused["message"]
     assert result_of(Session(service).ask("tools/call", {"name": "support", "arguments": {"message": "hello"}},
                                           id="same"))["structuredContent"]["run_id"] != first["structuredContent"]["run_id"]
 
@@ -192,8 +193,23 @@ def test_a_cancelled_call_gets_no_response(gated):
 def test_a_call_that_is_cancelled_before_it_begins(service):
     session = Session(service)
     assert session.notify("notifications/cancelled", {"requestId": 9}).status == 202
-    # The client has changed its mind before its request has arrived.
-    assert _call(session, id=9).rest() == []
+    # The client has changed its mind before its request has arrived, and ignores the response. One that
+    # has reopened its session, and counts its ids anew, waits for it.
+    arguments = {"message": "hello", "thread_id": "t"}
+    refused = error_of(session.ask("tools/call", {"name": "support", "arguments": arguments}, id=9))
+    assert refused["code"] == -32600 and "was cancelled" in refused["message"]
+    assert service.get("/v1/threads/t/runs").status == 404
+
+
+def test_a_request_that_is_sent_again_joins_its_call(gated):
+    session = Session(gated)
+    streams = [_call(session, id=5) for _ in range(2)]
+    for stream in streams:
+        assert stream.next().message is None
+    gated.provider.wait_for_waiting(1)
+    gated.provider.open_gate()
+    [first], [second] = [stream.rest() for stream in streams]
+    assert first == second and first["result"]["structuredContent"]["answer"] == gated.provider.text
 
 
 # Across protocols

@@ -67,6 +67,35 @@ Status StopRun(HandlerContext& context, const std::string& thread_id, const std:
       .status();
 }
 
+// Returns the last run of a call; nullopt: there is no such call, or it was deleted with its
+// thread.
+Result<std::optional<state::RunRecord>> FindLastRun(HandlerContext& context,
+                                                    const std::string& key) {
+  std::optional<state::KeyRecord> last;
+  for (uint64_t run = 0; run <= kRunsMax; ++run) {
+    Result<state::KeyRecord> found =
+        context.state().FindKey({context.caller().user_id, kCallRoute, KeyOfRun(key, run)});
+    if (found.status().code() == StatusCode::kNotFound) break;
+    AG_RETURN_IF_ERROR(found.status());
+    last = *std::move(found);
+  }
+  std::optional<state::RunRecord> run;
+  if (!last) return run;
+  Result<state::RunRecord> found =
+      context.state().GetRun({context.caller().scope, last->thread_id, last->run_id});
+  if (found.status().code() == StatusCode::kNotFound) return run;
+  AG_RETURN_IF_ERROR(found.status());
+  run = *std::move(found);
+  return run;
+}
+
+// True if a call with this key has ended. One that waits for its user has not: its request may have
+// been sent again.
+Result<bool> HasEnded(HandlerContext& context, const std::string& key) {
+  AG_ASSIGN_OR_RETURN(const std::optional<state::RunRecord> run, FindLastRun(context, key));
+  return run && state::HasEnded(run->state) && run->state != state::RunState::kInterrupted;
+}
+
 // A call while a request sends its stream.
 class SessionCall {
  public:
@@ -80,6 +109,13 @@ class SessionCall {
   // `digest`: digest of the arguments that the client has sent. `call`: the request to answer if
   // the run cannot begin.
   void Begin(const Call& call, const std::string& digest, api::GraphRequest request) {
+    // A client that has reopened its session may count its ids from the beginning. The answer of
+    // the earlier call would be taken for that of this one.
+    const Result<bool> ended = HasEnded(context_, key_);
+    if (!ended.ok()) return context_.Fail(ended.status());
+    if (*ended) {
+      return SendError(call, {kInvalidRequest, "id: the call of this session with it has ended"});
+    }
     Reader reader(*this, 0);
     const auto error = Perform(digest, std::move(request), reader);
     if (error && !writer_.begun() && !Goes(*error)) return SendFailedCall(call, *error);

@@ -1,5 +1,6 @@
 // tools/call: the agent, or a tool of the graph.
 #include "facades/mcp/agent_call.h"
+#include "facades/mcp/asking.h"
 #include "facades/mcp/graph_tools.h"
 #include "facades/mcp/methods.h"
 
@@ -8,6 +9,17 @@ namespace agent_graph::mcp {
 void CallTool(const Call& call) {
   ToolCall tool;
   if (auto error = ReadToolCall(call.message, tool)) return SendError(call, *error);
+  if (!call.peer.session.empty()) {
+    // A call that is cancelled while it is in progress gets no response. One that begins afterwards
+    // does: a client that counts its ids anew in a session that it has reopened would wait for it.
+    const Result<bool> cancelled =
+        IsCancelled(call.context, CallKey(call.peer, call.message.id_json));
+    if (!cancelled.ok()) return call.context.Fail(cancelled.status());
+    if (*cancelled) {
+      return SendError(call,
+                       {kInvalidRequest, "id: the call of this session with it was cancelled"});
+    }
+  }
   if (tool.name == AgentToolName(call.context)) return CallAgent(call, tool);
   const std::optional<GraphTool> found = FindGraphTool(call.context, tool.name);
   if (!found) return SendError(call, {kInvalidParams, "params.name: there is no such tool"});
