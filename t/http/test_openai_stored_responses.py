@@ -1,9 +1,11 @@
 """Responses that are stored: conversations, responses in the background, and requests that are repeated."""
 
+import contextlib
 import json
 
 import pytest
 
+from harness import processes
 from harness.agents import DEMO, asking
 from harness.messages import texts
 from harness.openai_chat import error
@@ -37,6 +39,38 @@ def test_a_response_follows_another(service):
     listed = service.get(f"{PATH}/{branch['id']}/input_items?order=asc").json()["data"]
     assert [item["content"][0]["text"] for item in listed] == ["one", "You said: one", "three"]
     assert second["previous_response_id"] == branch["previous_response_id"] == first["id"]
+
+
+def _continue_at_once(service, provider, asked):
+    """Continues a new response with each of the texts, in workers that find all requests at once."""
+    provider.open_gate()
+    first = completed(service.post(PATH, ask("one")))
+    provider.close_gate()
+    workers = [worker.pid for worker in service.workers()]
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(service.connect()) for _ in asked]
+        for worker in workers:
+            processes.freeze(worker)
+        for connection, text in zip(connections, asked, strict=True):
+            connection.request("POST", PATH, [], ask(text, previous_response_id=first["id"]))
+        for worker in workers:
+            processes.thaw(worker)
+        provider.wait_for_waiting(len(asked))  # none waits for the thread of another one
+        provider.open_gate()
+        return [completed(connection.read_reply()) for connection in connections]
+
+
+def test_parallel_continuations_do_not_see_each_other(start_service, gated_provider):
+    service, provider = start_service(asking(gated_provider), workers=2), gated_provider
+    asked = [f"number {number}" for number in range(8)]
+    for _ in range(8):
+        responses = _continue_at_once(service, provider, asked)
+        paths = [f"{PATH}/{response['id']}/input_items?order=asc" for response in responses]
+        seen = [[item["content"][0]["text"] for item in service.get(path).json()["data"]] for path in paths]
+        # One continues the thread, so that only its own message is its input.
+        assert sorted(map(len, seen)) == [1] + [3] * (len(asked) - 1)
+        for text, items in zip(asked, seen, strict=True):
+            assert items in ([text], ["one", provider.text, text])
 
 
 def test_a_conversation_is_a_thread(service):

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/own_json.h"
 #include "base/utf8.h"
+#include "facades/openai/continued_thread.h"
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/repeated_input.h"
 #include "facades/run/facade_run.h"
@@ -172,14 +173,12 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
     error->code = "previous_response_not_found";
     return error;
   }
-  state::ListRunsRequest list;
-  list.scope = context.caller().scope;
-  list.thread_id = previous.thread_id;
-  list.limit = 1;
-  const Result<state::RunPage> latest = context.state().ListRuns(list);
-  if (!latest.ok()) return context.Explain(latest.status());
-  const bool is_latest = !latest->runs.empty() && latest->runs.front().run_id == previous.run_id;
-  const bool uses_thread = is_latest && is_stored;
+  bool uses_thread = false;
+  if (is_stored) {
+    const Result<bool> claimed = ClaimThread(context, previous);
+    if (!claimed.ok()) return context.Explain(claimed.status());
+    uses_thread = *claimed;
+  }
   if (uses_thread) run.thread_id = previous.thread_id;
   const bool may_repeat = MayRepeat(run.messages);
   if (uses_thread && !may_repeat) return std::nullopt;
