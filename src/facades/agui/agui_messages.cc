@@ -8,6 +8,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "facades/run/body_members.h"
 #include "message/texts.h"
 
 namespace agent_graph::agui {
@@ -16,19 +17,9 @@ namespace {
 using api::FindMember;
 using api::Problems;
 using api::ProblemType;
-using Location = std::vector<std::string>;
-
-Location Below(const Location& location, std::string_view member) {
-  Location below = location;
-  below.emplace_back(member);
-  return below;
-}
-
-std::string_view TextOf(const json& object, const char* name) {
-  const json* member = FindMember(object, name);
-  if (member == nullptr || !member->is_string()) return {};
-  return member->get_ref<const std::string&>();
-}
+using facades::Below;
+using facades::Location;
+using facades::TextOf;
 
 std::optional<MediaBlock::Type> MediaTypeOf(std::string_view type, std::string_view mime_type) {
   using Type = MediaBlock::Type;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "facades/agui/agui_messages.h"
 #include "facades/agui/agui_shapes.h"
+#include "facades/run/body_members.h"
 #include "facades/run/client_tools.h"
 #include "facades/run/facade_run.h"
 #include "models/call_options.h"
@@ -23,11 +24,7 @@ using api::FindMember;
 using api::HandlerContext;
 using api::Problems;
 using api::ProblemType;
-
-std::string TextMember(const json& object, const char* name) {
-  const json* member = FindMember(object, name);
-  return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
-}
+using facades::TextOf;
 
 std::vector<ResumeEntry> ReadResume(const json& body) {
   std::vector<ResumeEntry> resume;
@@ -35,8 +32,8 @@ std::vector<ResumeEntry> ReadResume(const json& body) {
   if (list == nullptr) return resume;
   for (const json& value : *list) {
     ResumeEntry& entry = resume.emplace_back();
-    entry.interrupt_id = TextMember(value, "interruptId");
-    entry.is_cancelled = TextMember(value, "status") == "cancelled";
+    entry.interrupt_id = TextOf(value, "interruptId");
+    entry.is_cancelled = TextOf(value, "status") == "cancelled";
     if (const json* payload = FindMember(value, "payload")) entry.payload = *payload;
   }
   return resume;
@@ -69,7 +66,10 @@ std::shared_ptr<const models::CallOptions> OptionsOf(const HandlerContext& conte
   if (list == nullptr || list->empty()) return nullptr;
   std::string text = "Facts that the application reports:";
   for (const json& fact : *list) {
-    text += "\n- " + TextMember(fact, "description") + ": " + TextMember(fact, "value");
+    text += "\n- ";
+    text += TextOf(fact, "description");
+    text += ": ";
+    text += TextOf(fact, "value");
   }
   const size_t bytes_max = context.api().settings->limits.message_bytes_max;
   if (text.size() > bytes_max) {
@@ -121,7 +121,7 @@ api::RunTerms TermsOf(const HandlerContext& context, const json* config, Problem
 AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
   const json& body = context.body();
   AgUiRequest request;
-  request.parent_run_id = TextMember(body, "parentRunId");
+  request.parent_run_id = TextOf(body, "parentRunId");
   request.is_current = FindMember(body, "protocolVersion") != nullptr;
   request.resume = ReadResume(body);
   run::RunRequest& run = request.run;
@@ -130,7 +130,7 @@ AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
   if (auto problem = api::ThreadIdProblem(run.thread_id)) {
     problems.Add({"body", "threadId"}, *std::move(problem), ProblemType::kValue);
   }
-  run.run_id = TextMember(body, "runId");
+  run.run_id = TextOf(body, "runId");
   if (!api::IsUsableRunId(run.run_id)) {
     problems.Add({"body", "runId"},
                  "must have 1 to 128 letters, digits and - _ . :", ProblemType::kValue);
@@ -153,8 +153,8 @@ AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
 std::vector<std::string> MessageIdsOf(const json& messages) {
   std::vector<std::string> ids;
   for (const json& message : messages) {
-    const std::string role = TextMember(message, "role");
-    if (role != "reasoning" && role != "activity") ids.push_back(TextMember(message, "id"));
+    const std::string_view role = TextOf(message, "role");
+    if (role != "reasoning" && role != "activity") ids.emplace_back(TextOf(message, "id"));
   }
   return ids;
 }
@@ -164,7 +164,7 @@ std::vector<size_t> NewMessages(const json& messages,
   std::unordered_set<std::string> known;
   for (const state::StoredMessage& message : window) known.insert(message.id);
   const auto is_known = [&](const json& message) {
-    const std::string id = TextMember(message, "id");
+    const std::string id(TextOf(message, "id"));
     return known.contains(id) || known.contains(MessageOfResult(id));
   };
   const size_t tail = TailOf(messages);
@@ -172,7 +172,7 @@ std::vector<size_t> NewMessages(const json& messages,
   while (behind_known > tail && !is_known(messages[behind_known - 1])) --behind_known;
   std::vector<size_t> added;
   for (size_t i = tail; i < behind_known; ++i) {
-    const bool is_result = TextMember(messages[i], "role") == "tool";
+    const bool is_result = TextOf(messages[i], "role") == "tool";
     if (is_result && !is_known(messages[i])) added.push_back(i);
   }
   for (size_t i = behind_known; i < messages.size(); ++i) added.push_back(i);

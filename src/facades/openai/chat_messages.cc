@@ -108,7 +108,8 @@ class MessageReader {
     if (image == nullptr) return;
     const Location inner = Below(place, "image_url");
     const std::string* url = RequiredText(*image, "url", inner, problems_);
-    if (url != nullptr) Add(ReadImageUrl(*url, Below(inner, "url"), limits_, problems_));
+    if (url != nullptr)
+      Add(ReadMediaUrl(*url, MediaBlock::Type::kImage, Below(inner, "url"), limits_, problems_));
   }
 
   void ReadAudio(const json& part, const Location& place) {

@@ -13,6 +13,7 @@
 #include "facades/openai/chat_messages.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/model_options.h"
+#include "facades/run/body_members.h"
 #include "facades/run/client_tools.h"
 
 namespace agent_graph::openai {
@@ -24,11 +25,6 @@ using api::Problems;
 using api::ProblemType;
 
 constexpr std::string_view kThreadHeader = "x-thread-id";
-
-bool IsTrue(const json& object, const char* name) {
-  const json* member = FindMember(object, name);
-  return member != nullptr && member->is_boolean() && member->get<bool>();
-}
 
 // True if the value asks for nothing: null, false, zero, or an empty text, array or object.
 bool IsIdle(const json& value) {
@@ -107,9 +103,9 @@ ChatRequest ReadChatRequest(const HandlerContext& context, Problems& problems) {
   const json& body = context.body();
   ChatRequest request;
   request.model = body.at("model").get<std::string>();
-  request.stream = IsTrue(body, "stream");
+  request.stream = facades::IsTrue(body, "stream");
   if (const json* options = FindMember(body, "stream_options")) {
-    request.include_usage = IsTrue(*options, "include_usage");
+    request.include_usage = facades::IsTrue(*options, "include_usage");
   }
   run::RunRequest& run = request.run;
   run = api::RunRequestOf(context);

@@ -155,18 +155,19 @@ class InputReader {
 
   std::optional<MediaBlock> ReadMedia(const json& part, std::string_view type,
                                       const Location& place) {
+    using Type = MediaBlock::Type;
     if (type == "input_image") {
       const std::string* url = TextMember(part, "image_url", place, problems_);
-      if (url != nullptr) return ReadImageUrl(*url, Below(place, "image_url"), limits_, problems_);
+      if (url != nullptr) {
+        return ReadMediaUrl(*url, Type::kImage, Below(place, "image_url"), limits_, problems_);
+      }
       const std::string* id = TextMember(part, "file_id", place, problems_);
-      if (id != nullptr) return UploadedFile(*id, MediaBlock::Type::kImage);
+      if (id != nullptr) return UploadedFile(*id, Type::kImage);
       problems_.Add(Below(place, "image_url"), "is required", api::ProblemType::kMissing);
     } else if (type == "input_file") {
       const std::string* url = TextMember(part, "file_url", place, problems_);
       if (url == nullptr) return ReadFilePart(part, place, problems_);
-      auto media = ReadImageUrl(*url, Below(place, "file_url"), limits_, problems_);
-      if (media) media->type = MediaBlock::Type::kDocument;
-      return media;
+      return ReadMediaUrl(*url, Type::kDocument, Below(place, "file_url"), limits_, problems_);
     } else if (type == "input_audio") {
       const json* audio = api::FindMember(part, "input_audio");
       if (audio != nullptr && audio->is_object()) {

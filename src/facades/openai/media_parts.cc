@@ -44,12 +44,6 @@ void AddDataProblem(const Location& place, api::Problems& problems) {
 
 }  // namespace
 
-Location Below(const Location& location, std::string_view member) {
-  Location below = location;
-  below.emplace_back(member);
-  return below;
-}
-
 // Returns a text member, or null. A member of another type is a problem.
 const std::string* TextMember(const json& object, const char* name, const Location& location,
                               api::Problems& problems) {
@@ -69,10 +63,11 @@ const std::string* RequiredText(const json& object, const char* name, const Loca
   return text;
 }
 
-std::optional<MediaBlock> ReadImageUrl(const std::string& url, const Location& place,
-                                       const api::MessageLimits& limits, api::Problems& problems) {
+std::optional<MediaBlock> ReadMediaUrl(const std::string& url, MediaBlock::Type type,
+                                       const Location& place, const api::MessageLimits& limits,
+                                       api::Problems& problems) {
   MediaBlock block;
-  block.type = MediaBlock::Type::kImage;
+  block.type = type;
   if (IsDataUrl(url)) {
     if (ReadDataUrl(url, block.media)) return block;
     AddDataProblem(place, problems);

@@ -4,18 +4,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "api/http/validation.h"
 #include "api/resources/message_input.h"
+#include "facades/run/body_members.h"
 
 namespace agent_graph::openai {
 
-using Location = std::vector<std::string>;
-
-Location Below(const Location& location, std::string_view member);
+using facades::Below;
+using facades::Location;
 
 // Returns a text member, or null. A member of another type is a problem.
 const std::string* TextMember(const json& object, const char* name, const Location& location,
@@ -26,9 +25,10 @@ const std::string* RequiredText(const json& object, const char* name, const Loca
 
 // Each adds its problems and then returns nullopt.
 
-// An image by its URL, or as a data URL. `place` is that of the URL.
-std::optional<MediaBlock> ReadImageUrl(const std::string& url, const Location& place,
-                                       const api::MessageLimits& limits, api::Problems& problems);
+// A file by its URL, or as a data URL. `place` is that of the URL.
+std::optional<MediaBlock> ReadMediaUrl(const std::string& url, MediaBlock::Type type,
+                                       const Location& place, const api::MessageLimits& limits,
+                                       api::Problems& problems);
 // {"data": base64, "format": "wav"}, which is at `place`.
 std::optional<MediaBlock> ReadAudioPart(const json& audio, const Location& place,
                                         api::Problems& problems);

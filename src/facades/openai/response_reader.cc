@@ -13,6 +13,7 @@
 #include "facades/openai/object_ids.h"
 #include "facades/openai/request_note.h"
 #include "facades/openai/response_items.h"
+#include "facades/run/body_members.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -32,11 +33,6 @@ constexpr std::string_view kNoPart;
 constexpr std::string_view kNoLogprobs = ",\"logprobs\":[]";
 constexpr std::string_view kCompleted = "completed";
 constexpr std::string_view kIncomplete = "incomplete";
-
-bool IsTrueIn(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && *found == true;
-}
 
 bool HasEntry(const json& object, const char* name, std::string_view text) {
   const auto found = object.find(name);
@@ -88,7 +84,7 @@ void ResponseReader::Announce() {
   const Result<json> note = ParseJson(
       response_.note_json.empty() ? UnknownRequestNote() : response_.note_json, kOwnJsonLimits);
   if (note.ok() && note->is_object()) {
-    is_background_ = IsTrueIn(*note, "background");
+    is_background_ = facades::IsTrue(*note, "background");
     wants_encrypted_ = HasEntry(*note, "include", "reasoning.encrypted_content");
   }
   response_.status = is_background_ ? "queued" : "in_progress";
@@ -224,10 +220,10 @@ void ResponseReader::ShowTool(OpenMessage& message, const std::string& line) {
 
 // --- items -----------------------------------------------------------------------------------
 
-std::string ResponseReader::NewItemId(int kind, const std::string& message_id,
+std::string ResponseReader::NewItemId(ItemKind kind, const std::string& message_id,
                                       size_t earlier) const {
-  return ItemId({static_cast<ItemKind>(kind), thread_id_, message_id,
-                 earlier == 0 ? std::string() : std::to_string(earlier)});
+  return ItemId(
+      {kind, thread_id_, message_id, earlier == 0 ? std::string() : std::to_string(earlier)});
 }
 
 ResponseReader::OpenItem ResponseReader::NewItem(std::string id, std::string_view part) const {
@@ -242,8 +238,7 @@ ResponseReader::OpenItem ResponseReader::NewItem(std::string id, std::string_vie
 
 void ResponseReader::OpenText(OpenMessage& message) {
   if (!wants_encrypted_) CloseReasoning(message, kCompleted);
-  std::string id =
-      NewItemId(static_cast<int>(ItemKind::kMessage), message.message_id, message.text_items++);
+  std::string id = NewItemId(ItemKind::kMessage, message.message_id, message.text_items++);
   const OpenItem& item = message.text.emplace(NewItem(std::move(id), kTextPart));
   response_.output.emplace_back();
   AddItemEvent("response.output_item.added", item.index, MessageItem(item.id, "in_progress", ""));
@@ -258,8 +253,7 @@ void ResponseReader::AddText(OpenMessage& message, std::string_view text) {
 }
 
 void ResponseReader::OpenReasoning(OpenMessage& message) {
-  std::string id = NewItemId(static_cast<int>(ItemKind::kReasoning), message.message_id,
-                             message.reasoning_items++);
+  std::string id = NewItemId(ItemKind::kReasoning, message.message_id, message.reasoning_items++);
   const OpenItem& item = message.reasoning.emplace(NewItem(std::move(id), kSummaryPart));
   response_.output.emplace_back();
   AddItemEvent("response.output_item.added", item.index,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/http/errors.h"
+#include "facades/openai/object_ids.h"
 #include "facades/openai/response_events.h"
 #include "facades/openai/response_object.h"
 #include "facades/run/step_reader.h"
@@ -104,7 +105,8 @@ class ResponseReader final : public facades::StepReader {
   void SendCall(const facades::MessageHead& head, const ToolCallBlock& call);
   // `part`: the member that names the part of the item to which its text belongs, or empty.
   OpenItem NewItem(std::string id, std::string_view part) const;
-  std::string NewItemId(int kind, const std::string& message_id, size_t earlier) const;
+  // `earlier`: items of this kind that the message had before.
+  std::string NewItemId(ItemKind kind, const std::string& message_id, size_t earlier) const;
   void AddObjectEvent(std::string_view type);
   void AddItemEvent(std::string_view type, size_t index, std::string_view item);
   void AddPartEvent(std::string_view type, const OpenItem& item, std::string_view members);

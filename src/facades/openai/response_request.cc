@@ -15,6 +15,7 @@
 #include "facades/openai/errors.h"
 #include "facades/openai/media_parts.h"
 #include "facades/openai/model_options.h"
+#include "facades/run/body_members.h"
 #include "facades/run/client_tools.h"
 
 namespace agent_graph::openai {
@@ -24,16 +25,6 @@ using api::HandlerContext;
 
 constexpr size_t kMetadataMembersMax = 16;
 constexpr size_t kMetadataBytesMax = 16 * 1024;
-
-bool IsSet(const json& body, const char* name) {
-  const json* member = api::FindMember(body, name);
-  return member != nullptr && member->is_boolean() && member->get<bool>();
-}
-
-bool IsUnset(const json& body, const char* name) {
-  const json* member = api::FindMember(body, name);
-  return member != nullptr && member->is_boolean() && !member->get<bool>();
-}
 
 // The names that tool_choice allows; nullopt: all.
 std::optional<std::set<std::string>> AllowedNames(const json& body) {
@@ -131,9 +122,9 @@ ResponseRequest ReadResponseRequest(const HandlerContext& context,
                                     api::Problems& problems) {
   const json& body = context.body();
   ResponseRequest request;
-  request.stream = IsSet(body, "stream");
-  request.background = IsSet(body, "background");
-  request.store = !IsUnset(body, "store");
+  request.stream = facades::IsTrue(body, "stream");
+  request.background = facades::IsTrue(body, "background");
+  request.store = !facades::IsFalse(body, "store");
   run::RunRequest& run = request.run;
   run = api::RunRequestOf(context);
   const json config = ConfigOf(body);

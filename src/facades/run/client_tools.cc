@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "facades/run/body_members.h"
 #include "facades/run/tool_shapes.h"
 #include "run/nodes/remote_tools.h"
 
@@ -14,15 +15,10 @@ using api::FindMember;
 
 constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
 
-std::string TextMember(const json& object, const char* name) {
-  const json* member = FindMember(object, name);
-  return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
-}
-
 run::ClientTool ReadTool(const json& value) {
   run::ClientTool tool;
-  tool.name = TextMember(value, "name");
-  tool.description = TextMember(value, "description");
+  tool.name = TextOf(value, "name");
+  tool.description = TextOf(value, "description");
   const json* parameters = FindMember(value, "parameters");
   const bool has_parameters = parameters != nullptr && !parameters->empty();
   tool.parameters_json = has_parameters ? DumpJson(*parameters) : kNoParameters;
@@ -39,7 +35,7 @@ std::vector<run::ClientTool> ReadClientTools(const api::HandlerContext& context,
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
     const json& element = (*list)[i];
-    if (form.skips_other_types && TextMember(element, "type") != kFunctionOnly[0]) continue;
+    if (form.skips_other_types && TextOf(element, "type") != kFunctionOnly[0]) continue;
     run::ClientTool tool = ReadTool(form.member != nullptr ? element.at(form.member) : element);
     if (form.allowed && !form.allowed->contains(tool.name)) continue;
     auto problem = run::FindClientToolProblem(*context.api().graph, tool);
