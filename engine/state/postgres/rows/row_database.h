@@ -119,8 +119,8 @@ class RowDatabase : public Database {
   Status EndFailedBatch();
   // Returns the keys of the threads whose rows the batch changes.
   std::set<std::string> ChangedThreads(const SqlRowBatch& batch) const;
-  // Returns the threads in `changed` whose lease row the batch does not change. The version in
-  // that row has to grow, too.
+  // Returns the threads in `changed` whose lease row the batch does not put: only a put counts the
+  // version in that row, which has to grow by one for each changed thread.
   std::vector<std::string> UncountedThreads(const SqlRowBatch& batch,
                                             const std::set<std::string>& changed) const;
   // Maps the places of the rows of the batch's threads, before and after it, to the threads' keys.

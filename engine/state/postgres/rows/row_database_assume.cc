@@ -173,7 +173,8 @@ std::vector<std::string> RowDatabase::UncountedThreads(const SqlRowBatch& batch,
   std::set<std::string> uncounted = changed;
   const auto latest = batch.Latest();
   for (const auto& [place, thread] : PlacesOf(batch)) {
-    if (latest.contains(KeyAt(Table::kLease, place))) uncounted.erase(thread);
+    const auto lease = latest.find(KeyAt(Table::kLease, place));
+    if (lease != latest.end() && *lease->second) uncounted.erase(thread);
   }
   return {uncounted.begin(), uncounted.end()};
 }

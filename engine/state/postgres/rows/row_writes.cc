@@ -176,10 +176,10 @@ class Writer {
   }
 
   void DeleteRows() {
+    // Does not count the version: a lease that begins and ends in this batch has no row here yet.
     Delete(
         "UPDATE agent_graph.lease SET lease_key = NULL, value = NULL, instance = NULL, "
-        "client = NULL, run_id = NULL, epoch = NULL, version = version + 1 "
-        "WHERE lease_key = ANY($1)",
+        "client = NULL, run_id = NULL, epoch = NULL WHERE lease_key = ANY($1)",
         changes_[SqlTable::kLease].deletes);
     const std::vector<std::string>& threads = changes_[SqlTable::kThread].deletes;
     Delete("DELETE FROM agent_graph.thread WHERE key = ANY($1)", threads);

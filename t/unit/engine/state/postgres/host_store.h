@@ -1,0 +1,126 @@
+// The store of a host on the test's thread, without an executor: a test chooses which requests
+// share a transaction.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../requests.h"
+#include "state/pack/fields.h"
+#include "state/postgres/cluster/membership.h"
+#include "state/postgres/rows/row_database.h"
+#include "state/store/batch_use.h"
+#include "state/store/store.h"
+
+namespace agent_graph::state {
+
+class HostStore {
+ public:
+  // `takes_runs`: its client executes accepted runs.
+  explicit HostStore(const postgres::ConnectionOptions& connection, bool takes_runs = false)
+      : membership_({.database = connection,
+                     .identity_file = {},
+                     .host = {},
+                     .channel = {},
+                     .version = "test"}) {
+    const Status joined = membership_.Join();
+    EXPECT_TRUE(joined.ok()) << joined.ToString();
+    postgres::RowDatabaseOptions options;
+    options.connection = connection;
+    options.identity = {membership_.id(), static_cast<uint64_t>(membership_.incarnation()),
+                        membership_.history()};
+    database_ = std::make_unique<postgres::RowDatabase>(options);
+    store_ = std::make_unique<Store>(*database_, StateOptions());
+    EXPECT_TRUE(store_->Load().ok());
+    ClientHello hello;
+    hello.client = "client of " + membership_.id();
+    hello.process = getpid();
+    hello.takes_runs = takes_runs;
+    client_ = hello.client;
+    store_->Connect(hello, kConnection);
+    Commit();
+  }
+
+  // Adds a request to the next batch.
+  template <typename Body>
+  void Add(Operation operation, const Body& body) {
+    Request request;
+    request.header = {.sequence = ++sequence_, .operation = operation, .micros = UnixMicros()};
+    request.client = client_;
+    request.bytes = pack::ToBytes(body);
+    batch_.push_back(std::move(request));
+  }
+  // Executes the batch as the executor does. Returns its replies, or none if it was not committed.
+  std::vector<StoreReply> Execute() {
+    BatchUse use;
+    for (const Request& request : batch_) AddUse(request, use);
+    const std::vector<Request> batch = std::exchange(batch_, {});
+    if (store_->CanTry(use) && database_->Assume(use)) {
+      if (store_->KnowsLeases(use)) {
+        store_->BeginTrial(use, {client_});
+        Result<std::vector<StoreReply>> replies = Apply(batch, use);
+        store_->EndTrial(replies.ok());
+        if (replies.ok()) return *std::move(replies);
+      } else {
+        database_->Dismiss();
+      }
+    }
+    const Status prepared = database_->Prepare(use);
+    EXPECT_TRUE(prepared.ok()) << prepared.ToString();
+    Result<std::vector<StoreReply>> replies = Apply(batch, use);
+    EXPECT_TRUE(replies.ok()) << replies.status().ToString();
+    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
+  }
+  template <typename Body>
+  StoreReply Execute(Operation operation, const Body& body) {
+    Add(operation, body);
+    std::vector<StoreReply> replies = Execute();
+    EXPECT_EQ(replies.size(), 1u);
+    return replies.empty() ? StoreReply() : std::move(replies.front());
+  }
+  // A complete run that stores these messages.
+  void RunTurn(const std::string& thread_id, std::vector<StoredMessage> messages) {
+    const BeginRunRequest run = RunOn(thread_id);
+    BeginRunReply begun;
+    begun.lease_epoch = Execute(Operation::kBeginRun, run).reply.lease_epoch;
+    if (begun.lease_epoch == 0) begun.lease_epoch = 1;  // of a new thread
+    const StoreReply finished =
+        Execute(Operation::kFinishRun, FinishOf(run, begun, std::move(messages)));
+    EXPECT_TRUE(finished.status.ok()) << finished.status.ToString();
+  }
+  void Commit() {
+    const Result<std::vector<StoreReply>> replies = store_->Commit();
+    EXPECT_TRUE(replies.ok()) << replies.status().ToString();
+  }
+
+  Store& store() { return *store_; }
+  postgres::RowDatabase& database() { return *database_; }
+  const std::string& instance() const { return membership_.id(); }
+
+ private:
+  static constexpr uint64_t kConnection = 1;
+
+  Result<std::vector<StoreReply>> Apply(const std::vector<Request>& batch, const BatchUse& use) {
+    store_->SyncLeases(use);
+    store_->StartHandedOver();
+    for (const Request& request : batch) {
+      pack::Unpacker body = request.body();
+      store_->Apply({client_, kConnection, request.header.sequence}, request.header, body);
+    }
+    return store_->Commit();
+  }
+
+  postgres::Membership membership_;
+  std::unique_ptr<postgres::RowDatabase> database_;
+  std::unique_ptr<Store> store_;
+  std::string client_;
+  uint64_t sequence_ = 0;
+  std::vector<Request> batch_;
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,51 @@
+// What a host believes about the version of a thread, and what the database has.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "host_store.h"
+#include "state/rows/keys.h"
+#include "test_database.h"
+
+namespace agent_graph::state {
+namespace {
+
+class VersionsTest : public postgres::DatabaseTest {
+ protected:
+  int64_t Version() { return Number("SELECT version FROM agent_graph.lease"); }
+  static BeginRunRequest AtOnce(const std::string& run_id) {
+    BeginRunRequest run = RunOn("t", "", run_id);
+    run.enqueue_if_busy = false;
+    return run;
+  }
+
+  HostStore a_{Options()};
+  HostStore b_{Options()};
+};
+
+TEST_F(VersionsTest, ALeaseThatBeginsAndEndsInOneBatchCounts) {
+  a_.RunTurn("t", {UserMessage("m1")});
+  const int64_t before = Version();
+  a_.Add(Operation::kBeginRun, AtOnce("r1"));
+  a_.Add(Operation::kReleaseRun, ReleaseRunRequest{"t", "r1", 0});
+  a_.Execute();
+  EXPECT_EQ(Version(), before + 1);
+  EXPECT_TRUE(b_.Execute(Operation::kBeginRun, AtOnce("r2")).status.ok());
+  EXPECT_EQ(a_.Execute(Operation::kBeginRun, AtOnce("r3")).status.code(), StatusCode::kBusy);
+}
+
+TEST_F(VersionsTest, EachKindOfChangeCountsOnce) {
+  a_.RunTurn("t", {UserMessage("m1")});
+  int64_t version = Version();
+  const BeginRunRequest run = AtOnce("r");
+  BeginRunReply begun;
+  begun.lease_epoch = a_.Execute(Operation::kBeginRun, run).reply.lease_epoch;
+  EXPECT_EQ(Version(), ++version);  // the lease is put
+  a_.Execute(Operation::kFinishRun, FinishOf(run, begun));
+  EXPECT_EQ(Version(), ++version);  // the lease is deleted
+  a_.Execute(Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m2")}));
+  EXPECT_EQ(Version(), ++version);  // the lease is not changed
+}
+
+}  // namespace
+}  // namespace agent_graph::state
