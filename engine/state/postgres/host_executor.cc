@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kGather{3};
 
 // The link's session writes nothing, so its commits need not wait for a disk.
 ConnectionOptions LinkConnection(ConnectionOptions options) {
-  options.synchronous_commit = "off";
+  options.waits_for_disk = false;
   options.application_name = "agent-graph-link";
   return options;
 }

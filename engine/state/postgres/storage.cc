@@ -95,7 +95,7 @@ class PostgresStorage : public Storage {
   postgres::ConnectionOptions Connections() const {
     postgres::ConnectionOptions options;
     options.url = options_.database_url;
-    if (options_.sync == SyncLevel::kNone) options.synchronous_commit = "off";
+    options.waits_for_disk = options_.sync != SyncLevel::kNone;
     return options;
   }
 

@@ -39,22 +39,29 @@ std::string Milliseconds(std::chrono::milliseconds time) {
   return std::to_string(time.count());
 }
 
-// The settings of the session, and what must be true of the server. The statement is not prepared,
-// because it runs once.
+// The settings of the session, and what must be true of the server. No session turns
+// synchronous_commit off: another one that gets its server process would inherit it.
 Command SessionStatement(const ConnectionOptions& options) {
+  std::vector<Value> settings = SettingsOf(options);
+  settings[0] = Value::Text("on");
   return {
       "SELECT set_config('synchronous_commit', $1, false), set_config('lock_timeout', $2, false), "
       "set_config('statement_timeout', $3, false), "
       "set_config('idle_in_transaction_session_timeout', $4, false), "
       "current_setting('server_encoding')",
-      {Value::Text(options.synchronous_commit), Value::Text(Milliseconds(options.lock_timeout)),
-       Value::Text(Milliseconds(options.statement_timeout)),
-       Value::Text(Milliseconds(options.idle_in_transaction_timeout))}};
+      std::move(settings)};
 }
 
 void IgnoreNotice(void*, const PGresult*) {}
 
 }  // namespace
+
+std::vector<Value> SettingsOf(const ConnectionOptions& options) {
+  return {Value::Text(options.waits_for_disk ? "on" : "off"),
+          Value::Text(Milliseconds(options.lock_timeout)),
+          Value::Text(Milliseconds(options.statement_timeout)),
+          Value::Text(Milliseconds(options.idle_in_transaction_timeout))};
+}
 
 Connection::Connection(ConnectionOptions options)
     : options_(std::move(options)), interrupt_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -212,11 +219,26 @@ Result<std::vector<Rows>> Connection::ExecuteInOneTransaction(
   return rows;
 }
 
+Result<std::vector<Rows>> Connection::ExecuteFirst(bool begin,
+                                                   const std::vector<Command>& commands) {
+  std::vector<Command> all;
+  if (begin) all.push_back({"BEGIN"});
+  if (!options_.waits_for_disk) {
+    all.push_back({"SELECT set_config('synchronous_commit', 'off', true)"});
+  }
+  const auto added = static_cast<ptrdiff_t>(all.size());
+  if (added == 0) return ExecuteInOneTransaction(commands);
+  all.insert(all.end(), commands.begin(), commands.end());
+  Result<std::vector<Rows>> rows = ExecuteInOneTransaction(all);
+  if (rows.ok()) rows->erase(rows->begin(), rows->begin() + added);
+  return rows;
+}
+
 Result<std::vector<Rows>> Connection::ExecuteAll(const std::vector<Command>& commands) {
   if (transaction_ == TransactionState::kNone) {
     AG_RETURN_IF_ERROR(Open());
     for (int attempt = 0;; ++attempt) {
-      Result<std::vector<Rows>> rows = ExecuteInOneTransaction(commands);
+      Result<std::vector<Rows>> rows = ExecuteFirst(/*begin=*/false, commands);
       const bool again =
           failure_.kind == FailureKind::kRetry || failure_.kind == FailureKind::kStalePlan;
       if (rows.ok() || !again || attempt == kRetriesMax) return rows;
@@ -229,12 +251,9 @@ Result<std::vector<Rows>> Connection::ExecuteAll(const std::vector<Command>& com
     if (!rows.ok()) transaction_ = TransactionState::kFailed;
     return rows;
   }
-  std::vector<Command> with_begin = {{"BEGIN"}};
-  with_begin.insert(with_begin.end(), commands.begin(), commands.end());
   const Status opened = Open();
-  Result<std::vector<Rows>> rows = opened.ok() ? ExecuteInOneTransaction(with_begin) : opened;
+  Result<std::vector<Rows>> rows = opened.ok() ? ExecuteFirst(/*begin=*/true, commands) : opened;
   transaction_ = rows.ok() ? TransactionState::kOpen : TransactionState::kFailed;
-  if (rows.ok()) rows->erase(rows->begin());
   return rows;
 }
 
@@ -258,7 +277,7 @@ Result<std::vector<Rows>> Connection::Commit(const std::vector<Command>& command
     transaction_ = TransactionState::kNone;
     if (commands.empty()) return std::vector<Rows>();
     AG_RETURN_IF_ERROR(Open());
-    return ExecuteInOneTransaction(commands);
+    return ExecuteFirst(/*begin=*/false, commands);
   }
   std::vector<Command> with_commit = commands;
   with_commit.push_back({"COMMIT"});

@@ -31,8 +31,10 @@ struct ConnectionOptions {
   std::chrono::milliseconds statement_timeout{5'000};
   std::chrono::milliseconds lock_timeout{2'000};
   std::chrono::milliseconds idle_in_transaction_timeout{2'000};
-  // on | off | remote_apply | ...; see PostgreSQL's synchronous_commit.
-  std::string synchronous_commit = "on";
+  // False: commits need not wait for a disk or for a standby, except those of ExecuteEach and
+  // RunScript. Set for each transaction, because behind a pooler sessions may share a server
+  // process.
+  bool waits_for_disk = true;
   // A server that answers nothing for this long is given up.
   std::chrono::milliseconds answer_timeout{10'000};
   // Pauses between attempts to connect.
@@ -40,6 +42,15 @@ struct ConnectionOptions {
   std::chrono::milliseconds backoff_max{2'000};
   std::shared_ptr<ConnectionCounters> counters = std::make_shared<ConnectionCounters>();
 };
+
+// Gives a transaction the settings of its connection, as a part of a SELECT with four parameters. A
+// session has them too, but behind a pooler each transaction may be executed by another server
+// process.
+inline constexpr char kTransactionSettings[] =
+    "set_config('synchronous_commit', $1, true), set_config('lock_timeout', $2, true), "
+    "set_config('statement_timeout', $3, true), "
+    "set_config('idle_in_transaction_session_timeout', $4, true)";
+std::vector<Value> SettingsOf(const ConnectionOptions& options);
 
 struct CloseSession {
   const Libpq* libpq = nullptr;
@@ -137,6 +148,8 @@ class Connection {
   Status Lose(FailureKind kind, std::string detail);
   Status Fail(FailureKind kind, std::string detail);
   Result<std::vector<Rows>> ExecuteInOneTransaction(const std::vector<Command>& commands);
+  // The same, for the first commands of a transaction. `begin`: more will follow.
+  Result<std::vector<Rows>> ExecuteFirst(bool begin, const std::vector<Command>& commands);
   bool WaitInterruptibly(std::chrono::milliseconds time);
   bool interrupted() const;
 

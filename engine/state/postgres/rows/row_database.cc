@@ -22,6 +22,7 @@ constexpr size_t kCacheBytesMax = 32 * 1024 * 1024;
 // Readers hold no locks: between two reads of a view, the caller may take its time.
 ConnectionOptions ReaderOptions(ConnectionOptions options) {
   options.idle_in_transaction_timeout = std::chrono::minutes(1);
+  options.waits_for_disk = true;  // views begin with their isolation level, and commit nothing
   return options;
 }
 

@@ -107,9 +107,13 @@ Command RowDatabase::HoldCommand() const {
     threads.push_back(key);
     versions.push_back(version);
   }
-  return {"SELECT agent_graph.hold_threads($1, $2, $3, $4)",
-          {Value::Uuid(identity_.instance), Value::Number(identity_.incarnation),
-           Value::BytesArray(threads), Value::BigintArray(versions)}};
+  std::vector<Value> values = SettingsOf(writer_.options());
+  values.insert(values.end(),
+                {Value::Uuid(identity_.instance), Value::Number(identity_.incarnation),
+                 Value::BytesArray(threads), Value::BigintArray(versions)});
+  return {
+      std::string("SELECT ") + kTransactionSettings + ", agent_graph.hold_threads($5, $6, $7, $8)",
+      std::move(values)};
 }
 
 bool RowDatabase::IsRefuted() const {

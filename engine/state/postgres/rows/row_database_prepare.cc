@@ -76,9 +76,13 @@ Status RowDatabase::KnowRows(const Rows& rows) {
 }
 
 RowDatabase::Step RowDatabase::FenceStep() const {
-  return {{"SELECT 1 FROM agent_graph.instance "
-           "WHERE id = $1 AND incarnation = $2 AND NOT dead FOR KEY SHARE",
-           {Value::Uuid(identity_.instance), Value::Number(identity_.incarnation)}},
+  std::vector<Value> values = SettingsOf(writer_.options());
+  values.insert(values.end(),
+                {Value::Uuid(identity_.instance), Value::Number(identity_.incarnation)});
+  return {{std::string("SELECT ") + kTransactionSettings +
+               " FROM agent_graph.instance WHERE id = $5 AND incarnation = $6 AND NOT dead "
+               "FOR KEY SHARE",
+           std::move(values)},
           [this](const Rows& rows) {
             if (!rows.empty()) return Status::Ok();
             status_->fenced.fetch_add(1, std::memory_order_relaxed);

@@ -258,17 +258,38 @@ TEST_F(ConnectionTest, InterruptEndsTheCallInProgress) {
 
 TEST_F(ConnectionTest, SettingsOfTheSessionAreInForce) {
   ConnectionOptions options = Options();
-  options.synchronous_commit = "off";
   options.statement_timeout = std::chrono::milliseconds(1234);
   Connection connection(options);
   Result<Rows> rows = connection.Execute(
       {"SELECT current_setting('synchronous_commit'), current_setting('statement_timeout'), "
        "current_setting('lock_timeout'), current_setting('application_name')"});
   ASSERT_TRUE(rows.ok()) << rows.status().ToString();
-  EXPECT_EQ((*rows)[0].Text(0), "off");
+  EXPECT_EQ((*rows)[0].Text(0), "on");
   EXPECT_EQ((*rows)[0].Text(1), "1234ms");
   EXPECT_EQ((*rows)[0].Text(2), "2s");
   EXPECT_EQ((*rows)[0].Text(3), "agent-graph");
+}
+
+// Behind a pooler, another session may get the server process.
+TEST_F(ConnectionTest, OnlyTransactionsAreNotWaitedFor) {
+  ConnectionOptions options = Options();
+  options.waits_for_disk = false;
+  Connection connection(options);
+  const Command setting = {"SELECT current_setting('synchronous_commit')"};
+  const auto expect_off = [](const Result<std::vector<Rows>>& rows) {
+    ASSERT_TRUE(rows.ok()) << rows.status().ToString();
+    ASSERT_EQ(rows->size(), 1u);
+    EXPECT_EQ((*rows)[0][0].Text(0), "off");
+  };
+  expect_off(connection.ExecuteAll({setting}));
+  connection.Begin();
+  expect_off(connection.ExecuteAll({setting}));
+  expect_off(connection.Commit({setting}));
+  connection.Begin();
+  expect_off(connection.Commit({setting}));
+  const auto between = connection.ExecuteEach({setting});
+  ASSERT_TRUE(between.ok() && (*between)[0].ok());
+  EXPECT_EQ((*(*between)[0])[0].Text(0), "on");
 }
 
 TEST_F(ConnectionTest, AReadOnlyServerIsLeft) {
