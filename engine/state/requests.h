@@ -31,7 +31,7 @@ struct BeginRunRequest {
   Scope scope;
   std::string thread_id;
   std::string user_id;      // becomes the owner if the thread is created
-  std::string creation_id;  // used if the thread is created
+  std::string creation_id;  // that of a thread that is created; another one for each request
   std::string thread_name;  // used if the thread is created
   std::string run_id;
   std::string graph_name;

@@ -46,6 +46,26 @@ Result<std::vector<FoundRequest>> FindRequests(const Database& database,
   return found;
 }
 
+// The run that an earlier execution of the same request has begun. The reply to that one is lost if
+// the host was declared dead before it arrived: replies belong to an instance. Each request has a
+// creation id of its own, which is in the row of a thread that it made, and in that of the request
+// as long as the run has not ended.
+Result<std::optional<RunRow>> FindRunOfRequest(const Transaction& transaction,
+                                               const BeginRunRequest& begin) {
+  const std::optional<RunRow> none;
+  if (begin.creation_id.empty()) return none;
+  AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread,
+                      FindThread(transaction, begin.thread_id));
+  if (!thread) return none;
+  AG_ASSIGN_OR_RETURN(std::optional<RunRow> run,
+                      transaction.GetRow<RunRow>(keys::Run(thread->key(), begin.run_id)));
+  if (!run || thread->creation_id == begin.creation_id) return run;
+  AG_ASSIGN_OR_RETURN(
+      const std::optional<RunRequestRow> request,
+      transaction.GetRow<RunRequestRow>(keys::RunRequest(thread->key(), begin.run_id)));
+  return request && request->accept.begin.creation_id == begin.creation_id ? run : none;
+}
+
 template <typename Answer>
 ReplyRow AnswerOf(const Answer& answer) {
   ReplyRow reply;
@@ -157,6 +177,8 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
     AG_ASSIGN_OR_RETURN(const std::optional<AcceptRunReply> known, FindRunOfKey(accept, micros));
     if (known) return AnswerOf(*known);
   }
+  AG_ASSIGN_OR_RETURN(const std::optional<RunRow> earlier, FindRunOfRequest(transaction_, begin));
+  if (earlier) return AnswerOf(AcceptRunReply{AcceptRunReply::Outcome::kAccepted, earlier->record});
   const auto busy = leases_.find(begin.thread_id);
   if (busy != leases_.end()) AG_RETURN_IF_ERROR(CheckQueue(busy->second, begin));
   bool created = false;

@@ -93,6 +93,15 @@ class HostStore {
         Execute(Operation::kFinishRun, FinishOf(run, begun, std::move(messages)));
     EXPECT_TRUE(finished.status.ok()) << finished.status.ToString();
   }
+  // Takes over the runs of another host.
+  void TakeOver(const std::string& instance) {
+    BatchUse use;
+    store_->AddTakenOver(instance, use);
+    EXPECT_TRUE(database_->Prepare(use).ok());
+    store_->SyncLeases(use);
+    EXPECT_FALSE(store_->TakeOver(instance));
+    Commit();
+  }
   void Commit() {
     const Result<std::vector<StoreReply>> replies = store_->Commit();
     EXPECT_TRUE(replies.ok()) << replies.status().ToString();
