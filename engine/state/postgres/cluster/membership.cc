@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "state/postgres/cluster/identity.h"
+#include "state/postgres/database/server_name.h"
 #include "state/postgres/schema/steps.h"
 
 namespace agent_graph::state::postgres {
@@ -53,10 +54,6 @@ constexpr char kNotices[] =
     "LIMIT $2";
 
 constexpr char kPeers[] = "SELECT id, beat, dead FROM agent_graph.instance WHERE id <> $1";
-
-// Identifies the server. It shows a failover even behind a pooler that keeps the session.
-constexpr char kServer[] =
-    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(inet_server_addr()::text, '')";
 
 constexpr char kDeclareDead[] =
     "UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1 AND beat = $2 "
@@ -160,7 +157,7 @@ Result<std::vector<Rows>> Membership::CommitBeat() {
                                  {kAcknowledge, {self, Value::BigintArray(to_acknowledge_)}},
                                  {kNotices, {self, Value::Bigint(kNoticesMax)}},
                                  {kPeers, {self}},
-                                 {kServer},
+                                 {kServerName},
                                  {kClock}});
 }
 

@@ -251,7 +251,7 @@ Result<std::vector<Rows>> Connection::ExecuteAll(const std::vector<Command>& com
     if (!rows.ok()) transaction_ = TransactionState::kFailed;
     return rows;
   }
-  const Status opened = Open();
+  const Status opened = OpenToBegin();
   Result<std::vector<Rows>> rows = opened.ok() ? ExecuteFirst(/*begin=*/true, commands) : opened;
   transaction_ = rows.ok() ? TransactionState::kOpen : TransactionState::kFailed;
   return rows;
@@ -263,9 +263,16 @@ Result<std::vector<Result<Rows>>> Connection::ExecuteEach(const std::vector<Comm
   return Exchange(commands, true);
 }
 
-void Connection::Begin() {
+void Connection::Begin(uint64_t session) {
   AG_CHECK(transaction_ == TransactionState::kNone, "transactions are not nested");
   transaction_ = TransactionState::kToBegin;
+  wanted_session_ = session;
+}
+
+Status Connection::OpenToBegin() {
+  AG_RETURN_IF_ERROR(Open());
+  if (wanted_session_ == 0 || wanted_session_ == sessions_) return Status::Ok();
+  return Fail(FailureKind::kNotConnected, "the session of the transaction has ended");
 }
 
 Result<std::vector<Rows>> Connection::Commit(const std::vector<Command>& commands) {
@@ -276,7 +283,7 @@ Result<std::vector<Rows>> Connection::Commit(const std::vector<Command>& command
   if (!begun) {
     transaction_ = TransactionState::kNone;
     if (commands.empty()) return std::vector<Rows>();
-    AG_RETURN_IF_ERROR(Open());
+    AG_RETURN_IF_ERROR(OpenToBegin());
     return ExecuteFirst(/*begin=*/false, commands);
   }
   std::vector<Command> with_commit = commands;

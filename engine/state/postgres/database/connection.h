@@ -90,8 +90,8 @@ class Connection {
 
   // Opens a transaction together with the next Execute. Until Commit, each ExecuteAll is a round
   // trip in it. After an error only Rollback is possible; a Rollback without a connection does
-  // nothing.
-  void Begin();
+  // nothing. `session`: fails if this session has ended, without connecting again; 0: any session.
+  void Begin(uint64_t session = 0);
   // Executes the last commands and commits, in one round trip. If the failure is kLost the
   // transaction may have been committed.
   Result<std::vector<Rows>> Commit(const std::vector<Command>& commands = {});
@@ -126,6 +126,8 @@ class Connection {
   };
   using Answers = std::vector<Result<Rows>>;
 
+  // Open, for a transaction that Begin has asked for.
+  Status OpenToBegin();
   Status Connect();
   Status PrepareSession();
   // Closes a session that the server has ended since the last call.
@@ -161,6 +163,7 @@ class Connection {
   std::unordered_map<std::string, std::string> prepared_;  // names of statements, by their text
   uint64_t next_name_ = 0;
   TransactionState transaction_ = TransactionState::kNone;
+  uint64_t wanted_session_ = 0;  // see Begin
   std::vector<std::string> notifications_;
   Failure failure_;
   uint64_t sessions_ = 0;

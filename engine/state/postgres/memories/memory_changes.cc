@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "state/postgres/database/server_name.h"
 #include "state/postgres/database/stable_hash.h"
 
 namespace agent_graph::state::postgres {
@@ -87,9 +88,19 @@ Result<std::vector<MemoryChanges::Position>> MemoryChanges::FindNews(const Scope
     positions.push_back(positions_[static_cast<size_t>(bucket)]);
   }
   AG_ASSIGN_OR_RETURN(
-      const Rows rows,
-      connection_.Execute(
-          {kFindNews, {Value::BigintArray(buckets), Value::BigintArray(positions)}}));
+      const std::vector<Rows> results,
+      connection_.ExecuteAll(
+          {{kFindNews, {Value::BigintArray(buckets), Value::BigintArray(positions)}},
+           {kServerName}}));
+  const std::string server(results[1][0].Text(0));
+  const std::string known_server = std::exchange(server_, server);
+  if (!known_server.empty() && known_server != server) {
+    // After a failover, changes may have the places of others that were lost.
+    positions_.fill(-1);
+    has_failed_over_ = true;
+    return FindNews(scope, changes);
+  }
+  const Rows& rows = results[0];
   std::vector<Position> news;
   int64_t count = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -133,9 +144,11 @@ Status MemoryChanges::Take(const Scope& scope, const MemoryRows::UseChanges& use
   MutexLock lock(mutex_);
   ForeignChanges changes;
   AG_ASSIGN_OR_RETURN(const std::vector<Position> news, FindNews(scope, changes));
-  if (news.empty()) return Status::Ok();
+  if (has_failed_over_) changes.missed_some = true;
+  if (news.empty() && !changes.missed_some) return Status::Ok();
   if (!changes.missed_some) AG_RETURN_IF_ERROR(ReadChanges(news, changes));
   use(changes);
+  has_failed_over_ = false;
   for (const Position& position : news) {
     positions_[static_cast<size_t>(position.bucket)] = position.to;
   }

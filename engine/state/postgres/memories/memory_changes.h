@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,8 @@ class MemoryChanges {
   // Not AG_GUARDED_BY: Interrupt needs no lock. All other calls hold it.
   Connection connection_;
   std::array<int64_t, kBuckets> positions_ AG_GUARDED_BY(mutex_);
+  std::string server_ AG_GUARDED_BY(mutex_);            // from which they were read
+  bool has_failed_over_ AG_GUARDED_BY(mutex_) = false;  // and nobody was told yet
 };
 
 // The memories of a database that several hosts change.

@@ -43,7 +43,7 @@ Result<std::vector<Rows>> RowDatabase::Send(const std::vector<Command>& commands
   const bool holds_first = assumes_ && !writer_.in_transaction();
   std::vector<Command> all;
   if (holds_first) {
-    writer_.Begin();
+    writer_.Begin(session_);
     all.push_back(HoldCommand());
     all.insert(all.end(), commands.begin(), commands.end());
   }
@@ -141,7 +141,7 @@ Status RowDatabase::WriteRows(RowBatch& batch, WriteSync) {
   }
   const auto began = MonotonicClock::now();
   if (!writer_.in_transaction()) {
-    writer_.Begin();
+    writer_.Begin(assumes_ ? session_ : 0);
     commands.insert(commands.begin(), HoldCommand());
   }
   failure_ = writer_.Commit(commands).status();

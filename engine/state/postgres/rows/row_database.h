@@ -89,6 +89,10 @@ class RowDatabase : public Database {
     Command command;
     std::function<Status(const Rows& rows)> take;
   };
+  // Opens the session of a batch that uses what this host knows. What another session has read is
+  // forgotten: its server may have failed over to one that lacks its last commits, and has given
+  // their versions and numbers to others.
+  Status OpenSession();
   Status PrepareOnce(const BatchUse& use);
   std::vector<Step> StepsOf(const BatchUse& use);
   void AddThreadSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
@@ -135,6 +139,7 @@ class RowDatabase : public Database {
   const std::function<int64_t()> now_;
   const std::shared_ptr<DatabaseStatus> status_;
   mutable Connection writer_;  // used by the thread that writes
+  uint64_t session_ = 0;       // of writer_; cache_ and numbers_ are from it
   SqlRowReads reads_;          // over writer_
   mutable Status failure_;     // first failure of this batch
   std::vector<HostNotice> notices_;

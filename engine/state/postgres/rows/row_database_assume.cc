@@ -61,7 +61,7 @@ std::optional<std::string> PlaceOfRecord(const std::string* record) {
 
 bool RowDatabase::Assume(const BatchUse& use) {
   if (writer_.in_transaction() || !failure_.ok()) return false;
-  if (use.threads.empty() || !use.keys.empty()) return false;
+  if (use.threads.empty() || !use.keys.empty() || !OpenSession().ok()) return false;
   for (const ThreadUse& thread : use.threads) {
     const CachedThread* const known = cache_.Find(keys::Thread(thread.thread_id));
     if (known == nullptr || !CanAssume(thread, *known)) return false;

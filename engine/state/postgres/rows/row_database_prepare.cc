@@ -104,14 +104,24 @@ Status RowDatabase::Prepare(const BatchUse& use) {
   }
 }
 
+Status RowDatabase::OpenSession() {
+  AG_RETURN_IF_ERROR(writer_.Open());
+  if (session_ == writer_.sessions()) return Status::Ok();
+  session_ = writer_.sessions();
+  cache_.Clear();
+  numbers_.clear();
+  return Status::Ok();
+}
+
 Status RowDatabase::PrepareOnce(const BatchUse& use) {
   std::vector<Step> steps;
   if (!writer_.in_transaction() && assumes_) {
-    writer_.Begin();
+    writer_.Begin(session_);
     steps.push_back({HoldCommand(), {}});
   } else if (!writer_.in_transaction()) {
     Forget();
-    writer_.Begin();
+    if (failure_.ok()) failure_ = OpenSession();
+    writer_.Begin(session_);
     steps.push_back(FenceStep());
   }
   for (Step& step : StepsOf(use)) steps.push_back(std::move(step));

@@ -105,6 +105,12 @@ void ThreadCache::Put(const std::string& key, CachedThread thread) {
   newer_.insert_or_assign(key, std::move(thread));
 }
 
+void ThreadCache::Clear() {
+  newer_.clear();
+  older_.clear();
+  newer_bytes_ = 0;
+}
+
 void ThreadCache::Erase(const std::string& key) {
   (void)Take(key);
 }

@@ -41,6 +41,7 @@ class ThreadCache {
   const CachedThread* Find(const std::string& key);
   void Put(const std::string& key, CachedThread thread);
   void Erase(const std::string& key);
+  void Clear();
 
  private:
   using Threads = std::unordered_map<std::string, CachedThread>;

@@ -47,5 +47,35 @@ TEST_F(VersionsTest, EachKindOfChangeCountsOnce) {
   EXPECT_EQ(Version(), ++version);  // the lease is not changed
 }
 
+// A standby that is behind has become the primary, while this host was idle.
+TEST_F(VersionsTest, AnotherSessionKnowsNoThreads) {
+  a_.RunTurn("t", {UserMessage("m1")});
+  // The version that `a` knows belongs to another change.
+  Run({"UPDATE agent_graph.lease SET version = version - 1"});
+  b_.Execute(Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m2")}));
+  Run(
+      {"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = "
+       "current_database() AND pid <> pg_backend_pid()"});
+  a_.RunTurn("t", {UserMessage("m3")});
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.message"), 3);
+}
+
+TEST_F(VersionsTest, ATransactionOfASessionThatHasEndedDoesNotBegin) {
+  ASSERT_TRUE(connection_.Open().ok());
+  const uint64_t session = connection_.sessions();
+  connection_.Begin(session);
+  EXPECT_TRUE(connection_.Commit({{"SELECT 1"}}).ok());
+  connection_.Close();
+  for (const bool at_once : {true, false}) {
+    connection_.Begin(session);
+    const auto rows =
+        at_once ? connection_.Commit({{"SELECT 1"}}) : connection_.ExecuteAll({{"SELECT 1"}});
+    EXPECT_EQ(rows.status().code(), StatusCode::kUnavailable);
+    if (connection_.in_transaction()) connection_.Rollback();
+  }
+  connection_.Begin();
+  EXPECT_TRUE(connection_.Commit({{"SELECT 1"}}).ok());
+}
+
 }  // namespace
 }  // namespace agent_graph::state

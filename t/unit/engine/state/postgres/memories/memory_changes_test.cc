@@ -177,6 +177,23 @@ TEST_F(MemoryChangesTest, ARestoredDatabaseIsReadAgain) {
   EXPECT_THAT(Found(a_, alice_, "tea"), ElementsAre("green tea"));
 }
 
+TEST_F(MemoryChangesTest, ADatabaseThatHasFailedOverIsReadAgain) {
+  PostgresServer server;
+  ConnectionOptions options = Options();
+  options.url = server.CreateDatabase();
+  Connection connection(options);
+  ASSERT_TRUE(MigrateSchema(connection).ok());
+  Host host(committed_, options);
+  committed_->Put(1, RecordOf("alice", "green tea"));
+  EXPECT_THAT(Found(host, alice_, "tea"), ElementsAre("green tea"));
+  // The new primary has another change in the place of the one that was lost.
+  committed_->Put(1, RecordOf("alice", "coffee"));
+  server.Kill();
+  server.Start();
+  EXPECT_THAT(Found(host, alice_, "coffee"), ElementsAre("coffee"));
+  EXPECT_THAT(Found(host, alice_, "tea"), IsEmpty());
+}
+
 TEST_F(MemoryChangesTest, ManyChangesAreReportedAsMissed) {
   Store(1, "alice", "tea");
   EXPECT_THAT(Found(a_, alice_, "tea"), ElementsAre("tea"));
