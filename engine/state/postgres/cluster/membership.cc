@@ -27,6 +27,13 @@ constexpr char kClock[] = "SELECT (extract(epoch FROM clock_timestamp()) * 10000
 constexpr char kCountEpoch[] =
     "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch, cursor_mark";
 
+// Waits for transactions that this instance has in progress: each holds its row FOR KEY SHARE, with
+// which the updates below would not conflict. A batch of a process that was killed may still wait
+// in the database. It must not be committed after its successor has begun, or after other hosts may
+// have taken its runs over.
+constexpr char kLockSelf[] =
+    "SELECT 1 FROM agent_graph.instance WHERE id = $1 AND NOT dead FOR UPDATE";
+
 constexpr char kAdopt[] =
     "UPDATE agent_graph.instance SET incarnation = incarnation + 1, beat = beat + 1, host = $2, "
     "address = $3, version = $4, schema = $5, started = now() WHERE id = $1 AND NOT dead "
@@ -110,12 +117,14 @@ void Membership::TakeClusterRow(const Row& row) {
 }
 
 Result<bool> Membership::Adopt(const std::string& id) {
-  AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
-                      connection_.ExecuteAll({{kAdopt, Description(id, options_)}, {kCountEpoch}}));
-  if (rows[0].empty()) return false;
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> rows,
+      connection_.ExecuteAll(
+          {{kLockSelf, {Value::Uuid(id)}}, {kAdopt, Description(id, options_)}, {kCountEpoch}}));
+  if (rows[1].empty()) return false;
   id_ = id;
-  incarnation_ = rows[0][0].Bigint(0);
-  TakeClusterRow(rows[1][0]);
+  incarnation_ = rows[1][0].Bigint(0);
+  TakeClusterRow(rows[2][0]);
   return true;
 }
 
@@ -146,7 +155,8 @@ Status Membership::Leave() {
   options.answer_timeout = kLeaveTimeout;
   Connection connection(options);
   return connection
-      .ExecuteAll({{kLeave, {Value::Uuid(id_), Value::Bigint(incarnation_)}},
+      .ExecuteAll({{kLockSelf, {Value::Uuid(id_)}},
+                   {kLeave, {Value::Uuid(id_), Value::Bigint(incarnation_)}},
                    {kDropNotices, {Value::Uuid(id_)}}})
       .status();
 }

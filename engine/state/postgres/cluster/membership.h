@@ -51,7 +51,8 @@ class Membership {
   explicit Membership(MembershipOptions options);
 
   // Adopts the id of the last state server of this host, or makes a new one. Its incarnation is
-  // higher than any before, so that an earlier owner of the id is refused.
+  // higher than any before, so that an earlier owner of the id is refused. Waits for transactions
+  // that the earlier owner has in progress; kUnavailable: they take longer than the lock timeout.
   Status Join();
 
   struct News {
@@ -70,6 +71,7 @@ class Membership {
 
   // Declares this instance dead: no process of this host continues it, so the others need not wait.
   // The next Join makes a new id. Works after Interrupt, on any thread once no other call runs.
+  // Fails while transactions of this instance are in progress.
   Status Leave();
 
   const std::string& id() const { return id_; }  // 32 hex digits; empty before Join

@@ -25,6 +25,7 @@ class MembershipTest : public DatabaseTest {
   std::unique_ptr<Membership> Host(const std::string& name) {
     MembershipOptions options;
     options.database = Options();
+    options.database.lock_timeout = lock_timeout_;
     options.identity_file = FileOf(name);
     options.host = name;
     options.version = "test";
@@ -57,6 +58,7 @@ class MembershipTest : public DatabaseTest {
 
   TemporaryDirectory directory_;
   MonotonicClock::time_point now_{std::chrono::hours(1)};
+  std::chrono::milliseconds lock_timeout_{2000};
 };
 
 TEST_F(MembershipTest, TheNextServerOfAHostAdoptsItsId) {
@@ -72,6 +74,26 @@ TEST_F(MembershipTest, TheNextServerOfAHostAdoptsItsId) {
   EXPECT_NE(first->id(), next->id());
   EXPECT_FALSE(Beat(*first).lost);
   EXPECT_FALSE(Beat(*next).lost);
+}
+
+// A process that was killed may have left a batch that still waits in the database.
+TEST_F(MembershipTest, TransactionsInProgressEndBeforeTheIdChangesHands) {
+  lock_timeout_ = std::chrono::milliseconds(20);
+  const auto first = Joined("a");
+  ConnectionOptions patient = Options();
+  patient.idle_in_transaction_timeout = kPatience;
+  Connection batch(patient);
+  batch.Begin();
+  ASSERT_TRUE(batch.ExecuteAll({HoldInstance(first->id(), first->incarnation())}).ok());
+  const auto next = Host("a");
+  EXPECT_EQ(next->Join().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(first->Leave().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance WHERE NOT dead"), 1);
+  ASSERT_TRUE(batch.Commit().ok());
+  ASSERT_TRUE(next->Join().ok());
+  EXPECT_EQ(next->id(), first->id());
+  EXPECT_TRUE(next->Leave().ok());
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance WHERE NOT dead"), 0);
 }
 
 TEST_F(MembershipTest, AnIdFromBeforeARebootIsNotAdopted) {
