@@ -105,9 +105,18 @@ Status Store::LoadAcceptedRuns(const std::string& instance) {
     AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread,
                         FindThread(transaction_, begin.thread_id));
     if (!thread || thread->key() != run.thread) continue;  // deleted, but not swept yet
-    if (instance != database_.instance()) AG_RETURN_IF_ERROR(TakeRequest(run.thread, begin.run_id));
     auto lease = leases_.find(begin.thread_id);
-    if (lease != leases_.end() && lease->second.row.run_id == begin.run_id) {
+    const bool has_lease = lease != leases_.end() && lease->second.row.run_id == begin.run_id;
+    if (has_lease && !IsOurs(lease->second)) continue;  // another host continues it
+    if (instance != database_.instance()) {
+      // Until its thread was locked, another host may have taken it over, or ended it.
+      AG_ASSIGN_OR_RETURN(
+          const std::optional<RunRequestRow> request,
+          transaction_.GetRow<RunRequestRow>(keys::RunRequest(run.thread, begin.run_id)));
+      if (!request || request->instance != instance) continue;
+      AG_RETURN_IF_ERROR(TakeRequest(run.thread, begin.run_id));
+    }
+    if (has_lease) {
       AG_ASSIGN_OR_RETURN(const std::optional<RunRow> row,
                           transaction_.GetRow<RunRow>(keys::Run(run.thread, begin.run_id)));
       lease->second.accepted = true;

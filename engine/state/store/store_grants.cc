@@ -102,7 +102,10 @@ void Store::WaitForGrant(const std::string& thread_id, Deadline not_before) {
 void Store::GrantReserved(const std::string& thread_id, const std::string& preferred) {
   Use(thread_id);
   const auto found = leases_.find(thread_id);
-  if (found == leases_.end()) return;  // another host has ended it
+  if (found == leases_.end() || !IsOurs(found->second)) {
+    ungranted_.erase(thread_id);  // another host has ended it, or continues it
+    return;
+  }
   Lease& lease = found->second;
   const std::string* client = ChooseClient(lease, preferred);
   if (client == nullptr) return WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);

@@ -93,14 +93,13 @@ class HostStore {
         Execute(Operation::kFinishRun, FinishOf(run, begun, std::move(messages)));
     EXPECT_TRUE(finished.status.ok()) << finished.status.ToString();
   }
-  // Takes over the runs of another host.
+  // Takes over the runs of another host, in a transaction that Commit ends.
   void TakeOver(const std::string& instance) {
     BatchUse use;
     store_->AddTakenOver(instance, use);
     EXPECT_TRUE(database_->Prepare(use).ok());
     store_->SyncLeases(use);
     EXPECT_FALSE(store_->TakeOver(instance));
-    Commit();
   }
   void Commit() {
     const Result<std::vector<StoreReply>> replies = store_->Commit();

@@ -42,6 +42,7 @@ TEST_F(RepeatedRequestTest, TheThreadAndTheRunThatItBeganAreItsAnswer) {
   a_.Execute(Operation::kAcceptRun, accept);  // the reply is lost
   DeclareDead(a_);
   b_.TakeOver(a_.instance());
+  b_.Commit();
   HostStore again(Options());
   EXPECT_EQ(RunOf(again.Execute(Operation::kAcceptRun, accept)), "t r");
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.run"), 1);
@@ -56,6 +57,7 @@ TEST_F(RepeatedRequestTest, OnAThreadThatExistsAsLongAsTheRunHasNotEnded) {
   a_.Execute(Operation::kAcceptRun, accept);
   DeclareDead(a_);
   b_.TakeOver(a_.instance());
+  b_.Commit();
   HostStore again(Options());
   EXPECT_EQ(RunOf(again.Execute(Operation::kAcceptRun, accept)), "t r");
   EXPECT_EQ(again.Execute(Operation::kAcceptRun, RequestOn("t", "other")).status.code(),
