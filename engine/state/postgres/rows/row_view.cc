@@ -20,12 +20,16 @@ RowView::~RowView() {
 
 Result<std::vector<Rows>> RowView::Send(const std::vector<Command>& commands) const {
   AG_RETURN_IF_ERROR(status_);
-  if (connection_->in_transaction()) return connection_->ExecuteAll(commands);
-  connection_->Begin();
-  std::vector<Command> all = {{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"}};
-  all.insert(all.end(), commands.begin(), commands.end());
-  AG_ASSIGN_OR_RETURN(std::vector<Rows> results, connection_->ExecuteAll(all));
-  results.erase(results.begin());
+  const bool is_first = !connection_->in_transaction();
+  std::vector<Command> all;
+  if (is_first) {
+    connection_->Begin();
+    all.push_back({"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"});
+    all.insert(all.end(), commands.begin(), commands.end());
+  }
+  Result<std::vector<Rows>> results = connection_->ExecuteAll(is_first ? all : commands);
+  status_ = results.status();
+  if (results.ok() && is_first) results->erase(results->begin());
   return results;
 }
 

@@ -13,7 +13,8 @@
 
 namespace agent_graph::state::postgres {
 
-// A view of one moment: that of its first read. Holds a connection of the pool.
+// A view of one moment: that of its first read. Holds a connection of the pool. After a failure all
+// reads fail, because the moment has ended with the transaction.
 class RowView : public DatabaseView {
  public:
   explicit RowView(ConnectionPool& pool);
@@ -44,7 +45,7 @@ class RowView : public DatabaseView {
 
   ConnectionPool& pool_;
   Connection* connection_ = nullptr;
-  Status status_;
+  mutable Status status_;
   SqlRowReads reads_;
 };
 
