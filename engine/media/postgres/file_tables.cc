@@ -33,12 +33,15 @@ constexpr char kReadChunk[] =
     "SELECT substring(body FROM $3 FOR $4) FROM agent_graph.file_chunk WHERE file_id = $1 AND n = "
     "$2";
 constexpr char kTotal[] = "SELECT coalesce(sum(size), 0)::bigint FROM agent_graph.file";
-// Several hosts may delete at the same time: each takes rows that no other has locked.
+// Several hosts may delete at the same time: each takes rows that no other has locked. A file has
+// many chunks, so one transaction deletes few files.
+constexpr uint64_t kRemovedAtOnce = 8;
+constexpr uint64_t kRemovedMax = 1000;
 constexpr char kRemoveAbandoned[] =
     "WITH gone AS (DELETE FROM agent_graph.file WHERE file_id IN ("
     "SELECT file_id FROM agent_graph.file WHERE NOT complete AND created < now() - interval '1 "
     "day' "
-    "LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING file_id), "
+    "LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING file_id), "
     "chunks AS (DELETE FROM agent_graph.file_chunk USING gone "
     "WHERE file_chunk.file_id = gone.file_id) "
     "SELECT count(*) FROM gone";
@@ -150,9 +153,16 @@ Result<std::string> FileTables::ReadText(const std::string& file_id) {
 }
 
 Result<uint64_t> FileTables::RemoveAbandoned() {
-  MutexLock lock(mutex_);
-  AG_ASSIGN_OR_RETURN(const RowSets rows, Run({{kRemoveAbandoned}}));
-  return rows[0][0].Number(0);
+  uint64_t removed = 0;
+  for (bool more = true; more && removed < kRemovedMax;) {
+    MutexLock lock(mutex_);
+    AG_ASSIGN_OR_RETURN(const RowSets rows,
+                        Run({{kRemoveAbandoned, {Value::Number(kRemovedAtOnce)}}}));
+    const uint64_t files = rows[0][0].Number(0);
+    removed += files;
+    more = files == kRemovedAtOnce;
+  }
+  return removed;
 }
 
 }  // namespace agent_graph::media::postgres

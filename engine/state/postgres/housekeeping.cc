@@ -55,7 +55,11 @@ void Housekeeping::Stop() {
 Status Housekeeping::Tidy() {
   AG_ASSIGN_OR_RETURN(const std::optional<JobClaim> claim, ClaimJob(connection_, kJob, instance_));
   if (!claim) return Status::Ok();
-  AG_RETURN_IF_ERROR(connection_.ExecuteAll(RemoveMemoryChanges(kMemoryChangesKept)).status());
+  for (bool more = true; more;) {
+    AG_ASSIGN_OR_RETURN(const Rows removal,
+                        connection_.Execute(RemoveMemoryChanges(kMemoryChangesKept)));
+    more = MayLeaveMemoryChanges(removal);
+  }
   AG_RETURN_IF_ERROR(connection_.Execute(RemoveDeadInstances(kInstanceIsUsed)).status());
   return FinishJob(connection_, *claim, kInterval);
 }

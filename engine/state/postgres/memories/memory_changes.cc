@@ -10,6 +10,9 @@
 namespace agent_graph::state::postgres {
 namespace {
 
+// Bounds how long a removal of changes holds up those who change memories.
+constexpr int64_t kRemovedAtOnce = 1000;
+
 // Stored in the database, so it never changes.
 int64_t BucketOf(std::string_view owner) {
   return static_cast<int64_t>(StableHash(owner) % MemoryChanges::kBuckets);
@@ -40,14 +43,19 @@ constexpr char kFloors[] =
     "SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) AS news (bucket, from_seq) JOIN "
     "agent_graph.memory_bucket AS stored USING (bucket) WHERE stored.floor > news.from_seq";
 
-constexpr char kLockAllBuckets[] =
-    "SELECT 1 FROM agent_graph.memory_bucket ORDER BY bucket FOR UPDATE";
-
+// Removes the oldest changes. It is one statement, so that it removes no changes of buckets that it
+// has not locked: another statement would see what was committed meanwhile.
 constexpr char kRemoveChanges[] =
-    "WITH removed AS (DELETE FROM agent_graph.memory_change WHERE created < now() - $1 * interval "
-    "'1 second' RETURNING bucket, seq), highest AS (SELECT bucket, max(seq) AS seq FROM removed "
-    "GROUP BY bucket) UPDATE agent_graph.memory_bucket AS stored SET floor = greatest(floor, "
-    "highest.seq) FROM highest WHERE stored.bucket = highest.bucket";
+    "WITH old AS MATERIALIZED (SELECT bucket, seq, number FROM agent_graph.memory_change WHERE "
+    "created < now() - $1 * interval '1 second' ORDER BY created LIMIT $2), "
+    "locked AS MATERIALIZED (SELECT bucket FROM agent_graph.memory_bucket WHERE bucket IN "
+    "(SELECT bucket FROM old) ORDER BY bucket FOR UPDATE), "
+    "removed AS (DELETE FROM agent_graph.memory_change WHERE (bucket, seq, number) IN "
+    "(SELECT bucket, seq, number FROM old JOIN locked USING (bucket)) RETURNING bucket, seq), "
+    "highest AS (SELECT bucket, max(seq) AS seq FROM removed GROUP BY bucket), "
+    "raised AS (UPDATE agent_graph.memory_bucket AS stored SET floor = greatest(floor, "
+    "highest.seq) FROM highest WHERE stored.bucket = highest.bucket) "
+    "SELECT count(*) FROM removed";
 
 }  // namespace
 
@@ -66,8 +74,13 @@ std::vector<Command> RecordMemoryChanges(std::span<const MemoryKey> memories) {
           {kRecord, {all, Value::BigintArray(numbers), Value::BytesArray(owners)}}};
 }
 
-std::vector<Command> RemoveMemoryChanges(std::chrono::seconds age) {
-  return {{kLockAllBuckets}, {kRemoveChanges, {Value::Integer(static_cast<int32_t>(age.count()))}}};
+Command RemoveMemoryChanges(std::chrono::seconds age) {
+  return {kRemoveChanges,
+          {Value::Integer(static_cast<int32_t>(age.count())), Value::Bigint(kRemovedAtOnce)}};
+}
+
+bool MayLeaveMemoryChanges(const Rows& removal) {
+  return removal[0].Bigint(0) >= kRemovedAtOnce;
 }
 
 MemoryChanges::MemoryChanges(ConnectionOptions options) : connection_(std::move(options)) {

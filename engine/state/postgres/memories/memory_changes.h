@@ -22,9 +22,11 @@ namespace agent_graph::state::postgres {
 // ends, so they come last in it.
 std::vector<Command> RecordMemoryChanges(std::span<const MemoryKey> memories);
 
-// Removes records that are older than `age`. A host that has not read them builds its indexes
-// again.
-std::vector<Command> RemoveMemoryChanges(std::chrono::seconds age);
+// Removes records that are older than `age`, the oldest ones first, up to a number. A host that has
+// not read them builds its indexes again. Locks the buckets of these records.
+Command RemoveMemoryChanges(std::chrono::seconds age);
+// `removal` is its result. True: more records may be that old.
+bool MayLeaveMemoryChanges(const Rows& removal);
 
 // The changes that this process has read. Thread-safe; the connection is used by one call at a
 // time.

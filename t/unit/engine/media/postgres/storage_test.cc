@@ -88,6 +88,14 @@ TEST_F(PostgresStorageTest, AnUploadThatIsNotCompleteIsNoFile) {
   EXPECT_EQ(tables_.Find(record.file_id).status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(PostgresStorageTest, RemovesManyAbandonedUploads) {
+  Run("INSERT INTO agent_graph.file (file_id, owner, record, size, created) SELECT n::text, '', "
+      "'', "
+      "1, now() - interval '25 hours' FROM generate_series(1, 1001) AS n");
+  EXPECT_EQ(tables_.RemoveAbandoned().value(), 1000u);
+  EXPECT_EQ(tables_.RemoveAbandoned().value(), 1u);
+}
+
 TEST_F(PostgresStorageTest, RemovesAbandonedUploadsAfterADay) {
   for (int i = 0; i < 3; ++i) {
     Spool spool = Upload("x");

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "state/postgres/memories/memory_changes.h"
 #include "test_database.h"
 
 namespace agent_graph::state::postgres {
@@ -40,6 +41,29 @@ TEST_F(HousekeepingTest, RemovesWhatNoHostNeeds) {
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 2);
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 1);
   EXPECT_EQ(Number("SELECT floor FROM agent_graph.memory_bucket WHERE bucket = 7"), 5);
+}
+
+TEST_F(HousekeepingTest, RemovesManyChangesOfMemoriesInParts) {
+  Run(
+      {"INSERT INTO agent_graph.memory_change (bucket, seq, number, owner, created) SELECT n % 3, "
+       "n, "
+       "1, '', now() - interval '2 hours' FROM generate_series(1, 2500) AS n"});
+  const auto part = connection_.Execute(RemoveMemoryChanges(std::chrono::hours(1)));
+  ASSERT_TRUE(part.ok()) << part.status().ToString();
+  EXPECT_TRUE(MayLeaveMemoryChanges(*part));
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 1500);
+  // Who changes memories of other owners holds nothing up.
+  ConnectionOptions patient = Options();
+  patient.idle_in_transaction_timeout = kPatience;
+  Connection other(patient);
+  other.Begin();
+  ASSERT_TRUE(
+      other.Execute({"SELECT 1 FROM agent_graph.memory_bucket WHERE bucket = 3 FOR UPDATE"}).ok());
+  Housekeeping housekeeping(Options(), IdOf(1), status_);
+  const Status done = housekeeping.Tidy();
+  EXPECT_TRUE(done.ok()) << done.ToString();
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 0);
+  EXPECT_EQ(Number("SELECT max(floor) FROM agent_graph.memory_bucket"), 2500);
 }
 
 TEST_F(HousekeepingTest, OneHostDoesItForAll) {

@@ -110,7 +110,7 @@ class MemoryChangesTest : public DatabaseTest {
     return found;
   }
   void RemoveOldRecords() {
-    const Status done = connection_.ExecuteAll(RemoveMemoryChanges(seconds(-1))).status();
+    const Status done = connection_.Execute(RemoveMemoryChanges(seconds(-1))).status();
     ASSERT_TRUE(done.ok()) << done.ToString();
     EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 0);
   }
@@ -227,7 +227,7 @@ TEST_F(MemoryChangesTest, ConcurrentChangesOfManyOwnersDoNotDeadlock) {
       for (int i = 0; i < 20 && statuses[thread].ok(); ++i) {
         connection.Begin();
         statuses[thread] = connection
-                               .Commit(thread == 3 ? RemoveMemoryChanges(seconds(-1))
+                               .Commit(thread == 3 ? std::vector{RemoveMemoryChanges(seconds(-1))}
                                                    : RecordMemoryChanges(memories))
                                .status();
       }
