@@ -36,6 +36,12 @@ Result<std::optional<std::string>> Transaction::Get(const std::string& key) cons
   return database_.Get(key);
 }
 
+Status Transaction::Lock(const std::string& key) {
+  BatchUse use;
+  use.keys.push_back(key);
+  return database_.Prepare(use);
+}
+
 void Transaction::Put(const std::string& key, std::string value) {
   staged_.insert_or_assign(key, std::move(value));
 }

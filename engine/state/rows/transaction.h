@@ -40,6 +40,9 @@ class Transaction {
   // Returns the row with this batch's changes. Recently written rows come from a cache, because no
   // other thread writes them.
   Result<std::optional<std::string>> Get(const std::string& key) const;
+  // Keeps other hosts from using the row until the commit, if they lock it too. For rows that are
+  // also changed without the lock of their thread. May block.
+  Status Lock(const std::string& key);
   void Put(const std::string& key, std::string value);
   void Delete(const std::string& key);
   // The caller knows that there is no such row: Get does not look for it in the database.

@@ -131,6 +131,8 @@ Result<bool> SweepCutLog(const Database& database, Transaction& transaction, siz
                       FirstThreadOf(database, keys::Table::kLogCut));
   if (!thread) return false;
   const std::string marker = keys::LogCut(*thread);
+  // Another host may extend the cut meanwhile.
+  AG_RETURN_IF_ERROR(transaction.Lock(marker));
   // Includes changes that are not committed yet.
   AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction.GetRow<LogCutRow>(marker));
   if (!cut) return true;
@@ -226,6 +228,8 @@ Status ThreadEditor::CutLog() {
   // Extends an earlier cut that has not been swept. The first cut also covers entries of older
   // builds, which set no marks.
   const std::string key = keys::LogCut(thread_);
+  // Another host may sweep the entries of the earlier cut, and delete its row.
+  AG_RETURN_IF_ERROR(transaction_.Lock(key));
   AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction_.GetRow<LogCutRow>(key));
   if (!cut) cut = LogCutRow{counters_->log_is_cut ? oldest : 0, 0};
   cut->to = marks.front();

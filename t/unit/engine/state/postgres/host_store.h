@@ -22,7 +22,8 @@ namespace agent_graph::state {
 class HostStore {
  public:
   // `takes_runs`: its client executes accepted runs.
-  explicit HostStore(const postgres::ConnectionOptions& connection, bool takes_runs = false)
+  explicit HostStore(const postgres::ConnectionOptions& connection, bool takes_runs = false,
+                     const StateOptions& state = {})
       : membership_({.database = connection,
                      .identity_file = {},
                      .host = {},
@@ -35,7 +36,7 @@ class HostStore {
     options.identity = {membership_.id(), static_cast<uint64_t>(membership_.incarnation()),
                         membership_.history()};
     database_ = std::make_unique<postgres::RowDatabase>(options);
-    store_ = std::make_unique<Store>(*database_, StateOptions());
+    store_ = std::make_unique<Store>(*database_, state);
     EXPECT_TRUE(store_->Load().ok());
     ClientHello hello;
     hello.client = "client of " + membership_.id();
