@@ -2,12 +2,14 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "runtime/thread.h"
 #include "state/postgres/cluster/jobs.h"
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/memories/memory_changes.h"
+#include "state/rows/keys.h"
 
 namespace agent_graph::state::postgres {
 namespace {
@@ -27,6 +29,16 @@ constexpr std::chrono::hours kMemoryChangesKept{1};
 constexpr char kInstanceIsUsed[] =
     "EXISTS (SELECT 1 FROM agent_graph.lease WHERE lease.instance = instance.id) OR "
     "EXISTS (SELECT 1 FROM agent_graph.run_request WHERE run_request.instance = instance.id)";
+
+// What belonged to a dead instance alone. Its id is never used again.
+constexpr char kRemoveReplies[] =
+    "DELETE FROM agent_graph.reply USING (SELECT $1::bytea || "
+    "convert_to(replace(id::text, '-', ''), 'UTF8') AS prefix FROM agent_graph.instance WHERE dead "
+    "AND ended < now() - interval '1 hour') AS gone "
+    "WHERE reply.key >= gone.prefix AND reply.key < gone.prefix || '\\xff'::bytea";
+constexpr char kRemoveNotices[] =
+    "DELETE FROM agent_graph.notice USING agent_graph.instance WHERE notice.instance = instance.id "
+    "AND instance.dead";
 
 }  // namespace
 
@@ -60,7 +72,11 @@ Status Housekeeping::Tidy() {
                         connection_.Execute(RemoveMemoryChanges(kMemoryChangesKept)));
     more = MayLeaveMemoryChanges(removal);
   }
-  AG_RETURN_IF_ERROR(connection_.Execute(RemoveDeadInstances(kInstanceIsUsed)).status());
+  const std::vector<Command> of_the_dead = {
+      {kRemoveReplies, {Value::Bytes(keys::TablePrefix(keys::Table::kReply))}},
+      {kRemoveNotices},
+      RemoveDeadInstances(kInstanceIsUsed)};
+  AG_RETURN_IF_ERROR(connection_.ExecuteAll(of_the_dead).status());
   return FinishJob(connection_, *claim, kInterval);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "state/postgres/memories/memory_changes.h"
+#include "state/rows/keys.h"
 #include "test_database.h"
 
 namespace agent_graph::state::postgres {
@@ -41,6 +42,29 @@ TEST_F(HousekeepingTest, RemovesWhatNoHostNeeds) {
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 2);
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 1);
   EXPECT_EQ(Number("SELECT floor FROM agent_graph.memory_bucket WHERE bucket = 7"), 5);
+}
+
+TEST_F(HousekeepingTest, RemovesRepliesAndNoticesOfDeadInstances) {
+  AddDead(IdOf(1));
+  Run(
+      {"INSERT INTO agent_graph.instance (id, incarnation, host, address, version, schema) "
+       "VALUES ($1, 1, '', '', '', 1)",
+       {Value::Uuid(IdOf(2))}});
+  for (const int host : {1, 2}) {
+    Run({"INSERT INTO agent_graph.reply (key, value) VALUES ($1, '')",
+         {Value::Bytes(keys::Reply(IdOf(host) + "client", 1))}});
+    Run({"INSERT INTO agent_graph.notice (instance, kind, body) VALUES ($1, 1, '')",
+         {Value::Uuid(IdOf(host))}});
+  }
+  Housekeeping housekeeping(Options(), IdOf(9), status_);
+  const Status done = housekeeping.Tidy();
+  ASSERT_TRUE(done.ok()) << done.ToString();
+  const Rows replies = Run({"SELECT key FROM agent_graph.reply"});
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].Bytes(0), keys::Reply(IdOf(2) + "client", 1));
+  const Rows notices = Run({"SELECT instance FROM agent_graph.notice"});
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].Uuid(0), IdOf(2));
 }
 
 TEST_F(HousekeepingTest, RemovesManyChangesOfMemoriesInParts) {
