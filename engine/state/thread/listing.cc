@@ -173,6 +173,9 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
         bytes += thread->metadata_json.size() + thread->name.size();
         return true;
       }));
+  if (damage.code() == StatusCode::kUnavailable || damage.code() == StatusCode::kCancelled) {
+    return damage;  // the database is away
+  }
   if (!damage.ok()) return Status(StatusCode::kDataLoss, "stored state cannot be read back");
   if (more) {
     last.skip = skip;
