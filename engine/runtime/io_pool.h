@@ -11,8 +11,8 @@
 
 namespace agent_graph::runtime {
 
-// Thread-safe. Each caller waits for its job, so the number of fibers bounds the queue. A job must
-// not wait for another host: the jobs behind it would wait, too.
+// Thread-safe. Each caller waits for its job, so the number of fibers bounds the queue. The jobs
+// behind one that waits for another host wait, too, so such jobs need a pool of their own.
 class IoPool {
  public:
   IoPool(size_t threads_max, std::string thread_name, std::function<void()> on_start);

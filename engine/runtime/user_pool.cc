@@ -90,7 +90,7 @@ void UserPool::StartWork() {
 }
 
 void UserPool::StartWorker() {
-  RemoveExited();
+  JoinExited();
   Worker& worker = workers_.emplace_back(*this);
   if (!StartThread(worker.thread, options_.thread_name, [this, &worker] {
          RunWorker(worker);
@@ -102,10 +102,9 @@ void UserPool::StartWorker() {
   ++idle_;
 }
 
-// Their threads are not joined: destructors of thread-local objects, which may block, still run.
-void UserPool::RemoveExited() {
+void UserPool::JoinExited() {
   workers_.remove_if([](Worker& worker) {
-    if (worker.exited) worker.thread.detach();
+    if (worker.exited) worker.thread.join();
     return worker.exited;
   });
 }
@@ -134,7 +133,16 @@ size_t UserPool::written_off() const {
   return count;
 }
 
+// Destroyed after the thread-local objects of functions, which were made later. Their destructors
+// may block, so the thread counts as one that runs until they have returned.
+struct UserPool::ThreadEnd {
+  ~ThreadEnd() { worker.pool.OnThreadEnd(worker); }
+
+  Worker& worker;
+};
+
 void UserPool::RunWorker(Worker& worker) {
+  thread_local const ThreadEnd end{worker};
   current_worker = &worker;
   options_.on_start();
   MutexLock lock(mutex_);
@@ -151,6 +159,10 @@ void UserPool::RunWorker(Worker& worker) {
     if (!stays) break;
   }
   current_worker = nullptr;  // destructors of thread-local objects are not part of the pool's work
+}
+
+void UserPool::OnThreadEnd(Worker& worker) {
+  MutexLock lock(mutex_);
   --live_;
   worker.exited = true;
   worker_exited_.NotifyAll();

@@ -65,14 +65,16 @@ class UserPool {
  private:
   struct Task;
   struct Worker;
+  struct ThreadEnd;
 
   void Park(Worker& worker);
   void Unpark(Worker& worker);
   void StartWork() AG_REQUIRES(mutex_);
   void StartWorker() AG_REQUIRES(mutex_);
-  void RemoveExited() AG_REQUIRES(mutex_);
+  void JoinExited() AG_REQUIRES(mutex_);
   void GiveUp(Task& task);  // its waiter is leaving
   void RunWorker(Worker& worker);
+  void OnThreadEnd(Worker& worker);
   bool TakeTask(Worker& worker) AG_REQUIRES(mutex_);
   // False: the thread is not needed any more.
   bool FinishTask(Worker& worker) AG_REQUIRES(mutex_);

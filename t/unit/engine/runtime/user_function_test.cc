@@ -200,6 +200,7 @@ TEST(RunUserFunction, AThreadThatDoesNotEndKeepsNoFunctionWaiting) {
   give_up.set_value();
   ASSERT_TRUE(ending.Wait(nullptr, kNoDeadline).ok());
   EXPECT_TRUE(runtime.RunUserFunction(Function([] {}), "next", Cancellation(), kNoDeadline).ok());
+  EXPECT_FALSE(runtime.Stop(MonotonicClock::now()).ok()) << "the destructor still runs";
   release.set_value();
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
 }
