@@ -36,7 +36,6 @@ constexpr char kTotal[] = "SELECT coalesce(sum(size), 0)::bigint FROM agent_grap
 // Several hosts may delete at the same time: each takes rows that no other has locked. A file has
 // many chunks, so one transaction deletes few files.
 constexpr uint64_t kRemovedAtOnce = 8;
-constexpr uint64_t kRemovedMax = 1000;
 constexpr char kRemoveAbandoned[] =
     "WITH gone AS (DELETE FROM agent_graph.file WHERE file_id IN ("
     "SELECT file_id FROM agent_graph.file WHERE NOT complete AND created < now() - interval '1 "
@@ -152,17 +151,11 @@ Result<std::string> FileTables::ReadText(const std::string& file_id) {
   return std::string(rows[0][0].Bytes(0));
 }
 
-Result<uint64_t> FileTables::RemoveAbandoned() {
-  uint64_t removed = 0;
-  for (bool more = true; more && removed < kRemovedMax;) {
-    MutexLock lock(mutex_);
-    AG_ASSIGN_OR_RETURN(const RowSets rows,
-                        Run({{kRemoveAbandoned, {Value::Number(kRemovedAtOnce)}}}));
-    const uint64_t files = rows[0][0].Number(0);
-    removed += files;
-    more = files == kRemovedAtOnce;
-  }
-  return removed;
+Result<bool> FileTables::RemoveAbandoned() {
+  MutexLock lock(mutex_);
+  AG_ASSIGN_OR_RETURN(const RowSets rows,
+                      Run({{kRemoveAbandoned, {Value::Number(kRemovedAtOnce)}}}));
+  return rows[0][0].Number(0) == kRemovedAtOnce;
 }
 
 }  // namespace agent_graph::media::postgres

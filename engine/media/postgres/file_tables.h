@@ -47,9 +47,9 @@ class FileTables {
                                 uint64_t length);
   Result<std::string> ReadText(const std::string& file_id);
 
-  // Deletes the rows of uploads that began more than a day ago and were not completed; at most
-  // a thousand. Returns the number of files.
-  Result<uint64_t> RemoveAbandoned();
+  // Deletes rows of uploads that began more than a day ago and were not completed; those of a few
+  // files. True: there may be more.
+  Result<bool> RemoveAbandoned();
 
  private:
   using Commands = std::vector<state::postgres::Command>;

@@ -26,9 +26,11 @@ class ChunkStream : public ByteStream {
     const uint64_t first = position_ % kChunkBytes;
     const uint64_t length = std::min<uint64_t>(left_, kChunkBytes - first);
     Result<std::string> piece = std::string();
-    AG_RETURN_IF_ERROR(tables_->Run([&](FileTables& tables) {
-      piece = tables.ReadChunk(file_id_, position_ / kChunkBytes, first, length);
-    }));
+    AG_RETURN_IF_ERROR(tables_->Run(
+        [&](FileTables& tables) {
+          piece = tables.ReadChunk(file_id_, position_ / kChunkBytes, first, length);
+        },
+        TablesThread::kContinuedWaitMax));
     if (!piece.ok()) return piece;
     position_ += length;
     left_ -= length;
@@ -66,8 +68,10 @@ Status PostgresStorage::Keep(Spool& spool, FileRecord& record,
   FileTables::Progress progress;
   while (!progress.complete) {
     Status inserted;
+    const bool has_begun = progress.bytes > 0;
     AG_RETURN_IF_ERROR(tables_->Run(
-        [&](FileTables& tables) { inserted = tables.InsertNext(record, text, read, progress); }));
+        [&](FileTables& tables) { inserted = tables.InsertNext(record, text, read, progress); },
+        has_begun ? TablesThread::kContinuedWaitMax : TablesThread::kWaitMax));
     AG_RETURN_IF_ERROR(inserted);
   }
   RemoveAbandonedUploads();
@@ -102,8 +106,13 @@ void PostgresStorage::RemoveAbandonedUploads() {
     return;
   }
   // A failure of the removal does not concern this upload; the next removal tries again.
-  static_cast<void>(
-      tables_->Run([](FileTables& tables) { static_cast<void>(tables.RemoveAbandoned()); }));
+  bool may_leave_some = false;
+  static_cast<void>(tables_->Run([&](FileTables& tables) {
+    const Result<bool> removed = tables.RemoveAbandoned();
+    may_leave_some = removed.ok() && *removed;
+  }));
+  // Each upload removes a few, so that none waits long.
+  if (may_leave_some) next_removal_seconds_ = now;
 }
 
 }  // namespace agent_graph::media::postgres

@@ -16,13 +16,17 @@ namespace agent_graph::media::postgres {
 // Thread-safe.
 class TablesThread {
  public:
+  // How long a call waits behind others.
   static constexpr std::chrono::seconds kWaitMax{5};
+  // The same for a call that continues an upload or a download: it would be cut.
+  static constexpr std::chrono::seconds kContinuedWaitMax{60};
 
   TablesThread(std::string url, std::optional<uint64_t> total_bytes_max);
 
   // Suspends the calling fiber until `call` has returned. kUnavailable: it was not called, because
-  // the calls before it took kWaitMax.
-  Status Run(const std::function<void(FileTables&)>& call);
+  // the calls before it took `wait_max`.
+  Status Run(const std::function<void(FileTables&)>& call,
+             std::chrono::seconds wait_max = kWaitMax);
 
  private:
   FileTables tables_;
