@@ -92,8 +92,8 @@ void Resolver::Shared::Answer(const Name& name) {
   Lookup lookup;
   try {
     lookup = look_up(name.first, name.second);
-  } catch (const std::exception& error) {
-    lookup.failure = error.what();
+  } catch (const std::exception&) {
+    lookup.failure = "no memory";
   }
   std::vector<Waiter> waiters;
   {
@@ -102,7 +102,13 @@ void Resolver::Shared::Answer(const Name& name) {
     waiters = std::move(found->second.waiters);
     pending.erase(found);
   }
-  for (const Waiter& waiter : waiters) waiter->Set(lookup);
+  for (const Waiter& waiter : waiters) {
+    try {
+      waiter->Set(lookup);
+    } catch (const std::exception&) {
+      // There is no memory for a copy. The caller waits until its deadline.
+    }
+  }
 }
 
 Resolver::Resolver(LookUp look_up) : shared_(std::make_shared<Shared>(std::move(look_up))) {}

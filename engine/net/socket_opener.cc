@@ -55,6 +55,9 @@ void SocketOpener::LookUp() {
   const Url& first = route_.proxy ? *route_.proxy : route_.target;
   Result<std::vector<StreamEndpoint>> found = route_.addresses;
   if (found->empty()) found = Resolve(first.host, first.port, &ended_, kNoDeadline);
+  if (found.status().code() == StatusCode::kNotFound) {
+    return End("no address: ", asio::error::host_not_found);
+  }
   if (!found.ok()) return End("no address: ", asio::error::host_not_found_try_again);
   addresses_.assign(found->begin(), found->end());
   ConnectToNext(asio::error::host_not_found);
