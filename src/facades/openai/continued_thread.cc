@@ -19,9 +19,9 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr char kRoute[] = "openai continued response";
-// Time from the claim to the begin of the run, with room. If the run does not begin, the response
-// can be continued after this time.
-constexpr microseconds kClaimed = std::chrono::seconds(5);
+// Time from the claim to the begin of the run, with room. If the request is refused meanwhile, the
+// next one has to wait for so long.
+constexpr microseconds kClaimed = std::chrono::seconds(2);
 constexpr milliseconds kFirstDelay{10};
 constexpr milliseconds kDelayMax{200};
 

@@ -8,6 +8,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "facades/openai/attachments.h"
 #include "facades/openai/media_parts.h"
 #include "message/texts.h"
 
@@ -227,9 +228,8 @@ class InputReader {
     };
     const auto media = std::stable_partition(parts.content.begin(), parts.content.end(), is_text);
     if (media == parts.content.end()) return false;
-    attachments_.content.emplace_back(
-        TextBlock{.text = "Attached to the result of the call " + call_id + ":"});
-    std::move(media, parts.content.end(), std::back_inserter(attachments_.content));
+    Attach(call_id, {std::make_move_iterator(media), std::make_move_iterator(parts.content.end())},
+           attachments_);
     parts.content.erase(media, parts.content.end());
     return true;
   }
@@ -238,7 +238,6 @@ class InputReader {
   // last of them.
   void AddAttachments() {
     if (attachments_.content.empty()) return;
-    attachments_.role = Role::kUser;
     messages_.push_back(std::exchange(attachments_, Message()));
   }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "facades/openai/attachments.h"
 #include "message/codec.h"
 
 namespace agent_graph::openai {
@@ -25,7 +26,8 @@ std::vector<std::string> UserContents(std::vector<Message>::const_iterator begin
                                       std::vector<Message>::const_iterator end) {
   std::vector<std::string> contents;
   for (auto message = begin; message != end; ++message) {
-    if (message->role == Role::kUser) contents.push_back(ContentOf(*message));
+    if (message->role == Role::kUser && !IsAttachments(*message))
+      contents.push_back(ContentOf(*message));
   }
   return contents;
 }
@@ -59,6 +61,10 @@ void DropRepeated(const std::vector<Message>& conversation, std::vector<Message>
   });
   input.erase(rest, first);
   std::erase_if(input, is_repeated);
+  for (Message& message : input) {
+    if (IsAttachments(message)) Detach(answered, message);
+  }
+  std::erase_if(input, [](const Message& message) { return message.content.empty(); });
   // If nothing is new, the request is refused as it came.
   if (!input.empty()) messages = std::move(input);
 }

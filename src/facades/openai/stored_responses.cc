@@ -153,7 +153,10 @@ Result<Message> ReferencedMessages::Find(const ItemName& name) {
   AG_RETURN_IF_ERROR(failure_);
   if (bytes_ > bytes_max) return TooManyReferenced(bytes_max);
   const Result<state::StoredMessage> stored = Read(name);
-  if (stored.status().code() == StatusCode::kNotFound) return stored.status();
+  const StatusCode code = stored.status().code();
+  if (code == StatusCode::kNotFound || code == StatusCode::kInvalidArgument) {
+    return NotFound("no such item");
+  }
   failure_ = stored.status();
   AG_RETURN_IF_ERROR(failure_);
   bytes_ += stored->json.size();

@@ -1,9 +1,11 @@
 #include "facades/openai/repeated_input.h"
+#include "facades/openai/attachments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace agent_graph::openai {
@@ -53,6 +55,30 @@ TEST(RepeatedInput, DropsTheQuestionAndEarlierResults) {
               ElementsAre("c2"));
   EXPECT_THAT(Dropped(conversation, {Message::User("a"), Result("c1"), Message::User("b")}),
               ElementsAre("b"));
+}
+
+Message Attached(const std::vector<std::string>& calls) {
+  Message attachments;
+  for (const std::string& call : calls) {
+    MediaBlock image;
+    image.media.url = "https://example.com/" + call;
+    Attach(call, {image}, attachments);
+  }
+  return attachments;
+}
+
+TEST(RepeatedInput, DropsAttachmentsOfEarlierResults) {
+  const std::vector<Message> conversation = {Message::User("a"), Calls("c1"), Result("c1"),
+                                             Attached({"c1"}), Calls("c2")};
+  std::vector<Message> input = {Message::User("a"), Result("c1"), Attached({"c1"}), Result("c2"),
+                                Attached({"c2"})};
+  DropRepeated(conversation, input);
+  ASSERT_THAT(Shown(input), ElementsAre("c2", "Attached to the result of the call c2:"));
+  input = {Message::User("a"), Result("c1"), Result("c2"), Attached({"c1", "c2"})};
+  DropRepeated(conversation, input);
+  ASSERT_THAT(Shown(input), ElementsAre("c2", "Attached to the result of the call c2:"));
+  EXPECT_EQ(std::get<MediaBlock>(input[1].content.at(1)).media.url, "https://example.com/c2");
+  EXPECT_EQ(input[1].content.size(), 2u);
 }
 
 TEST(RepeatedInput, KeepsQuestionsThatAreOthers) {
