@@ -72,15 +72,18 @@ api::Reply ReplyOf(const RequestContext& context) {
   return api::Refuse(error, IsHandshake(request), context.request_id, context.render_error);
 }
 
-bool IsRefusalOfCaller(ngx_uint_t status) {
-  return status == NGX_HTTP_UNAUTHORIZED || status == NGX_HTTP_FORBIDDEN;
+// A browser sends its first request without credentials. The 401 that asks for them refuses nobody.
+bool IsRefusalOfCaller(const ngx_http_request_t* request) {
+  const ngx_uint_t status = request->headers_out.status;
+  if (status == NGX_HTTP_FORBIDDEN) return true;
+  return status == NGX_HTTP_UNAUTHORIZED && request->headers_in.authorization != nullptr;
 }
 
 // The rate limit may leave requests to be counted by user. nginx has refused this one before there
 // was a user, so it counts for its address. Returns the answer if the limit is exceeded.
 std::optional<api::Reply> CountRefusalOfNginx(RequestContext& context) {
   ngx_http_request_t* request = context.request;
-  if (!IsRefusalOfCaller(request->headers_out.status)) return std::nullopt;
+  if (!IsRefusalOfCaller(request)) return std::nullopt;
   std::optional<api::Reply> limited = CountRefusal(context);
   if (limited) {
     request->headers_out.status = request->err_status = static_cast<ngx_uint_t>(limited->status);

@@ -29,7 +29,11 @@ bool IsTrusted(const RateLimitOptions& options, const std::optional<Address>& pe
 std::string NetworkOf(std::string_view client_address) {
   constexpr size_t kNetworkBytes = 8;
   std::optional<Address> address = ParseAddress(client_address);
-  if (!address || address->IsV4()) return std::string(client_address);
+  // RFC 6052: the addresses of all IPv4 clients behind a translator begin with 64:ff9b::/96.
+  static const AddressRange translated = ParseAddressRange("64:ff9b::/96").value();
+  if (!address || address->IsV4() || translated.Contains(*address)) {
+    return std::string(client_address);
+  }
   std::fill(address->bytes.begin() + kNetworkBytes, address->bytes.end(), 0);
   return address->ToString();
 }

@@ -15,7 +15,8 @@ std::string ClientAddress(const RateLimitOptions& options, std::string_view peer
                           std::string_view forwarded_for);
 
 // Returns the bucket key of a request. An empty `user_id` is counted by address, so that refused
-// credentials get no bucket of their own. The addresses of an IPv6 network of 64 bits share one.
+// credentials get no bucket of their own. The addresses of an IPv6 network of 64 bits share one,
+// except for those that stand for IPv4 (64:ff9b::/96).
 std::string BucketKey(const RateLimitOptions& options, std::string_view client_address,
                       std::string_view user_id);
 

@@ -91,6 +91,7 @@ TEST(BucketKey, IsThatOfANetworkForIpv6) {
   EXPECT_EQ(BucketKey(options, "2001:db8:1:2::7", ""), "ip:2001:db8:1:2::");
   EXPECT_NE(BucketKey(options, "2001:db8:1:3::7", ""), "ip:2001:db8:1:2::");
   EXPECT_EQ(BucketKey(options, "unix:", ""), "ip:unix:");
+  EXPECT_EQ(BucketKey(options, "64:ff9b::c000:201", ""), "ip:64:ff9b::c000:201");
 }
 
 TEST(BucketKey, NamesTheCountedClient) {
