@@ -9,17 +9,17 @@
 namespace agent_graph::openai {
 namespace {
 
-constexpr std::string_view kBegin = "Attached to the result of the call ";
-constexpr std::string_view kEnd = ":";
+constexpr std::string_view kNameBegin = "Attached to the result of the call ";
+constexpr std::string_view kNameEnd = ":";
 
 // The call that a text of Attach names.
 std::optional<std::string> CallOf(const ContentBlock& block) {
   const auto* named = std::get_if<TextBlock>(&block);
   if (named == nullptr) return std::nullopt;
   std::string_view text = named->text;
-  if (!text.starts_with(kBegin) || !text.ends_with(kEnd)) return std::nullopt;
-  text.remove_prefix(kBegin.size());
-  text.remove_suffix(kEnd.size());
+  if (!text.starts_with(kNameBegin) || !text.ends_with(kNameEnd)) return std::nullopt;
+  text.remove_prefix(kNameBegin.size());
+  text.remove_suffix(kNameEnd.size());
   return std::string(text);
 }
 
@@ -28,7 +28,7 @@ std::optional<std::string> CallOf(const ContentBlock& block) {
 void Attach(const std::string& call_id, std::vector<ContentBlock> media, Message& attachments) {
   attachments.role = Role::kUser;
   attachments.content.emplace_back(
-      TextBlock{.text = std::string(kBegin) + call_id + std::string(kEnd)});
+      TextBlock{.text = std::string(kNameBegin) + call_id + std::string(kNameEnd)});
   std::move(media.begin(), media.end(), std::back_inserter(attachments.content));
 }
 

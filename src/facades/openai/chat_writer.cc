@@ -20,7 +20,7 @@ constexpr std::string_view kDelta = R"(,"choices":[{"index":0,"delta":)";
 constexpr std::string_view kEventEnd = "}\n\n";
 constexpr std::string_view kComment = ": keep-alive\n\n";
 // The collected text, with room to grow, and its JSON.
-constexpr uint64_t kCopies = 3;
+constexpr uint64_t kCollectedCopies = 3;
 
 void AppendUsage(std::string& out, const Usage& usage) {
   const int64_t total =
@@ -135,7 +135,7 @@ Status ChatWriter::Show(const Piece& piece) {
   if (!stream_) {
     collected_.content += piece.content;
     collected_.reasoning += piece.reasoning;
-    held_.Set(kCopies * (collected_.content.size() + collected_.reasoning.size()));
+    held_.Set(kCollectedCopies * (collected_.content.size() + collected_.reasoning.size()));
     return Status::Ok();
   }
   BeginStream();
