@@ -106,7 +106,7 @@ void Resolver::Shared::Answer(const Name& name) {
     try {
       waiter->Set(lookup);
     } catch (const std::exception&) {
-      // There is no memory for a copy. The caller waits until its deadline.
+      continue;  // there is no memory for a copy; the caller waits until its deadline
     }
   }
 }
