@@ -28,7 +28,7 @@ struct Resolver::Shared : std::enable_shared_from_this<Shared> {
 
   // Adds a caller that waits for `name`.
   Status Add(const Name& name, const Waiter& waiter);
-  // Removes a caller that stops waiting, and the name if nobody else waits for its turn.
+  // Removes a caller that stops waiting. The last one also removes a name that is still queued.
   void Remove(const Name& name, const Waiter& waiter);
   void RunThread();
   void Answer(const Name& name);

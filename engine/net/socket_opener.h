@@ -27,7 +27,8 @@ struct SocketRoute {
   Url target;
   std::optional<Url> proxy = {};             // an http:// proxy
   boost::asio::ssl::context* tls = nullptr;  // null: not encrypted
-  // Of the first server, which is the proxy if there is one; empty: its name is looked up.
+  // Addresses to connect to: of the proxy if there is one, otherwise of the target. Empty: the name
+  // is looked up.
   std::vector<StreamEndpoint> addresses = {};
 };
 

@@ -72,7 +72,7 @@ api::Reply ReplyOf(const RequestContext& context) {
   return api::Refuse(error, IsHandshake(request), context.request_id, context.render_error);
 }
 
-// A browser sends its first request without credentials. The 401 that asks for them refuses nobody.
+// A browser sends its first request without credentials, so a 401 to such a request is no refusal.
 bool IsRefusalOfCaller(const ngx_http_request_t* request) {
   const ngx_uint_t status = request->headers_out.status;
   if (status == NGX_HTTP_FORBIDDEN) return true;

@@ -19,8 +19,9 @@ char* CheckUser(ngx_conf_t* cf, const LocationConfig& location);
 ngx_int_t ForgetRemoteUser(ngx_http_request_t* request, const LocationConfig& location);
 
 // Evaluates the directives into the head of the request. Called from the content handler only, that
-// is after nginx's access phase: before it, the values of the variables are unchecked. There is no
-// user if a name was sent whose password nobody has checked. False: out of memory.
+// is after nginx's access phase: before it, the values of the variables are unchecked. The
+// user stays empty if the client sent a name and its password was not checked. False: out of
+// memory.
 bool ReadNginxUser(RequestContext& context);
 
 }  // namespace agent_graph::nginx

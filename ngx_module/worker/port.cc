@@ -87,7 +87,8 @@ void Port::OnDoorbell(ngx_event_t* event) noexcept {
     try {
       port->TakeBatch(event);
     } catch (...) {
-      // The doorbell was cleared, so the other items would wait until somebody pushes one.
+      // The doorbell is already cleared. Without this event the other items would wait for the next
+      // push.
       ngx_post_event(event, &ngx_posted_next_events);
       throw;
     }

@@ -193,8 +193,8 @@ def test_a_cancelled_call_gets_no_response(gated):
 def test_a_call_that_is_cancelled_before_it_begins(service):
     session = Session(service)
     assert session.notify("notifications/cancelled", {"requestId": 9}).status == 202
-    # The client has changed its mind before its request has arrived, and ignores the response. One that
-    # has reopened its session, and counts its ids anew, waits for it.
+    # This client ignores the response. A client that has reopened its session may use the id again, and
+    # waits for a response.
     arguments = {"message": "hello", "thread_id": "t"}
     refused = error_of(session.ask("tools/call", {"name": "support", "arguments": arguments}, id=9))
     assert refused["code"] == -32600 and "was cancelled" in refused["message"]

@@ -30,7 +30,7 @@ constexpr char kInstanceIsUsed[] =
     "EXISTS (SELECT 1 FROM agent_graph.lease WHERE lease.instance = instance.id) OR "
     "EXISTS (SELECT 1 FROM agent_graph.run_request WHERE run_request.instance = instance.id)";
 
-// What belonged to a dead instance alone. Its id is never used again.
+// Replies and notices of an instance are useless once it is dead, because its id is not used again.
 constexpr char kRemoveReplies[] =
     "DELETE FROM agent_graph.reply USING (SELECT $1::bytea || "
     "convert_to(replace(id::text, '-', ''), 'UTF8') AS prefix FROM agent_graph.instance WHERE dead "

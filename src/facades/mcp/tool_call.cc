@@ -10,8 +10,9 @@ void CallTool(const Call& call) {
   ToolCall tool;
   if (auto error = ReadToolCall(call.message, tool)) return SendError(call, *error);
   if (!call.peer.session.empty()) {
-    // A call that is cancelled while it is in progress gets no response. One that begins afterwards
-    // does: a client that counts its ids anew in a session that it has reopened would wait for it.
+    // A call that is cancelled while it is in progress gets no response. A call with a cancelled id
+    // gets an error: clients that reopen a session may begin their ids again, and wait for a
+    // response.
     const Result<bool> cancelled =
         IsCancelled(call.context, CallKey(call.peer, call.message.id_json));
     if (!cancelled.ok()) return call.context.Fail(cancelled.status());

@@ -8,7 +8,7 @@
 #include "base/ids.h"
 #include "base/sha256.h"
 #include "bridge/exchange.h"
-#include "runtime/signal.h"
+#include "runtime/runtime.h"
 #include "state/runs.h"
 #include "state/service.h"
 
@@ -41,7 +41,6 @@ Result<bool> ClaimThread(api::HandlerContext& context, const ResponseName& previ
   claim.user = context.caller().user_id;
   claim.key = {kRoute, Sha256Hex(ResponseId(previous)), ""};
   claim.value = NewUuid();
-  runtime::Signal nobody;
   for (milliseconds delay = kFirstDelay;; delay = std::min(2 * delay, kDelayMax)) {
     AG_ASSIGN_OR_RETURN(const bool is_latest, IsLatest(context, previous));
     if (!is_latest) return false;
@@ -49,10 +48,7 @@ Result<bool> ClaimThread(api::HandlerContext& context, const ResponseName& previ
     AG_ASSIGN_OR_RETURN(const state::KeyRecord claimed, context.state().ClaimKey(claim));
     // The run of the request that had the claim before may have begun since the check.
     if (claimed.value == claim.value) return IsLatest(context, previous);
-    if (nobody.Wait(&context.exchange().cancellation(), DeadlineAfter(delay)) ==
-        runtime::WakeReason::kCancelled) {
-      return Status(StatusCode::kCancelled, "the client has gone");
-    }
+    AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &context.exchange().cancellation()));
   }
 }
 

@@ -27,7 +27,7 @@ class SendQueue {
 
  private:
   void Append(std::string_view frame);
-  // What is sent next.
+  // Returns the bytes to send next.
   std::string_view Front() const;
   void Sent(size_t bytes);
 

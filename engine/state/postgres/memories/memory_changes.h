@@ -59,8 +59,9 @@ class MemoryChanges {
   // Not AG_GUARDED_BY: Interrupt needs no lock. All other calls hold it.
   Connection connection_;
   std::array<int64_t, kBuckets> positions_ AG_GUARDED_BY(mutex_);
-  std::string server_ AG_GUARDED_BY(mutex_);            // from which they were read
-  bool has_failed_over_ AG_GUARDED_BY(mutex_) = false;  // and nobody was told yet
+  std::string server_ AG_GUARDED_BY(mutex_);  // positions_ are those of this server
+  // The server has changed, and no index has been told yet.
+  bool has_failed_over_ AG_GUARDED_BY(mutex_) = false;
 };
 
 // The memories of a database that several hosts change.

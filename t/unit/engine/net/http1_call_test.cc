@@ -166,7 +166,7 @@ TEST_P(Http1WaysTest, AConnectionThatGotUnexpectedBytesIsNotUsedAgain) {
   EXPECT_EQ(server.connections(), 3);
 }
 
-// Nothing of the body arrives meanwhile, so the limit of the body does not apply.
+// A chunk line is not a part of the body, so the limit of the body does not apply.
 TEST_P(Http1WaysTest, AnEndlessChunkLineIsRefused) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// What the port uses of nginx: one connection, which is registered for no event.
+// Replaces the parts of nginx that the port uses, with one connection that has no events.
 
 namespace {
 

@@ -76,7 +76,7 @@ TEST_F(HousekeepingTest, RemovesManyChangesOfMemoriesInParts) {
   ASSERT_TRUE(part.ok()) << part.status().ToString();
   EXPECT_TRUE(MayLeaveMemoryChanges(*part));
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 1500);
-  // Who changes memories of other owners holds nothing up.
+  // A transaction that changes memories of other owners does not delay the removal.
   ConnectionOptions patient = Options();
   patient.idle_in_transaction_timeout = kPatience;
   Connection other(patient);

@@ -17,12 +17,6 @@ namespace {
 
 class SweptLogsTest : public postgres::DatabaseTest {
  protected:
-  postgres::ConnectionOptions Patient() const {
-    postgres::ConnectionOptions options = Options();
-    options.lock_timeout = options.statement_timeout = options.answer_timeout = kPatience;
-    options.idle_in_transaction_timeout = kPatience;
-    return options;
-  }
   static StateOptions KeepingFewLogs() {
     StateOptions options;
     options.log_kept = std::chrono::seconds(0);

@@ -24,6 +24,13 @@ class DatabaseTest : public testing::Test {
     options.backoff_min = options.backoff_max = std::chrono::milliseconds(1);
     return options;
   }
+  // The same, for connections that may wait for each other's locks.
+  ConnectionOptions Patient() const {
+    ConnectionOptions options = Options();
+    options.lock_timeout = options.statement_timeout = options.answer_timeout = kPatience;
+    options.idle_in_transaction_timeout = kPatience;
+    return options;
+  }
   Rows Run(const Command& command) {
     Result<Rows> rows = connection_.Execute(command);
     EXPECT_TRUE(rows.ok()) << rows.status().ToString();

@@ -13,12 +13,6 @@ namespace {
 
 class TwoTakeoversTest : public postgres::DatabaseTest {
  protected:
-  postgres::ConnectionOptions Patient() const {
-    postgres::ConnectionOptions options = Options();
-    options.lock_timeout = options.statement_timeout = options.answer_timeout = kPatience;
-    options.idle_in_transaction_timeout = kPatience;
-    return options;
-  }
   std::string InstanceOfRequest() {
     return Run({"SELECT instance FROM agent_graph.run_request"})[0].Uuid(0);
   }

@@ -1,4 +1,4 @@
-// What a host believes about the version of a thread, and what the database has.
+// The version of a thread in the cache of a host equals the one in the database.
 #include <gtest/gtest.h>
 
 #include <string>
