@@ -81,7 +81,7 @@ check everything --values charts/everything.yaml
 documented=$(sed -n '/^helm install support /,/^```/{/^```/d; p}' docs/install.md)
 eval "check documented ${documented#helm install support charts/agent-graph }"
 for mistake in replicaCount=3 nginx.worker=3 nginx.workers=two ingress.enabled=yes persistence.size=10GB \
-  service.config.agent=null env.A-B=1 networkService.port=http; do
+  service.config.agent=null env.A-B=text env.RETRIES=3 secrets.PIN=12345678 networkService.port=http; do
   refuse "$mistake"
 done
 echo 'charts/check.sh: the manifests are valid'
