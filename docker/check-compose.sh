@@ -1,8 +1,8 @@
 #!/bin/bash
 # check-compose.sh   Checks docker/compose*.yaml without a container engine: their form, with the schema of
-# the Compose Specification, and that the files they mount and the ports they publish are there. If
-# haproxy is installed, it checks its configuration, too. The schema comes from a package of PyPI, and
-# is fetched once, into build/compose.
+# the Compose Specification, that the files they mount and the ports they publish are there, and that
+# neither git nor the image takes the file .env with API keys. If haproxy is installed, it checks its
+# configuration, too. The schema comes from a package of PyPI, and is fetched once, into build/compose.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$PWD/build/compose
@@ -62,6 +62,10 @@ def check_file(name, ports):
     check(published["ports"][0].split(":")[-1] in ports, name, "nothing listens on the published port")
     return compose
 
+
+for name, pattern in ((".gitignore", ".env"), ("docker/Dockerfile.dockerignore", "**/.env")):
+    if pattern not in pathlib.Path(name).read_text().splitlines():
+        sys.exit(f"check-compose.sh: {name} does not name {pattern}, where users put API keys")
 
 compose = check_file("compose.yaml", listens)
 scrape = yaml.safe_load((folder / "monitoring" / "prometheus.yaml").read_text())

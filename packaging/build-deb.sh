@@ -10,12 +10,12 @@ export DEBFULLNAME=${DEBFULLNAME:-Agent Graph authors}
 export DEBEMAIL=${DEBEMAIL:-maintainers@agent-graph.example}
 jobs=${JOBS:-$(nproc)}
 
-# Prints the files of the checkout, without what was built.
+# Prints the files of the checkout, without what was built and without API keys for Compose (.env).
 files() {
   if [[ -e .git ]]; then
     git ls-files -z --cached --others --exclude-standard
   else
-    find . -path ./build -prune -o -type f -print0
+    find . -path ./build -prune -o -type f ! -name .env -print0
   fi
 }
 
