@@ -82,6 +82,9 @@ for service_name in ("agent", "migrate"):
 balancer = (folder / "scale" / "haproxy.cfg").read_text()
 host, port = re.search(r"server-template agent \d+ (\w+):(\d+)", balancer).groups()
 check(host in scale["services"] and port in listens, "scale/haproxy.cfg", f"there is no {host}:{port}")
+clients = int(re.search(r"maxconn (\d+)", balancer).group(1))
+descriptors = scale["services"]["balancer"]["ulimits"]["nofile"]
+check(descriptors > 2 * clients + 100, "compose.scale.yaml", f"{descriptors} descriptors are too few for haproxy")
 if program := shutil.which("haproxy", path="/usr/sbin:/usr/bin"):
     subprocess.run([program, "-c", "-q", "-f", folder / "scale" / "haproxy.cfg"], check=True)
 print("check-compose.sh: docker/compose*.yaml are valid, and what they name exists")

@@ -1,12 +1,16 @@
 """The files of docker/compose.scale.yaml without containers: its service.json and haproxy.cfg, with a real
 PostgreSQL, Redis and haproxy, and one nginx for each replica."""
 
+import json
 import re
+import signal
 import subprocess
 
 import pytest
 
 from harness import admin, environment
+from harness.agents import asking
+from harness.haproxy import statistics
 from harness.ports import free_port
 from harness.redis import RedisServer
 from harness.service import Requests
@@ -27,13 +31,19 @@ class _Balancer(Requests):
         text, templates = re.subn(r"^    server-template .*$", servers, text, flags=re.M)
         text, binds = re.subn(r"bind :\d+", f"bind 127.0.0.1:{self.port}", text)
         text, limits = re.subn(r"maxconn \d+", "maxconn 1000", text)  # a test may have few descriptors
-        assert templates == binds == limits == 1
+        text, sections = re.subn(r"^global$", f"global\n    stats socket {directory}/admin", text, flags=re.M)
+        assert templates == binds == limits == sections == 1
         (directory / "haproxy.cfg").write_text(text)
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "haproxy", "-db", "-f", directory / "haproxy.cfg"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
+        self._admin = directory / "admin"
         wait_until(self._serves, "haproxy has found a host")
+
+    def hosts(self, column):
+        """For each host, in their order, its value of a column of `show stat`."""
+        return [row[column] for row in statistics(self._admin) if row["svname"].startswith("agent")]
 
     def _serves(self):
         try:
@@ -54,22 +64,45 @@ def redis(directory):
 
 
 @pytest.fixture
-def hosts(empty_database, redis, make_service):
-    """The replicas; the first one's settings make the tables, as the service `migrate` does."""
-    known = {"DATABASE_URL": empty_database.url, "REDIS_URL": redis.url}
-    settings = (_FILES / "service.json").read_text()
-    services = [make_service(settings) for _ in range(_REPLICAS)]
-    admin.admin("migrate", services[0].directory / "conf" / "service.json", extra_environment=known)
-    for service in services:
-        service.start(extra_environment=known)
-    return services
+def start_replicas(empty_database, redis, make_service):
+    """start_replicas(MODELS) starts the replicas, with these models instead of the file's. The first one's
+    settings make the tables, as the service `migrate` does."""
+
+    def start(models=None):
+        known = {"DATABASE_URL": empty_database.url, "REDIS_URL": redis.url}
+        settings = (_FILES / "service.json").read_text()
+        if models:
+            settings = json.dumps(json.loads(settings) | {"models": models})
+        services = [make_service(settings) for _ in range(_REPLICAS)]
+        admin.admin("migrate", services[0].directory / "conf" / "service.json", extra_environment=known)
+        for service in services:
+            service.start(extra_environment=known)
+        return services
+
+    return start
 
 
 @pytest.fixture
-def balancer(directory, hosts):
-    opened = _Balancer(directory, [host.port for host in hosts])
-    yield opened
-    opened.close()
+def hosts(start_replicas):
+    return start_replicas()
+
+
+@pytest.fixture
+def start_balancer(directory):
+    opened = []
+
+    def start(hosts):
+        opened.append(_Balancer(directory, [host.port for host in hosts]))
+        return opened[-1]
+
+    yield start
+    for balancer in opened:
+        balancer.close()
+
+
+@pytest.fixture
+def balancer(start_balancer, hosts):
+    return start_balancer(hosts)
 
 
 def test_replicas_serve_the_same_threads_memories_and_files(balancer, hosts):
@@ -95,3 +128,15 @@ def test_the_balancer_goes_on_without_one_replica(balancer, hosts):
         lambda: all(balancer.get("/ready").status == 200 for _ in range(_REPLICAS)), "haproxy has noticed it"
     )
     assert balancer.invoke("two", config={"thread_id": "t"}).status == 200
+
+
+def test_a_host_that_quits_finishes_its_stream(start_replicas, start_balancer, provider):
+    hosts = start_replicas(asking(provider)["models"])
+    balancer = start_balancer(hosts)
+    stream = balancer.stream("Hello", config={"thread_id": "t"})
+    provider.wait_for_waiting(1)
+    number = balancer.hosts("scur").index("1")
+    hosts[number].signal(signal.SIGQUIT)
+    wait_until(lambda: balancer.hosts("status")[number] == "DOWN", "haproxy has noticed it")
+    provider.open_gate()
+    assert stream.ended_with_done()

@@ -61,6 +61,19 @@ def _run(folder, configuration):
         )
 
 
+def statistics(socket_path):
+    """The rows of `show stat`, from the admin socket of a haproxy; none if it does not listen yet."""
+    with socket.socket(socket.AF_UNIX) as admin:
+        try:
+            admin.connect(str(socket_path))
+        except OSError:
+            return []
+        admin.sendall(b"show stat\n")
+        text = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
+    names, *rows = csv.reader(text.removeprefix("# ").splitlines())
+    return [dict(zip(names, row)) for row in rows if row]
+
+
 class TcpBalancer:
     """Sends each connection to the next host, byte by byte. `ports`: for each port, those of the hosts."""
 
@@ -76,15 +89,7 @@ class TcpBalancer:
 
     def _hosts_up(self):
         """For each listener, how many of its hosts get connections."""
-        with socket.socket(socket.AF_UNIX) as admin:
-            try:
-                admin.connect(str(self._admin))
-            except OSError:
-                return None
-            admin.sendall(b"show stat\n")
-            text = b"".join(iter(lambda: admin.recv(65536), b"")).decode()
-        names, *rows = csv.reader(text.removeprefix("# ").splitlines())
-        rows = [dict(zip(names, row)) for row in rows if row]
+        rows = statistics(self._admin)
         up = {row["pxname"]: 0 for row in rows}
         for row in rows:
             if row["svname"].startswith("host"):
@@ -94,7 +99,7 @@ class TcpBalancer:
     def wait_for_hosts(self, count):
         """Waits until connections go to this many hosts."""
         wait_until(
-            lambda: (up := self._hosts_up()) and set(up.values()) == {count},
+            lambda: set(self._hosts_up().values()) == {count},
             f"haproxy has found {count} hosts",
         )
 
