@@ -325,9 +325,11 @@ void WarnAboutAccess(Settings& settings) {
     settings.warnings.emplace_back(
         "authorization: without a checkpointer threads have no owners, so callers may "
         "access every thread");
-  } else if (settings.redis.url.empty()) {
+  } else if (settings.checkpointer.type == CheckpointerSettings::Type::kPostgres &&
+             settings.redis.url.empty()) {
     settings.warnings.emplace_back(
-        "redis: not configured, so each worker caches the owners of threads for itself");
+        "redis: not configured, so each worker of each host caches the owners of threads for "
+        "itself");
   }
 }
 

@@ -15,11 +15,12 @@ _API = "docs/api.md"
 _CLIENTS = "docs/clients.md"
 _OTHERS = [
     "docs/install.md", "docs/quickstart.md", "docs/nginx-recipes.md", "docs/providers.md",
-    "docs/security.md", "docs/configuration.md", "docs/sdk.md", "docs/scale-out.md", "docs/studio.md",
+    "docs/configuration.md", "docs/sdk.md", "docs/scale-out.md", "docs/studio.md",
 ]  # fmt: skip
 _README = "README.md"
 _OPERATIONS = "docs/operations.md"
-_ALL = [_API, _CLIENTS, *_OTHERS, _README, _OPERATIONS, "docs/architecture.md"]
+_SECURITY = "docs/security.md"
+_ALL = [_API, _CLIENTS, *_OTHERS, _README, _OPERATIONS, _SECURITY, "docs/architecture.md"]
 
 
 @pytest.fixture
@@ -61,6 +62,11 @@ def test_examples_of_operations(runner):
     """The page is about an nginx with a service `support`."""
     runner.serve("server { listen 8000; location / { agent_graph support; } }")
     runner.run(examples_of(_OPERATIONS))
+
+
+def test_the_configuration_of_security_has_no_warning(runner):
+    runner.run(examples_of(_SECURITY))
+    assert "[warn]" not in runner.test_configuration()
 
 
 def test_the_api_has_every_error():

@@ -53,7 +53,7 @@ def _wait_for(redis, thread_id, owner, prefix=_KEY):
 
 
 def _warnings(service):
-    """Counts how often a start reports that each worker has its own cache."""
+    """Counts how often `nginx -t` reports that each worker has its own cache."""
     accepted, printed = service.test_configuration()
     assert accepted, printed
     return printed.count("redis: not configured")
@@ -91,7 +91,8 @@ def test_a_prefix_of_ones_own(start_service, redis):
 
 
 def test_without_redis_it_is_said_once(make_service):
-    assert _warnings(make_service(_GUARDED, files=_FILES)) == 1
+    several_hosts = {"checkpointer": {"type": "postgres", "url": "postgresql://db.invalid/agent"}}
+    assert _warnings(make_service(_GUARDED | several_hosts, files=_FILES)) == 1
 
 
 def test_redis_goes_and_comes_back(start_service, redis):

@@ -101,6 +101,12 @@ class ExampleRunner:
         """Requests something from the nginx that was started last."""
         return http1.fetch(self._nginx.port, "GET", target)
 
+    def test_configuration(self):
+        """What `nginx -t` prints for the nginx that was started last."""
+        accepted, printed = self._nginx.test_configuration()
+        assert accepted, printed
+        return printed
+
     def requested_routes(self):
         """(method, pattern) of every route that an example has requested."""
         self._stop()

@@ -225,17 +225,20 @@ TEST(Access, RedisComesFromTheDocumentOrTheEnvironment) {
   EXPECT_EQ(settings->redis.prefix, "p");
 }
 
-TEST(Access, WarnsOnceAboutACacheOfOneWorker) {
-  Result<Settings> settings = LoadMember(R"("auth": "jwt", "authorization": "ownership")");
-  ASSERT_TRUE(settings.ok());
-  ASSERT_EQ(settings->warnings.size(), 1u);
-  EXPECT_TRUE(settings->warnings[0].starts_with("redis: "));
-  EXPECT_TRUE(LoadMember(R"("auth": "jwt", "redis": "redis://h", "authorization": "ownership")")
-                  ->warnings.empty());
-  EXPECT_TRUE(LoadMember(R"("auth": "jwt", "authorization": "allow_all")")->warnings.empty());
-  settings = LoadMember(R"("auth": "jwt", "authorization": "ownership", "checkpointer": null)");
-  ASSERT_EQ(settings->warnings.size(), 1u);
-  EXPECT_TRUE(settings->warnings[0].starts_with("authorization: without a checkpointer"));
+TEST(Access, WarnsOnceAboutCachesOfSeveralHosts) {
+  const auto warnings = [](const std::string& members) {
+    return LoadMember(R"("auth": "jwt")" + members).value().warnings;
+  };
+  const std::string hosts = R"(, "checkpointer": {"type": "postgres", "url": "postgresql://h/d"})";
+  const std::string ownership = R"(, "authorization": "ownership")";
+  ASSERT_EQ(warnings(ownership + hosts).size(), 1u);
+  EXPECT_TRUE(warnings(ownership + hosts)[0].starts_with("redis: "));
+  EXPECT_TRUE(warnings(ownership + hosts + R"(, "redis": "redis://h")").empty());
+  EXPECT_TRUE(warnings(R"(, "authorization": "allow_all")" + hosts).empty());
+  EXPECT_TRUE(warnings(ownership).empty());
+  ASSERT_EQ(warnings(ownership + R"(, "checkpointer": null)").size(), 1u);
+  EXPECT_TRUE(warnings(ownership + R"(, "checkpointer": null)")[0].starts_with(
+      "authorization: without a checkpointer"));
 }
 
 TEST(Access, WarnsAboutAShortSecret) {
