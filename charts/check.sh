@@ -75,8 +75,36 @@ refuse() {
   grep -q "don't meet the specifications of the schema" "$tools/refused.log"
 }
 
+# callers NAME   Prints who may connect to port `http` by the network policy of these manifests.
+callers() {
+  /usr/bin/python3 - "$tools/$1.yaml" <<'PYTHON'
+import sys
+
+import yaml
+
+manifests = yaml.safe_load_all(open(sys.argv[1], encoding="utf-8"))
+policy = next(one for one in manifests if one["kind"] == "NetworkPolicy")
+(rule,) = (one for one in policy["spec"]["ingress"] if one["ports"][0]["port"] == "http")
+print(rule.get("from", "everybody"))
+PYTHON
+}
+
+# expect_callers NAME CALLERS
+expect_callers() {
+  if [[ $(callers "$1") != "$2" ]]; then
+    echo "check.sh: $1: the network policy lets $(callers "$1") in, not $2" >&2
+    exit 1
+  fi
+}
+
 check defaults
+expect_callers defaults "[{'namespaceSelector': {}}]"
+for type in NodePort LoadBalancer; do
+  check "$type" --set "networkService.type=$type"
+  expect_callers "$type" everybody
+done
 check everything --values charts/everything.yaml
+expect_callers everything "[{'namespaceSelector': {'matchLabels': {'kubernetes.io/metadata.name': 'shop'}}}]"
 # The command of docs/install.md, which installs the chart.
 documented=$(sed -n '/^helm install support /,/^```/{/^```/d; p}' docs/install.md)
 eval "check documented ${documented#helm install support charts/agent-graph }"
