@@ -52,6 +52,12 @@ for name in version appVersion; do
   fi
 done
 
+# docs/install.md pushes the image that the chart pulls by default.
+if ! grep -qx "docker push registry.example.com/agent-graph:$version" docs/install.md; then
+  echo "check.sh: docs/install.md does not push the image with the tag $version" >&2
+  exit 1
+fi
+
 # check NAME [HELM OPTION...]
 check() {
   local name=$1 kubernetes
