@@ -4,9 +4,9 @@
 #   include/agent_graph/    headers for graphs in C++, with share/pkgconfig and share/cmake
 #   lib/agent-graph/        the script of the backup timer, the library for tests of graphs
 #   lib/systemd/system/     the backup timer
-#   share/agent-graph/      JSON Schemas, and the viewers of /docs and Studio if `make docs ui` has fetched
-#                           and built them
-#   share/doc/agent-graph/  documents and samples
+#   share/agent-graph/      JSON Schemas, samples, and the viewers of /docs and Studio if `make docs ui` has
+#                           fetched and built them
+#   share/doc/agent-graph/  documents
 #   share/man/              manual pages of the programs
 #
 # The module and agent-extract, which must be in one folder, go to nginx's own folder of modules.
@@ -27,7 +27,8 @@ if(NOT AGENT_GRAPH_MODULES_DIR)
   set(AGENT_GRAPH_MODULES_DIR ${modules_dir} CACHE PATH
       "Folder for the module, by default that of the nginx for which it is built")
 endif()
-set(AGENT_GRAPH_DOCUMENTS_DIR share/doc/agent-graph CACHE STRING "Folder for documents and samples")
+set(AGENT_GRAPH_DOCUMENTS_DIR share/doc/agent-graph CACHE STRING
+    "Folder for documents, relative to the prefix")
 
 if(TARGET ngx_http_agent_graph_module)
   # A running nginx has mapped the module. CMake may write into an existing file, which would crash
@@ -88,9 +89,13 @@ install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
               ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md ${CMAKE_SOURCE_DIR}/LICENSE
               ${CMAKE_SOURCE_DIR}/NOTICE ${CMAKE_SOURCE_DIR}/SECURITY.md
         DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR} COMPONENT documents)
-# The documents name the samples as ../conf/…
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/conf DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR}
-        COMPONENT documents PATTERN run.sh EXCLUDE)
+# Not below share/doc, which small images of Debian leave out. The documents name the samples as ../conf/…
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/conf DESTINATION share/agent-graph
+        COMPONENT documents PATTERN run.sh EXCLUDE PATTERN .clang-tidy EXCLUDE)
+file(RELATIVE_PATH samples /prefix/${AGENT_GRAPH_DOCUMENTS_DIR} /prefix/share/agent-graph/conf)
+file(CREATE_LINK ${samples} ${CMAKE_BINARY_DIR}/packaging/conf SYMBOLIC)
+install(FILES ${CMAKE_BINARY_DIR}/packaging/conf DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR}
+        COMPONENT documents)
 foreach(folder systemd grafana prometheus)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/packaging/${folder}
           DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR}/examples COMPONENT documents OPTIONAL

@@ -35,6 +35,8 @@ prepare() {
   next_version
   # The recommended packages that matter here are named.
   printf 'APT::Install-Recommends "false";\n' >>"$root/etc/apt/apt.conf.d/90test"
+  # As in small images of Debian: nothing may need documents.
+  printf 'path-exclude=/usr/share/doc/*\n' >"$root/etc/dpkg/dpkg.cfg.d/90test"
   # A chroot has no init system; invoke-rc.d then runs init scripts only if there is a policy.
   printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"
@@ -87,7 +89,7 @@ step 'first hour'
 /usr/bin/python3 packaging/first_hour.py "$root"
 
 step serve
-in_chroot cp -r /usr/share/doc/agent-graph-common/conf /etc/nginx/agent
+in_chroot cp -r /usr/share/agent-graph/conf /etc/nginx/agent
 cat >"$root/etc/nginx/conf.d/agent.conf" <<'TEXT'
 agent_graph_service support agent/service.json;
 server {

@@ -60,6 +60,14 @@ def test_make_run_installs_the_headers_that_the_quickstart_compiles_with():
     assert "serving" in outputs.split()
 
 
+def test_the_samples_are_not_among_the_documents(directory):
+    # Small images of Debian install nothing below /usr/share/doc.
+    _install(directory / "root", "--component", "documents")
+    samples = directory / "root/usr/share/agent-graph/conf"
+    assert (samples / "service.json").is_file() and (samples / "graphs/support.json").is_file()
+    assert (directory / "root/usr/share/doc/agent-graph/conf").resolve() == samples.resolve()
+
+
 @pytest.fixture
 def project(directory):
     """A folder with the sample as the user's own graph."""
