@@ -24,8 +24,9 @@ namespace {
 constexpr int64_t kWaitMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
-constexpr int64_t kWindowMax = 10'000;  // messages
-constexpr int64_t kRunsMax = 16'000;    // each fiber needs two memory mappings
+constexpr int64_t kPageBytesMax = int64_t{8} << 20;  // the state ends larger pages (state/limits.h)
+constexpr int64_t kWindowMax = 10'000;               // messages
+constexpr int64_t kRunsMax = 16'000;                 // each fiber needs two memory mappings
 constexpr int64_t kJsonDepthMax = 128;  // values are walked recursively on a small stack
 
 // --- cors -----------------------------------------------------------------------------------
@@ -105,7 +106,7 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
      }},
     {"page_bytes_max",
      [](const Value& v, LimitSettings& l) {
-       return v.Read(64 * 1024, int64_t{1} << 30, l.page_bytes_max);
+       return v.Read(64 * 1024, kPageBytesMax, l.page_bytes_max);
      }},
     {"buffered_bytes_max",
      [](const Value& v, LimitSettings& l) {

@@ -56,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "limits.runs_max: must be an integer from 1 to 16000"},
         ErrorCase{R"("limits": {"runs_max": 1.5})",
                   "limits.runs_max: must be an integer from 1 to 16000"},
+        ErrorCase{R"("limits": {"page_bytes_max": 8388609})",
+                  "limits.page_bytes_max: must be an integer from 65536 to 8388608"},
         ErrorCase{R"("window_max": 0)", "window_max: must be an integer from 1 to 10000"},
         ErrorCase{R"("security_headers": "yes")", "security_headers: must be true or false"},
         ErrorCase{R"("cors": {"credentials": true})",
