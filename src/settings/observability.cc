@@ -7,6 +7,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/letter_case.h"
+#include "base/percent_encoding.h"
 #include "base/text.h"
 #include "settings/url.h"
 
@@ -34,21 +35,30 @@ const std::string* Find(const Settings& settings, const char* name) {
   return found == settings.environment.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-// Parses "name=value,name=value".
+bool HasControlCharacter(std::string_view text) {
+  return std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
+}
+
+// Parses "name=value,name=value", with percent-encoded values as in W3C's Baggage, which
+// OpenTelemetry prescribes for this variable.
 Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>& headers) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
     const std::string_view pair = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
     if (Trim(pair, " ").empty()) continue;
-    const size_t equals = pair.find('=');
+    const size_t equals = std::min(pair.find('='), pair.size());
     const std::string_view name = Trim(pair.substr(0, equals), " ");
-    const bool bad = equals == std::string_view::npos || name.empty() ||
-                     std::ranges::any_of(pair, [](char c) { return c < ' ' || c == 0x7f; }) ||
-                     name.find_first_of(" :\"") != std::string_view::npos;
-    if (bad)
+    if (equals == pair.size() || name.empty() || HasControlCharacter(name) ||
+        name.find_first_of(" :\"") != std::string_view::npos) {
       return InvalidArgument("OTEL_EXPORTER_OTLP_HEADERS: must be name=value, with commas between");
-    headers[std::string(name)] = Trim(pair.substr(equals + 1), " ");
+    }
+    std::string value = PercentDecodeLeniently(Trim(pair.substr(equals + 1), " "));
+    if (HasControlCharacter(value)) {
+      return InvalidArgument("OTEL_EXPORTER_OTLP_HEADERS: must not contain control characters");
+    }
+    headers[std::string(name)] = std::move(value);
   }
   return Status::Ok();
 }

@@ -237,7 +237,7 @@ def test_variables_of_opentelemetry(start_service, collector):
     variables = (
         "OTEL_ENABLED=true\n"
         f"OTEL_EXPORTER_OTLP_ENDPOINT={collector.service.url}/\n"
-        "OTEL_EXPORTER_OTLP_HEADERS=x-team=blue, authorization=Bearer abc\n"
+        "OTEL_EXPORTER_OTLP_HEADERS=x-team=blue, authorization=Bearer abc,x-project=a%20b%2Cc\n"
         "OTEL_SERVICE_NAME=from-the-environment\n"
     )
     service = start_service(DEMO | {"env": "otel.env"}, files={"otel.env": variables})
@@ -249,6 +249,7 @@ def test_variables_of_opentelemetry(start_service, collector):
     assert request["headers"]["content-type"] == "application/json"
     assert request["headers"]["x-team"] == "blue"
     assert request["headers"]["authorization"] == "Bearer abc"
+    assert request["headers"]["x-project"] == "a b,c"
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,9 @@ TEST(Load, RefusesVariablesWithUnusableValues) {
         Case{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://", false},
         Case{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h/x?y=1", true},
         Case{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h:0/", false},
+        Case{"OTEL_EXPORTER_OTLP_HEADERS", "secret", false},
+        Case{"OTEL_EXPORTER_OTLP_HEADERS", "a b=c", false},
+        Case{"OTEL_EXPORTER_OTLP_HEADERS", "a=b%0D%0Ac: d", false},
         Case{"MEDIA_CLOUD_ENDPOINT", "https://h:70000", false},
         Case{"MEDIA_CLOUD_SESSION_TOKEN", "a\r\n", false}}) {
     Result<Settings> settings = LoadText(With(R"("window_max": 1)"), {{one.name, one.value}});
@@ -49,6 +52,19 @@ TEST(Load, RefusesVariablesWithUnusableValues) {
     EXPECT_TRUE(settings.status().message().starts_with(std::string(one.name) + ": "));
     EXPECT_EQ(settings.status().message().find(one.value), std::string::npos);
   }
+}
+
+TEST(Load, DecodesHeadersOfTheCollector) {
+  Result<Settings> settings =
+      LoadText(With(R"("window_max": 1)"),
+               {{"OTEL_EXPORTER_OTLP_HEADERS",
+                 "authorization=Basic%20YTpi+/==, x-list=a%2Cb , x-plain=two words,x-half=100%,"}});
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->observability.headers,
+            (std::map<std::string, std::string>{{"authorization", "Basic YTpi+/=="},
+                                                {"x-list", "a,b"},
+                                                {"x-plain", "two words"},
+                                                {"x-half", "100%"}}));
 }
 
 TEST(Load, ExpandsVariablesInsideOfParameters) {
