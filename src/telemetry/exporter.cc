@@ -98,12 +98,26 @@ void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds timeou
   });
 }
 
+bool Exporter::IsClosing() {
+  MutexLock lock(mutex_);
+  return closing_;
+}
+
 // Waits until the interval has ended, the queue has a full batch, or Close was called. Returns
 // false after Close.
 bool Exporter::WaitForWork() {
-  wake_.Wait(nullptr, DeadlineAfter(std::chrono::milliseconds(options_.interval_ms)));
-  MutexLock lock(mutex_);
-  return !closing_;
+  if (!IsClosing()) {
+    wake_.Wait(nullptr, DeadlineAfter(std::chrono::milliseconds(options_.interval_ms)));
+  }
+  return !IsClosing();
+}
+
+// Waits before the next attempt. Only Close shortens the pause: a full queue, of which Offer
+// notifies as well, is no reason to ignore the Retry-After of the collector.
+void Exporter::Pause(std::chrono::milliseconds delay) {
+  const Deadline end = DeadlineAfter(std::min(delay, kRetryDelayMax));
+  while (!IsClosing() && wake_.Wait(nullptr, end) == runtime::WakeReason::kNotified) {
+  }
 }
 
 Exporter::Batch Exporter::TakeBatch() {
@@ -125,6 +139,7 @@ void Exporter::Run(runtime::Runtime& runtime) {
     open = WaitForWork();
     for (Batch batch = TakeBatch(); !batch.records.empty(); batch = TakeBatch()) {
       Send(batch, runtime);
+      ReportDropped();
     }
     ReportDropped();
   }
@@ -148,20 +163,13 @@ void Exporter::Send(const Batch& batch, runtime::Runtime& runtime) {
     const Status sent = Post(body, state);
     if (sent.ok()) return;
     tries_left -= std::max(state.sends, 1);
-    bool closing;
-    {
-      MutexLock lock(mutex_);
-      closing = closing_;
-    }
-    if (!state.again || closing || tries_left <= 0) {
+    if (!state.again || tries_left <= 0 || IsClosing()) {
       MutexLock lock(mutex_);
       dropped_ += batch.records.size();
-      if (warn_ && MonotonicClock::now() >= next_warning_) {
-        warn_("traces cannot be exported: " + sent.ToString());
-      }
+      failure_ = sent.ToString();
       return;
     }
-    wake_.Wait(nullptr, DeadlineAfter(std::min(state.delay, kRetryDelayMax)));
+    Pause(state.delay);
   }
 }
 
@@ -198,12 +206,16 @@ Status Exporter::Post(const std::string& body, Try& state) {
   return Status(StatusCode::kUnavailable, "the collector answered " + std::to_string(status));
 }
 
+// Logs at most one line a minute, however many batches fail.
 void Exporter::ReportDropped() {
   const Deadline now = MonotonicClock::now();
   MutexLock lock(mutex_);
   if (dropped_ == 0 || now < next_warning_) return;
-  if (warn_) warn_(std::to_string(dropped_) + " runs were not exported as traces");
+  std::string line = std::to_string(dropped_) + " runs were not exported as traces";
+  line += failure_.empty() ? ": the queue was full" : ": " + failure_;
+  if (warn_) warn_(line);
   dropped_ = 0;
+  failure_.clear();
   next_warning_ = now + kWarningInterval;
 }
 

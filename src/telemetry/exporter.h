@@ -48,7 +48,9 @@ class Exporter {
   };
 
   void Run(runtime::Runtime& runtime);
+  bool IsClosing();
   bool WaitForWork();
+  void Pause(std::chrono::milliseconds delay);
   Batch TakeBatch();
   void Send(const Batch& batch, runtime::Runtime& runtime);
   // The state of an attempt to send a batch. The caller sets `last`, Post the other members.
@@ -75,9 +77,12 @@ class Exporter {
   Deadline close_by_ AG_GUARDED_BY(mutex_) = kNoDeadline;
   uint64_t dropped_ AG_GUARDED_BY(mutex_) = 0;  // since the last warning
 
-  Deadline next_warning_ = {};  // used by the fiber only
-  runtime::Signal wake_;        // there is something to do
-  runtime::Signal ended_;       // the fiber has done its last
+  // Used by the fiber only.
+  std::string failure_;  // of the last batch that was dropped since the last warning
+  Deadline next_warning_ = {};
+
+  runtime::Signal wake_;   // there is something to do
+  runtime::Signal ended_;  // the fiber has done its last
 };
 
 }  // namespace agent_graph::telemetry
