@@ -14,6 +14,7 @@ from harness.messages import user
 from harness.openapi import Generator, OpenApi
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT
+from harness.uploads import uploaded
 
 _VIEWERS = environment.ROOT / "build" / "docs"
 
@@ -102,6 +103,42 @@ def test_answers_are_what_it_says(start_service):
     assert thread_route("DELETE", state).status == 200
     assert thread_route("DELETE", thread, {}).status == 200
     assert thread_route("GET", thread).status == 404
+
+
+def _header_parameters(openapi, method, path):
+    parameters = openapi.document["paths"][path][method]["parameters"]
+    return {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
+
+
+def test_headers_are_what_it_says(start_service):
+    service = start_service(behaviour("echo"))
+    openapi = _document(service)
+    file, run = "/v1/files/{file_id}", "/v1/graph/runs"
+    target = "/v1/files/" + uploaded(service, b"shared")["file_id"]
+    whole = service.get(target)
+    openapi.check_headers("GET", file, whole)
+    conditions = {
+        "Range": ("bytes=2-3", 206, b"ar"),
+        "If-Range": (whole.header("ETag"), 200, b"shared"),
+        "If-None-Match": (whole.header("ETag"), 304, b""),
+    }
+    assert conditions.keys() == _header_parameters(openapi, "get", file)
+    for name, (value, status, body) in conditions.items():
+        reply = service.get(target, headers=[(name, value)])
+        assert (reply.status, reply.body) == (status, body)
+        openapi.check_headers("GET", file, reply)
+    assert _header_parameters(openapi, "post", run) == {"Idempotency-Key"}
+    started = service.post(run, invocation("hi"), headers=[("Idempotency-Key", "k")])
+    openapi.check_answer("POST", run, started)
+    described = openapi.document["paths"][run]["post"]["responses"]["202"]["headers"]
+    assert list(described) == ["Location"] and started.header("Location").endswith("/stream")
+
+
+def test_metadata_that_can_be_searched_is_named(start_service):
+    service = start_service(DEMO | {"threads": {"indexed_metadata": ["topic"]}})
+    parameters = _document(service).document["paths"]["/v1/threads"]["get"]["parameters"]
+    (name,) = [one["name"] for one in parameters if one["name"].startswith("metadata.")]
+    assert service.get(f"/v1/threads?{name}=rain").status == 200
 
 
 # Rules that the document cannot express: combinations of keys, characters of ids, JSON within

@@ -67,6 +67,11 @@ struct RouteShape {
   // there is no such response.
   std::string_view pending = {};
   bool may_be_empty = false;  // a success may be a response with status 204
+  // A query may have `metadata.<name>`, for each name of `threads.indexed_metadata`.
+  bool filters_metadata = false;
+  // Headers beside those that every route takes and sends. Handlers check them.
+  std::span<const Field> request_headers = {};
+  std::span<const Field> response_headers = {};  // of a success
 };
 
 // Checks `object`, which is at `location`, and adds its problems to `problems`.

@@ -1,6 +1,9 @@
 #include "api/openapi/document.h"
 
 #include <array>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "agent_graph/json.h"
 #include "api/http/fields.h"
@@ -76,19 +79,45 @@ void AppendPathParameters(json& parameters, std::string_view pattern) {
   }
 }
 
-json Parameters(const Route& route) {
+// Describes a field of a query or a header.
+json Described(Field field) {
+  json described = {{"required", field.required}};
+  if (!field.description.empty()) described["description"] = field.description;
+  field.description = {};
+  field.required = true;  // neither a query nor a header can contain null
+  described["schema"] = SchemaOf(field);
+  return described;
+}
+
+void AppendParameters(json& parameters, std::string_view place, std::span<const Field> fields) {
+  for (const Field& field : fields) {
+    json parameter = Described(field);
+    parameter["name"] = field.name;
+    parameter["in"] = place;
+    parameters.push_back(std::move(parameter));
+  }
+}
+
+void AppendMetadataParameters(json& parameters, const std::vector<std::string>& declared) {
+  for (const std::string& name : declared) {
+    parameters.push_back({{"name", "metadata." + name},
+                          {"in", "query"},
+                          {"required", false},
+                          {"description", "Only threads whose metadata has this value"},
+                          {"schema", {{"type", "string"}}}});
+  }
+}
+
+json Parameters(const Route& route, const settings::Settings& settings) {
   json parameters = json::array();
   AppendPathParameters(parameters, route.pattern);
   if (route.shape.query != nullptr) {
-    for (Field field : route.shape.query->fields) {
-      json parameter = {{"name", field.name}, {"in", "query"}, {"required", field.required}};
-      if (!field.description.empty()) parameter["description"] = field.description;
-      field.description = {};
-      field.required = true;  // a query cannot contain null
-      parameter["schema"] = SchemaOf(field);
-      parameters.push_back(std::move(parameter));
-    }
+    AppendParameters(parameters, "query", route.shape.query->fields);
   }
+  if (route.shape.filters_metadata) {
+    AppendMetadataParameters(parameters, settings.threads.indexed_metadata);
+  }
+  AppendParameters(parameters, "header", route.shape.request_headers);
   return parameters;
 }
 
@@ -202,28 +231,55 @@ json ErrorResponse(std::string_view schema) {
           {"content", {{"application/json", {{"schema", Reference(schema)}}}}}};
 }
 
+json WithHeaders(json response, std::span<const Field> headers) {
+  for (const Field& header : headers) {
+    response["headers"][std::string(header.name)] = Described(header);
+  }
+  return response;
+}
+
+// Adds the responses to the conditional requests for a file.
+void AppendFileResponses(const Route& route, json& responses) {
+  static constexpr std::array kPartHeaders = {
+      Field{.name = "Content-Range",
+            .type = FieldType::kText,
+            .description = "The bytes that follow, and the size of the file",
+            .required = true},
+  };
+  responses["206"] =
+      WithHeaders(WithHeaders(Success(route), route.shape.response_headers), kPartHeaders);
+  responses["206"]["description"] = "The part of the file that `Range` names";
+  responses["304"] = WithHeaders({{"description", "The client has the file, by `If-None-Match`"}},
+                                 route.shape.response_headers);
+}
+
 json Responses(const Route& route) {
   json error = {{"$ref", "#/components/responses/Error"}};
   if (const FacadeTable* facade = FacadeOf(route)) error = ErrorResponse(facade->error_schema);
   const int status = route.transport == Transport::kHttp ? route.shape.status : 101;
-  json responses = {{std::to_string(status), Success(route)}, {"4XX", error}, {"5XX", error}};
+  json responses = {
+      {std::to_string(status), WithHeaders(Success(route), route.shape.response_headers)},
+      {"4XX", error},
+      {"5XX", error}};
   if (!route.shape.pending.empty()) {
-    responses["202"] = {
+    json pending = {
         {"description", "It is not over yet"},
         {"content", {{"application/json", {{"schema", Envelope(route.shape.pending)}}}}}};
+    responses["202"] = WithHeaders(std::move(pending), route.shape.response_headers);
   }
   if (route.shape.may_be_empty) responses["204"] = {{"description", "There is no more"}};
+  if (route.shape.data == kBytesAnswer) AppendFileResponses(route, responses);
   return responses;
 }
 
-json Operation(const Route& route, bool guarded) {
+json Operation(const Route& route, const settings::Settings& settings, bool guarded) {
   json operation = {{"operationId", OperationId(route)},
                     {"summary", route.summary},
                     {"description", route.description}};
   const bool has_permission = route.permission.resource != auth::Resource::kNone;
   operation["tags"] = {has_permission ? NameOf(route.permission.resource) : "public"};
   if (const FacadeTable* facade = FacadeOf(route)) operation["tags"] = {facade->name};
-  if (json parameters = Parameters(route); !parameters.empty()) {
+  if (json parameters = Parameters(route, settings); !parameters.empty()) {
     operation["parameters"] = std::move(parameters);
   }
   if (route.body != BodyKind::kNone) operation["requestBody"] = RequestBody(route);
@@ -243,13 +299,13 @@ json Operation(const Route& route, bool guarded) {
   return operation;
 }
 
-json Paths(const settings::FacadesSettings& facades, bool guarded) {
+json Paths(const settings::Settings& settings, bool guarded) {
   json paths = json::object();
   for (const Route& route : Routes()) {
     if (route.access == Access::kDocumentation) continue;
-    const std::string path = PathOf(facades, route);
+    const std::string path = PathOf(settings.facades, route);
     if (path.empty()) continue;
-    paths[path][MethodKey(route.method)] = Operation(route, guarded);
+    paths[path][MethodKey(route.method)] = Operation(route, settings, guarded);
   }
   return paths;
 }
@@ -290,7 +346,7 @@ std::string OpenApiDocument(const settings::Settings& settings, std::string_view
   json document = {{"openapi", "3.1.0"},
                    {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
                    {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},
-                   {"paths", Paths(settings.facades, guarded)}};
+                   {"paths", Paths(settings, guarded)}};
   json& components = document["components"];
   components["schemas"] = Schemas(settings.facades);
   components["responses"]["Error"] = ErrorResponse("Error");

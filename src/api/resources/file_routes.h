@@ -9,6 +9,24 @@
 
 namespace agent_graph::api {
 
+inline constexpr std::array kDownloadRequestHeaders = {
+    Field{.name = "Range",
+          .type = FieldType::kText,
+          .description = "One range of bytes, such as `bytes=0-1023`; others are ignored"},
+    Field{.name = "If-Range",
+          .type = FieldType::kText,
+          .description = "The `ETag` of the file that the range belongs to"},
+    Field{.name = "If-None-Match",
+          .type = FieldType::kText,
+          .description = "The `ETag` that the client has; the response is then 304"},
+};
+inline constexpr std::array kDownloadResponseHeaders = {
+    Field{.name = "ETag",
+          .type = FieldType::kText,
+          .description = "Never changes, because files never do",
+          .required = true},
+};
+
 inline constexpr std::array kFileRoutes = {
     Route{
         .method = Method::kPost,
@@ -33,7 +51,9 @@ inline constexpr std::array kFileRoutes = {
         .summary = "Read a file",
         .description = "The bytes as they were uploaded; `Range` works. `file_id` comes from `POST "
                        "/v1/files/upload`.",
-        .shape = {.data = kBytesAnswer},
+        .shape = {.data = kBytesAnswer,
+                  .request_headers = kDownloadRequestHeaders,
+                  .response_headers = kDownloadResponseHeaders},
     },
     Route{
         .method = Method::kGet,

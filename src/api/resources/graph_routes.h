@@ -25,7 +25,10 @@ inline constexpr std::array kGraphRoutes = {
             "messages of this run. Without `config.thread_id` it makes a new thread; "
             "`data.meta.thread_id` names it. `/v1/graph/stream` sends the same run piece by "
             "piece.",
-        .shape = {.body = &kRunBody, .data = "Invocation"},
+        .shape = {.body = &kRunBody,
+                  .data = "Invocation",
+                  .request_headers = kRunRequestHeaders,
+                  .response_headers = kRunResponseHeaders},
         .example = kInvokeExample,
     },
     Route{
@@ -40,7 +43,11 @@ inline constexpr std::array kGraphRoutes = {
             "Like `/v1/graph/invoke`, but each line is a chunk that is sent as soon as there is "
             "one: parts of messages (`delta` is true), whole messages, states and updates. The "
             "last chunk has `data.status` `done`, also after an `error` chunk.",
-        .shape = {.body = &kRunBody, .query = &kGraphStreamQuery, .data = kStreamAnswer},
+        .shape = {.body = &kRunBody,
+                  .query = &kGraphStreamQuery,
+                  .data = kStreamAnswer,
+                  .request_headers = kRunRequestHeaders,
+                  .response_headers = kRunResponseHeaders},
         .example = kStreamExample,
     },
     Route{

@@ -24,7 +24,11 @@ inline constexpr std::array kRunRoutes = {
                        "when the connection closes, when its worker dies and after a reload. "
                        "`Location` is the path of its stream. With an `Idempotency-Key` a repeated "
                        "request gets the same run.",
-        .shape = {.body = &kRunBody, .data = "AcceptedRun", .status = 202},
+        .shape = {.body = &kRunBody,
+                  .data = "AcceptedRun",
+                  .status = 202,
+                  .request_headers = kRunRequestHeaders,
+                  .response_headers = kRunResponseHeaders},
         .example = kStartRunExample,
     },
     Route{
@@ -65,7 +69,10 @@ inline constexpr std::array kRunRoutes = {
         .summary = "Wait for the end of a run and return the conversation",
         .description = "Answers like `/v1/graph/invoke` when the run ends. After `timeout` seconds "
                        "it answers 202 with the record of the run.",
-        .shape = {.query = &kRunWaitQuery, .data = "Invocation", .pending = "Run"},
+        .shape = {.query = &kRunWaitQuery,
+                  .data = "Invocation",
+                  .pending = "Run",
+                  .response_headers = kRunResponseHeaders},
         .example = kRunResultExample,
     },
     Route{
@@ -80,7 +87,11 @@ inline constexpr std::array kRunRoutes = {
                        "`application/x-ndjson`. A reader that lost its connection sends the last "
                        "`id` as `Last-Event-ID` or `after`, to any worker, and gets what follows. "
                        "204: it has everything.",
-        .shape = {.query = &kRunStreamQuery, .data = kStreamAnswer, .may_be_empty = true},
+        .shape = {.query = &kRunStreamQuery,
+                  .data = kStreamAnswer,
+                  .may_be_empty = true,
+                  .request_headers = kRunStreamRequestHeaders,
+                  .response_headers = kRunResponseHeaders},
         .example = kRunStreamExample,
     },
     Route{

@@ -6,6 +6,7 @@
 
 #include "api/http/fields.h"
 #include "api/resources/request_shapes.h"
+#include "state/runs.h"
 
 namespace agent_graph::api {
 
@@ -51,6 +52,26 @@ inline constexpr Field kCursors{
     .fallback = 0,
     .has_fallback = true,
     .choices = kCursorChoices};
+
+inline constexpr Field kIdempotencyKey{
+    .name = "Idempotency-Key",
+    .type = FieldType::kText,
+    .description =
+        "1 to 255 bytes. Another request with this key and the same body gets the run "
+        "of the first one",
+    .maximum = state::kRunKeyBytesMax};
+inline constexpr Field kLastEventId{
+    .name = "Last-Event-ID",
+    .type = FieldType::kText,
+    .description = "The last `id` that was received; it has priority over `after`",
+    .maximum = kAfterCursor.maximum};
+inline constexpr Field kRunLocation{
+    .name = "Location",
+    .type = FieldType::kText,
+    .description = "Path of the run's stream; absent without a checkpointer"};
+inline constexpr std::array kRunRequestHeaders = {kIdempotencyKey};
+inline constexpr std::array kRunStreamRequestHeaders = {kLastEventId};
+inline constexpr std::array kRunResponseHeaders = {kRunLocation};
 
 extern const FieldTable kRunListQuery;
 extern const FieldTable kRunWaitQuery;

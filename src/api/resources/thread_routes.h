@@ -23,7 +23,7 @@ inline constexpr std::array kThreadRoutes = {
                        "`next_cursor` until there is none. `metadata.<name>=<value>` selects the "
                        "threads whose metadata has this value, for each name that "
                        "`threads.indexed_metadata` of service.json declares.",
-        .shape = {.query = &kPageQuery, .data = "ThreadList"},
+        .shape = {.query = &kPageQuery, .data = "ThreadList", .filters_metadata = true},
         .example = kListThreadsExample,
     },
     Route{

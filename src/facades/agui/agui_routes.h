@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/http/route.h"
+#include "api/resources/run_shapes.h"
 #include "facades/agui/agui_shapes.h"
 #include "facades/agui/errors.h"
 #include "facades/agui/handlers.h"
@@ -31,7 +32,10 @@ inline constexpr std::array kAgUiRoutes = {
             "thread's messages and state, and joins its run in flight or shows the end of its last "
             "one. A client that closes the connection ends the run, unless "
             "`forwardedProps.config.on_disconnect` is `continue` or there is an `Idempotency-Key`.",
-        .shape = {.body = &kRunAgentInput, .data = "AgUiEvent"},
+        .shape = {.body = &kRunAgentInput,
+                  .data = "AgUiEvent",
+                  .request_headers = api::kRunRequestHeaders,
+                  .response_headers = api::kRunResponseHeaders},
         .render_error = RenderError,
         .facade = api::Facade::kAgUi,
         .example = {.request = kRunExample, .events = kEventsExample},

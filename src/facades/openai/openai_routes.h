@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/http/route.h"
+#include "api/resources/run_shapes.h"
 #include "facades/openai/chat_shapes.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
@@ -15,6 +16,13 @@
 namespace agent_graph::openai {
 
 inline constexpr std::string_view kPath = "/openai/v1";
+
+inline constexpr std::array kChatRequestHeaders = {
+    api::kIdempotencyKey,
+    api::Field{.name = "X-Thread-Id",
+               .type = api::FieldType::kText,
+               .description = "The thread that keeps the conversation, as `metadata.thread_id`"},
+};
 
 inline constexpr std::array kChatRoutes = {
     api::Route{
@@ -56,7 +64,10 @@ inline constexpr std::array kChatRoutes = {
             "request has its result. With `stream` the answer is sent as server-sent events. With "
             "an `Idempotency-Key` a repeated request gets the same answer, even if the worker has "
             "died meanwhile.",
-        .shape = {.body = &kChatBody, .data = "OpenAiChatCompletion"},
+        .shape = {.body = &kChatBody,
+                  .data = "OpenAiChatCompletion",
+                  .request_headers = kChatRequestHeaders,
+                  .response_headers = kThreadHeaders},
         .render_error = RenderError,
         .facade = api::Facade::kOpenAi,
         .example = {.request = kChatRequestExample,

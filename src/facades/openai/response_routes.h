@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "api/http/route.h"
+#include "api/resources/run_shapes.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
 #include "facades/openai/response_shapes.h"
@@ -42,6 +43,13 @@ inline constexpr std::string_view kItemListExample =
       "role":"user","content":[{"type":"input_text","text":"hello"}]}],
       "first_id":"msg_dG91cgBtMAA","last_id":"msg_dG91cgBtMAA","has_more":false})";
 
+// Also of chat completions.
+inline constexpr std::array kThreadHeaders = {
+    api::Field{.name = "X-Thread-Id",
+               .type = api::FieldType::kText,
+               .description = "The thread of the conversation; absent if nothing is stored"},
+};
+
 inline constexpr std::array kResponseRoutes = {
     api::Route{
         .method = api::Method::kPost,
@@ -56,7 +64,10 @@ inline constexpr std::array kResponseRoutes = {
             "`previous_response_id` or `conversation` name what the input follows. With "
             "`background` the run goes on without this connection, also when its worker dies; its "
             "events have the same numbers whenever they are read.",
-        .shape = {.body = &kResponseBody, .data = "OpenAiResponse"},
+        .shape = {.body = &kResponseBody,
+                  .data = "OpenAiResponse",
+                  .request_headers = api::kRunRequestHeaders,
+                  .response_headers = kThreadHeaders},
         .render_error = RenderError,
         .facade = api::Facade::kOpenAi,
         .example = {.request = kResponseRequestExample,

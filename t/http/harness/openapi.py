@@ -33,11 +33,19 @@ class OpenApi:
     def validator(self, schema):
         return jsonschema.Draft202012Validator(schema | {"components": self.document["components"]})
 
-    def check_answer(self, method, path, reply):
-        """Checks that the reply's body matches what the document describes for this operation."""
+    def check_headers(self, method, path, reply):
+        """Checks that the reply has the headers that the document describes for its status; returns the
+        description of the response."""
         responses = self.document["paths"][path][method.lower()]["responses"]
         described = responses.get(str(reply.status)) or responses[f"{reply.status // 100}XX"]
-        content = self.resolve(described)["content"]
+        described = self.resolve(described)
+        for name, header in described.get("headers", {}).items():
+            assert reply.header(name) or not header["required"], f"{method} {path}: no {name}"
+        return described
+
+    def check_answer(self, method, path, reply):
+        """Checks that the reply matches what the document describes for this operation."""
+        content = self.check_headers(method, path, reply)["content"]
         kind = reply.header("Content-Type").split(";")[0]
         assert kind in content, f"{method} {path}: {kind}"
         values = reply.lines() if kind in ("text/event-stream", "application/x-ndjson") else [reply.json()]

@@ -86,6 +86,52 @@ TEST(OpenApiDocument, DistinguishesServerSentEventsFromLines) {
   EXPECT_EQ(graph["application/x-ndjson"]["schema"], lines);
 }
 
+// The names of an operation's parameters in a place ("header", "query").
+std::set<std::string> NamesOf(const json& operation, std::string_view place) {
+  std::set<std::string> names;
+  for (const json& parameter : operation["parameters"]) {
+    if (parameter["in"] == place) names.insert(parameter["name"]);
+  }
+  return names;
+}
+
+TEST(OpenApiDocument, NamesHeadersOfRequestsAndResponses) {
+  const json paths = Document(true)["paths"];
+  for (const char* path :
+       {"/v1/graph/invoke", "/v1/graph/stream", "/v1/graph/runs", "/openai/v1/responses"}) {
+    EXPECT_TRUE(NamesOf(paths[path]["post"], "header").contains("Idempotency-Key")) << path;
+  }
+  const json& started = paths["/v1/graph/runs"]["post"]["responses"]["202"];
+  EXPECT_EQ(started["headers"]["Location"]["schema"], (json{{"type", "string"}}));
+  const json& stream = paths["/v1/threads/{thread_id}/runs/{run_id}/stream"]["get"];
+  EXPECT_EQ(NamesOf(stream, "header"), std::set<std::string>{"Last-Event-ID"});
+  const json& wait = paths["/v1/threads/{thread_id}/runs/{run_id}/wait"]["get"];
+  EXPECT_TRUE(wait["responses"]["202"]["headers"].contains("Location"));
+}
+
+TEST(OpenApiDocument, DescribesConditionalRequestsForFiles) {
+  const json paths = Document(true)["paths"];
+  const json& file = paths["/v1/files/{file_id}"]["get"];
+  EXPECT_EQ(NamesOf(file, "header"), (std::set<std::string>{"If-None-Match", "If-Range", "Range"}));
+  const json& responses = file["responses"];
+  EXPECT_TRUE(responses["200"]["headers"].contains("ETag"));
+  EXPECT_FALSE(responses["200"]["headers"].contains("Content-Range"));
+  EXPECT_EQ(responses["206"]["content"], responses["200"]["content"]);
+  EXPECT_EQ(responses["206"]["headers"]["Content-Range"]["required"], true);
+  EXPECT_TRUE(responses["304"]["headers"].contains("ETag"));
+  EXPECT_FALSE(responses["304"].contains("content"));
+}
+
+TEST(OpenApiDocument, NamesTheMetadataThatTheSettingsDeclare) {
+  settings::Settings settings;
+  settings.threads.indexed_metadata = {"topic", "team"};
+  const json paths = json::parse(OpenApiDocument(settings, ""))["paths"];
+  const std::set<std::string> names = NamesOf(paths["/v1/threads"]["get"], "query");
+  EXPECT_TRUE(names.contains("metadata.topic") && names.contains("metadata.team"));
+  EXPECT_FALSE(
+      NamesOf(Document(false)["paths"]["/v1/threads"]["get"], "query").contains("metadata.topic"));
+}
+
 TEST(OpenApiDocument, AsksForATokenWhereTheServiceDoes) {
   json guarded = Document(true);
   EXPECT_TRUE(guarded.contains("security"));
