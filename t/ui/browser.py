@@ -114,6 +114,32 @@ class Browser:
     def problems(self):
         return self._do("problems")
 
+    # The network
+
+    def refuse(self, pattern, status=500, code="INTERNAL_ERROR", times=None):
+        """Answers requests of the page whose method and address match `pattern`, such as "GET .*/state", in the
+        place of the service; all of them until accept_all(), or the next `times`."""
+        body = json.dumps({"error": {"code": code, "message": "refused by the test"}})
+        self.answer(pattern, f"new Response({json.dumps(body)}, {{status: {status}}})", times)
+
+    def answer(self, pattern, script, times=None):
+        """Like refuse(), with the answer that `script` makes, which may be a promise."""
+        self.evaluate(
+            """void (() => {
+              window.fetchService ??= window.fetch;
+              let left = %s;
+              window.fetch = async (url, options) => {
+                if (left <= 0 || !new RegExp(%s).test(`${options.method} ${url}`)) return window.fetchService(url, options);
+                left -= 1;
+                return %s;
+              };
+            })()"""
+            % ("Infinity" if times is None else times, json.dumps(pattern), script)
+        )
+
+    def accept_all(self):
+        self.evaluate("void (window.fetch = window.fetchService)")
+
     # Chat
 
     def say(self, text):

@@ -18,12 +18,14 @@ import {noteState} from "../api/snapshots";
 import {deleteMessage, readMessages, readState} from "../api/threads";
 import {randomId} from "../base/random";
 import {Store} from "../base/store";
-import {apply, type Conversation, EMPTY, type Progress, withMessages} from "./conversation";
+import {apply, type Conversation, EMPTY, type Failure, type Progress, withMessages} from "./conversation";
 
 export interface RunOptions {
   budget: Budget;
   initialState: Record<string, unknown> | null;
 }
+
+type RunInput = Pick<RunRequest, "messages" | "tool_decisions">;
 
 export const runOptions = new Store<RunOptions>({budget: {}, initialState: null});
 
@@ -45,16 +47,27 @@ export class Chat {
     this.update((one) => ({...one, progress: one.progress && {...one.progress, ...change}}));
   }
 
-  fail(error: unknown): void {
+  // `retry` does again what has failed. It must not remove anything that the user did not ask to remove.
+  showFailure(error: unknown, retry: Failure["retry"] = null): void {
     const known = error instanceof ApiError;
     const text = error instanceof Error ? error.message : String(error);
-    const failure = {text, code: known ? error.code : null, requestId: known ? error.requestId : null};
-    this.update((one) => ({...one, progress: null, failure}));
+    const failure = {text, code: known ? error.code : null, requestId: known ? error.requestId : null, retry};
+    this.update((one) => ({...one, failure}));
+  }
+
+  hideFailure(): void {
+    this.update((one) => ({...one, failure: null}));
+  }
+
+  private endRun(error: unknown, retry: Failure["retry"]): void {
+    this.update((one) => ({...one, progress: null}));
+    this.showFailure(error, retry);
   }
 
   // Reads the thread, and follows its run if one is in flight.
   async open(): Promise<void> {
     this.loading.set(true);
+    this.hideFailure();
     const {signal} = this.leaving;
     try {
       await readMessages(this.threadId, signal, (messages) =>
@@ -68,11 +81,11 @@ export class Chat {
       this.update((one) => ({...one, interrupt: interruptOf(state)}));
       const latest = runs[0];
       if (latest && ACTIVE.has(latest.status)) {
-        this.begin(latest.run_id, "open");
+        this.begin(latest.run_id, "open", null);
         await this.follow(latest.run_id);
       }
     } catch (error) {
-      if (!signal.aborted) this.fail(error);
+      if (!signal.aborted) this.endRun(error, () => void this.open());
     } finally {
       this.loading.set(false);
     }
@@ -82,8 +95,16 @@ export class Chat {
     this.leaving.abort();
   }
 
-  private begin(runId: string, connection: Progress["connection"]): void {
-    const progress = {runId, connection, node: null, attempt: 1, sentAt: Date.now(), firstTokenAt: null};
+  private begin(runId: string, connection: Progress["connection"], again: Progress["again"]): void {
+    const progress = {
+      runId,
+      connection,
+      node: null,
+      attempt: 1,
+      sentAt: Date.now(),
+      firstTokenAt: null,
+      again,
+    };
     this.update((one) => ({...one, progress, failure: null, interrupt: null, outcome: null}));
   }
 
@@ -109,23 +130,35 @@ export class Chat {
     return this.run({tool_decisions: decisions});
   }
 
-  private async run(input: Pick<RunRequest, "messages" | "tool_decisions">): Promise<void> {
-    const runId = randomId();
+  // A run that has failed can be repeated with the same input: the service stores no message twice.
+  private run(input: RunInput): Promise<void> {
     const {budget, initialState} = runOptions.get();
-    const request: RunRequest = {...input, config: {thread_id: this.threadId, run_id: runId}};
+    const request: RunRequest = {...input, config: {thread_id: this.threadId, run_id: randomId()}};
     if (Object.keys(budget).length > 0) request.config.budget = budget;
     if (initialState) request.initial_state = initialState;
+    return this.send(request, () => void this.run(input));
+  }
+
+  // Sends the run and reads it to its end. A request that has failed is sent again with its id: the service may
+  // have it.
+  private async send(request: RunRequest, again: () => void): Promise<void> {
+    const runId = request.config.run_id;
     const waiting = this.conversation.get().interrupt;
-    this.begin(runId, "sending");
+    this.begin(runId, "sending", again);
     try {
       await startRun(request, this.leaving.signal);
-      if (initialState) runOptions.set({...runOptions.get(), initialState: null});
-      this.updateProgress({connection: "open"});
-      await this.follow(runId);
     } catch (error) {
       if (this.leaving.signal.aborted) return;
-      this.fail(error);
+      this.endRun(error, () => void this.send(request, again));
       this.update((one) => ({...one, interrupt: waiting}));
+      return;
+    }
+    if (request.initial_state) runOptions.set({...runOptions.get(), initialState: null});
+    this.updateProgress({connection: "open"});
+    try {
+      await this.follow(runId);
+    } catch (error) {
+      if (!this.leaving.signal.aborted) this.endRun(error, () => void this.open());
     }
   }
 
@@ -169,7 +202,7 @@ export class Chat {
 
   async stop(): Promise<void> {
     const {progress} = this.conversation.get();
-    if (progress) await cancelRun(this.threadId, progress.runId).catch((error) => this.fail(error));
+    if (progress) await cancelRun(this.threadId, progress.runId).catch((error) => this.showFailure(error));
   }
 
   // Removes a message and all after it, the last one first.
@@ -190,7 +223,7 @@ export class Chat {
     try {
       await this.rewind(messageId);
     } catch (error) {
-      this.fail(error);
+      this.showFailure(error, () => void this.resend(messageId, content));
       return;
     }
     await this.say(content);

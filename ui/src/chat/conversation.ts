@@ -18,12 +18,14 @@ export interface Progress {
   attempt: number;
   sentAt: number;
   firstTokenAt: number | null;
+  again: (() => void) | null; // starts a run with the same input; null: this page has not sent it
 }
 
 export interface Failure {
   text: string;
   code: string | null;
   requestId: string | null;
+  retry: (() => void) | null; // does again what has failed; null: there is nothing to repeat
 }
 
 export interface Conversation {
@@ -127,7 +129,12 @@ export function apply(conversation: Conversation, chunk: Chunk): Conversation {
     };
   }
   if (event === "error") {
-    const failure = {text: data?.reason ?? "the run failed", code: data?.code ?? null, requestId: null};
+    const failure = {
+      text: data?.reason ?? "the run failed",
+      code: data?.code ?? null,
+      requestId: null,
+      retry: conversation.progress?.again ?? null,
+    };
     return {...conversation, failure};
   }
   if (event === "updates" && data?.status === "retrying")

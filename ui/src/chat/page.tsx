@@ -18,7 +18,7 @@ import {Question} from "./question";
 import {RunProgress, RunSummary} from "./run_bar";
 import {ThreadList} from "./thread_list";
 
-function FailureNote({failure, onRetry}: {failure: Failure; onRetry: (() => void) | null}) {
+function FailureNote({failure}: {failure: Failure}) {
   return (
     <div class="note error" role="alert">
       <p>{failure.text}</p>
@@ -30,7 +30,7 @@ function FailureNote({failure, onRetry}: {failure: Failure; onRetry: (() => void
           </span>
         )}
       </p>
-      {onRetry && <Button label="Try again" icon="retry" onClick={onRetry} />}
+      {failure.retry && <Button label="Try again" icon="retry" onClick={failure.retry} />}
     </div>
   );
 }
@@ -55,11 +55,10 @@ function isShown({message}: Entry): boolean {
 interface TailProps {
   chat: Chat;
   results: Map<string, Result>;
-  onRetry: (() => void) | null;
 }
 
 // The end of the chat, below the last message: the run's progress or summary, a question, a failure.
-function Tail({chat, results, onRetry}: TailProps) {
+function Tail({chat, results}: TailProps) {
   const {entries, progress, interrupt, failure, outcome} = useStore(chat.conversation);
   const lastRun = entries.at(-1)?.runId;
   return (
@@ -73,7 +72,7 @@ function Tail({chat, results, onRetry}: TailProps) {
           chat={chat}
         />
       )}
-      {failure && <FailureNote failure={failure} onRetry={onRetry} />}
+      {failure && <FailureNote failure={failure} />}
       {outcome === "stopped" && <p class="detail">Stopped.</p>}
       {!progress && lastRun && <RunSummary threadId={chat.threadId} runId={lastRun} />}
     </div>
@@ -86,19 +85,19 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
   const {entries, progress, interrupt, failure} = conversation;
   const results = useMemo(() => resultsOf(entries), [entries]);
   const shown = useMemo(() => entries.filter(isShown), [entries]);
-  const lastUser = entries.findLast(({message}) => message.role === "user");
   const resend = useCallback((id: string, content: Block[]) => void chat.resend(id, content), [chat]);
   const fork = useCallback(
-    (id: string) =>
-      void forkThread(chat.threadId, id).then(
+    (id: string) => {
+      chat.hideFailure();
+      forkThread(chat.threadId, id).then(
         (made) => go("chat", made),
-        (error) => chat.fail(error),
-      ),
+        (error) => chat.showFailure(error, () => fork(id)),
+      );
+    },
     [chat],
   );
   const actions = useMemo(() => ({resend, fork}), [resend, fork]);
   const busy = progress !== null || interrupt !== null;
-  const retry = lastUser ? () => resend(lastUser.message.message_id, lastUser.message.content) : null;
 
   if (shown.length === 0 && loading) return <Loading />;
   return (
@@ -122,7 +121,7 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
               actions={actions}
             />
           )}
-          footer={<Tail chat={chat} results={results} onRetry={retry} />}
+          footer={<Tail chat={chat} results={results} />}
         />
       )}
       <Composer
