@@ -218,8 +218,10 @@ export class Chat {
     }
   }
 
-  // Sends a message of the user again, changed or not, in the place of what followed it.
+  // Sends a message of the user again, changed or not, in the place of what followed it. Does nothing while a run
+  // goes on, which would be left without its messages.
   async resend(messageId: string, content: Message["content"]): Promise<void> {
+    if (this.conversation.get().progress) return;
     try {
       await this.rewind(messageId);
     } catch (error) {

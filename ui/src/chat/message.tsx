@@ -57,33 +57,37 @@ function BlockView({
 
 function Editor({
   text,
+  busy,
   onSave,
   onCancel,
 }: {
   text: string;
+  busy: boolean;
   onSave: (text: string) => void;
   onCancel: () => void;
 }) {
   const [value, setValue] = useState(text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
   return (
     <form
       class="edit"
       onSubmit={(event) => {
         event.preventDefault();
-        if (value.trim()) onSave(value);
+        if (!busy && value.trim()) onSave(value);
       }}
     >
       <textarea
         aria-label="Edit the message"
         rows={Math.min(10, value.split("\n").length + 1)}
         value={value}
-        ref={(element) => element?.focus()}
+        ref={field}
         onInput={(event) => setValue(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && onCancel()}
       />
       <div class="actions">
         <Button label="Cancel" onClick={onCancel} />
-        <Button label="Send again" kind="main" type="submit" />
+        <Button label="Send again" kind="main" type="submit" disabled={busy} />
       </div>
     </form>
   );
@@ -156,7 +160,7 @@ export const MessageView = memo(function MessageView({entry, results, running, b
         </details>
       )}
       {editing ? (
-        <Editor text={text} onSave={save} onCancel={() => setEditing(false)} />
+        <Editor text={text} busy={busy} onSave={save} onCancel={() => setEditing(false)} />
       ) : (
         <div class="content">
           {message.content.map((block, i) => (
