@@ -137,6 +137,18 @@ class Browser:
             % ("Infinity" if times is None else times, json.dumps(pattern), script)
         )
 
+    def hold(self, pattern):
+        """Keeps requests back until let_go(); wait_for_held() waits for the first."""
+        self.evaluate("void (window.held = [])")
+        self.answer(pattern, "new Promise((go) => window.held.push(go)).then(() => window.fetchService(url, options))")
+
+    def wait_for_held(self):
+        self.wait("window.held.length > 0")
+
+    def let_go(self):
+        self.accept_all()
+        self.evaluate("void window.held.forEach((go) => go())")
+
     def accept_all(self):
         self.evaluate("void (window.fetch = window.fetchService)")
 

@@ -18,7 +18,15 @@ import {noteState} from "../api/snapshots";
 import {deleteMessage, readMessages, readState} from "../api/threads";
 import {randomId} from "../base/random";
 import {Store} from "../base/store";
-import {apply, type Conversation, EMPTY, type Failure, type Progress, withMessages} from "./conversation";
+import {
+  apply,
+  type Conversation,
+  EMPTY,
+  type Failure,
+  type Progress,
+  withMessage,
+  withStored,
+} from "./conversation";
 
 export interface RunOptions {
   budget: Budget;
@@ -34,7 +42,9 @@ const ACTIVE = new Set(["queued", "running"]);
 
 export class Chat {
   readonly conversation = new Store<Conversation>(EMPTY);
-  readonly loading = new Store<boolean>(false);
+  // True while messages of the thread are being read or removed, and if reading them has failed: what is said
+  // then would not follow the last message.
+  readonly closed = new Store<boolean>(false);
   private leaving = new AbortController();
 
   constructor(readonly threadId: string) {}
@@ -66,29 +76,34 @@ export class Chat {
 
   // Reads the thread, and follows its run if one is in flight.
   async open(): Promise<void> {
-    this.loading.set(true);
+    this.closed.set(true);
     this.hideFailure();
-    const {signal} = this.leaving;
     try {
-      await readMessages(this.threadId, signal, (messages) =>
-        this.update((one) => withMessages(one, messages)),
-      );
-      const [state, {runs}] = await Promise.all([
-        readState(this.threadId, signal),
-        runsOf(this.threadId, "", signal),
-      ]);
-      this.loading.set(false);
-      this.update((one) => ({...one, interrupt: interruptOf(state)}));
-      const latest = runs[0];
-      if (latest && ACTIVE.has(latest.status)) {
-        this.begin(latest.run_id, "open", null);
-        await this.follow(latest.run_id);
-      }
+      const runId = await this.load();
+      if (runId) this.begin(runId, "open", null);
+      this.closed.set(false);
+      if (runId) await this.follow(runId);
     } catch (error) {
-      if (!signal.aborted) this.endRun(error, () => void this.open());
-    } finally {
-      this.loading.set(false);
+      if (this.leaving.signal.aborted) return;
+      this.endRun(error, () => void this.open());
+      // The thread begins with the first message.
+      if (error instanceof ApiError && error.status === 404) this.closed.set(false);
     }
+  }
+
+  // Returns the id of the run in flight, or null. Runs are read first: what a run writes that ends meanwhile is in
+  // the messages, or in the stream of the run that is returned.
+  private async load(): Promise<string | null> {
+    const {signal} = this.leaving;
+    const latest = (await runsOf(this.threadId, "", signal, 1)).runs[0];
+    const stored: Message[] = [];
+    await readMessages(this.threadId, signal, (page) => {
+      stored.push(...page);
+      this.update((one) => withStored(one, stored));
+    });
+    const state = await readState(this.threadId, signal);
+    this.update((one) => ({...one, interrupt: interruptOf(state)}));
+    return latest && ACTIVE.has(latest.status) ? latest.run_id : null;
   }
 
   close(): void {
@@ -111,7 +126,7 @@ export class Chat {
   // Shows the user's message at once and runs the graph with it.
   async say(content: Message["content"]): Promise<void> {
     const message: Message = {message_id: randomId(), role: "user", content, timestamp: Date.now() / 1000};
-    this.update((one) => withMessages(one, [message]));
+    this.update((one) => withMessage(one, message));
     await this.run({messages: [{role: "user", message_id: message.message_id, content} as NewMessage]});
   }
 
@@ -206,7 +221,7 @@ export class Chat {
   }
 
   // Removes a message and all after it, the last one first.
-  async rewind(messageId: string): Promise<void> {
+  private async rewind(messageId: string): Promise<void> {
     const {entries} = this.conversation.get();
     const from = entries.findIndex(({message}) => message.message_id === messageId);
     if (from < 0) return;
@@ -221,12 +236,15 @@ export class Chat {
   // Sends a message of the user again, changed or not, in the place of what followed it. Does nothing while a run
   // goes on, which would be left without its messages.
   async resend(messageId: string, content: Message["content"]): Promise<void> {
-    if (this.conversation.get().progress) return;
+    if (this.conversation.get().progress || this.closed.get()) return;
+    this.closed.set(true);
     try {
       await this.rewind(messageId);
     } catch (error) {
       this.showFailure(error, () => void this.resend(messageId, content));
       return;
+    } finally {
+      this.closed.set(false);
     }
     await this.say(content);
   }

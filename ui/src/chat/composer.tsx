@@ -9,7 +9,8 @@ import {RunOptionsDialog} from "./run_options";
 
 interface Props {
   attachments: Attachments;
-  busy: boolean;
+  running: boolean;
+  closed: boolean; // nothing can be sent now
   onSend: (content: Block[]) => void;
   onStop: () => void;
 }
@@ -41,12 +42,13 @@ function OptionChips({onOpen}: {onOpen: () => void}) {
   );
 }
 
-export function Composer({attachments, busy, onSend, onStop}: Props) {
+export function Composer({attachments, running, closed, onSend, onStop}: Props) {
   const [text, setText] = useState("");
   const [options, setOptions] = useState(false);
   const files = useStore(attachments.list);
   const uploading = files.some(({record, error}) => !record && !error);
-  const ready = !busy && !uploading && (text.trim() !== "" || files.some(({record}) => record));
+  const written = text.trim() !== "" || files.some(({record}) => record);
+  const ready = !running && !closed && !uploading && written;
 
   const submit = () => {
     if (!ready) return;
@@ -88,7 +90,7 @@ export function Composer({attachments, busy, onSend, onStop}: Props) {
         <FileButton icon="clip" label="Attach files" quiet onFiles={(chosen) => attachments.add(chosen)} />
         <Button icon="tune" label="Limits of runs" kind="quiet" hideLabel onClick={() => setOptions(true)} />
         <span class="grow" />
-        {busy ? (
+        {running ? (
           <Button icon="stop" label="Stop" onClick={onStop} />
         ) : (
           <Button icon="send" label="Send" kind="main" hideLabel type="submit" disabled={!ready} />

@@ -44,12 +44,27 @@ export const EMPTY: Conversation = {
   failure: null,
 };
 
-export function withMessages(conversation: Conversation, messages: Message[]): Conversation {
-  const known = new Set(conversation.entries.map(({message}) => message.message_id));
-  const added = messages
-    .filter(({message_id}) => !known.has(message_id))
-    .map((message): Entry => ({key: message.message_id, message, runId: null, stage: "whole"}));
-  return {...conversation, entries: [...conversation.entries, ...added]};
+function entryOf(message: Message): Entry {
+  return {key: message.message_id, message, runId: null, stage: "whole"};
+}
+
+export function withMessage(conversation: Conversation, message: Message): Conversation {
+  return {...conversation, entries: [...conversation.entries, entryOf(message)]};
+}
+
+// `stored` are the messages of the thread from its first one on. Entries that are not among them are later ones.
+// Parts of messages are left out, because they come again with the stream.
+export function withStored(conversation: Conversation, stored: Message[]): Conversation {
+  const known = new Map(conversation.entries.map((entry) => [entry.message.message_id, entry]));
+  const ids = new Set(stored.map(({message_id}) => message_id));
+  const older = stored.map((message) => {
+    const {key, runId} = known.get(message.message_id) ?? entryOf(message);
+    return {...entryOf(message), key, runId};
+  });
+  const later = conversation.entries.filter(
+    ({message, stage}) => stage === "whole" && !ids.has(message.message_id),
+  );
+  return {...conversation, entries: [...older, ...later]};
 }
 
 // Appends the blocks of a piece: texts continue the last text.
@@ -74,7 +89,7 @@ function withPiece(entry: Entry, piece: Message): Entry {
   return {...entry, stage: "streaming", message: {...entry.message, content, reasoning: reasoning || null}};
 }
 
-function withMessage(entries: Entry[], message: Message, runId: string): Entry[] {
+function withReceived(entries: Entry[], message: Message, runId: string): Entry[] {
   const result = [...entries];
   const stage: Stage = message.delta ? "streaming" : "whole";
   const same = entries.findLastIndex((entry) => entry.message.message_id === message.message_id);
@@ -125,7 +140,7 @@ export function apply(conversation: Conversation, chunk: Chunk): Conversation {
     return {
       ...conversation,
       progress: moved,
-      entries: withMessage(conversation.entries, message, chunk.run_id),
+      entries: withReceived(conversation.entries, message, chunk.run_id),
     };
   }
   if (event === "error") {

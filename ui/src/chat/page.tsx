@@ -81,7 +81,7 @@ function Tail({chat, results}: TailProps) {
 
 function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments}) {
   const conversation = useStore(chat.conversation);
-  const loading = useStore(chat.loading);
+  const closed = useStore(chat.closed);
   const {entries, progress, interrupt, failure} = conversation;
   const results = useMemo(() => resultsOf(entries), [entries]);
   const shown = useMemo(() => entries.filter(isShown), [entries]);
@@ -97,9 +97,9 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
     [chat],
   );
   const actions = useMemo(() => ({resend, fork}), [resend, fork]);
-  const busy = progress !== null || interrupt !== null;
+  const busy = progress !== null || interrupt !== null || closed;
 
-  if (shown.length === 0 && loading) return <Loading />;
+  if (shown.length === 0 && closed && !failure) return <Loading />;
   return (
     <>
       {shown.length === 0 && !failure ? (
@@ -126,7 +126,8 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
       )}
       <Composer
         attachments={attachments}
-        busy={progress !== null}
+        running={progress !== null}
+        closed={closed}
         onSend={(content) => void chat.say(content)}
         onStop={() => void chat.stop()}
       />
