@@ -3,23 +3,35 @@
 export class Microphone {
   private context = new AudioContext();
   private stream: MediaStream | null = null;
+  private stopped = false;
 
-  // Asks the user for the microphone; throws if it is not given.
+  // Asks the user for the microphone; throws if it is not given. After stop() it hears nothing, also if stop() is
+  // called before this has returned.
   async start(onBlock: (block: ArrayBuffer, level: number) => void): Promise<void> {
     if (!navigator.mediaDevices) throw new Error("browsers offer the microphone to pages over https only");
     this.stream = await navigator.mediaDevices.getUserMedia({
       audio: {echoCancellation: true, noiseSuppression: true, channelCount: 1},
     });
+    if (this.stopped) return this.release();
     await this.context.audioWorklet.addModule(new URL(CAPTURE_FILE, document.baseURI));
+    if (this.stopped) return;
     const node = new AudioWorkletNode(this.context, "capture", {numberOfOutputs: 0});
-    node.port.onmessage = ({data}: MessageEvent<ArrayBuffer>) => onBlock(data, levelOf(data));
+    node.port.onmessage = ({data}: MessageEvent<ArrayBuffer>) => {
+      if (!this.stopped) onBlock(data, levelOf(data));
+    };
     this.context.createMediaStreamSource(this.stream).connect(node);
     await this.context.resume();
   }
 
   stop(): void {
-    for (const track of this.stream?.getTracks() ?? []) track.stop();
+    if (this.stopped) return;
+    this.stopped = true;
+    this.release();
     void this.context.close();
+  }
+
+  private release(): void {
+    for (const track of this.stream?.getTracks() ?? []) track.stop();
   }
 }
 

@@ -83,7 +83,7 @@ function Call() {
             <Button
               label={phase === "closed" ? "Call again" : "Start the call"}
               kind="main"
-              disabled={phase === "connecting"}
+              disabled={phase === "connecting" || phase === "closing"}
               onClick={() => session.start(randomId())}
             />
           )}

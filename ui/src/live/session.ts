@@ -12,7 +12,7 @@ export interface Line {
 }
 
 export interface LiveState {
-  phase: "idle" | "connecting" | "open" | "closed";
+  phase: "idle" | "connecting" | "open" | "closing" | "closed";
   lines: Line[];
   level: number; // level of the microphone
   hears: boolean;
@@ -23,6 +23,8 @@ export interface LiveState {
 const IDLE: LiveState = {phase: "idle", lines: [], level: 0, hears: false, latency: null, error: null};
 // Above this level the user counts as speaking.
 const SPEECH_LEVEL = 0.45;
+// The service has this long to end a session that the user has left.
+const CLOSING_MS = 10_000;
 
 interface LiveEvent {
   type: string;
@@ -47,6 +49,7 @@ export class LiveSession {
   }
 
   start(threadId: string): void {
+    if (this.socket) return;
     const {token} = session.get();
     const url = `${root.replace(/^http/, "ws")}/v1/graph/live`;
     const socket = token ? new WebSocket(url, ["service-bearer", token]) : new WebSocket(url);
@@ -62,8 +65,10 @@ export class LiveSession {
       if (typeof data === "string") this.take(JSON.parse(data) as LiveEvent);
       else this.play(data);
     };
-    socket.onclose = ({code, reason}) =>
-      this.end(code === 1000 ? null : reason || `the connection was closed (${code})`);
+    socket.onclose = ({code, reason}) => {
+      const left = code === 1000 || this.state.get().phase === "closing";
+      this.end(left ? null : reason || `the connection was closed (${code})`);
+    };
   }
 
   private play(block: ArrayBuffer): void {
@@ -117,17 +122,20 @@ export class LiveSession {
   }
 
   async listen(): Promise<void> {
+    if (this.microphone) return;
     const microphone = new Microphone();
+    this.microphone = microphone;
     try {
       await microphone.start((block, level) => {
         if (level > SPEECH_LEVEL) this.spokeAt = performance.now();
         if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(block);
         this.update({level});
       });
-      this.microphone = microphone;
-      this.update({hears: true, error: null});
+      // The user may have muted it while the browser asked for permission.
+      if (this.microphone === microphone) this.update({hears: true, error: null});
     } catch (error) {
-      microphone.stop();
+      if (this.microphone !== microphone) return;
+      this.mute();
       this.update({error: (error as Error).message});
     }
   }
@@ -138,14 +146,25 @@ export class LiveSession {
     this.update({hears: false, level: 0});
   }
 
+  // Ends the session. An open one is asked to end, so that the service can finish the current answer, and is closed if
+  // it does not. A connection that is not open yet is closed.
   stop(): void {
+    const {socket} = this;
     this.mute();
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({type: "close"}));
     this.speaker?.discard();
+    if (!socket || this.state.get().phase === "closing") return;
+    this.update({phase: "closing"});
+    if (socket.readyState === WebSocket.OPEN) {
+      socket.send(JSON.stringify({type: "close"}));
+      setTimeout(() => socket.close(), CLOSING_MS);
+    } else {
+      socket.close();
+    }
   }
 
   private end(error: string | null): void {
     this.mute();
+    this.socket = null;
     this.speaker?.close();
     this.speaker = null;
     const known = this.state.get().error;
