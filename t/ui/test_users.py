@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.agents import DEMO
+from harness.agents import DEMO, asking
 from harness.memories import STORE
 from harness.tokens import JWT_ENVIRONMENT, bearer, token
 
@@ -96,3 +96,41 @@ def test_users_of_nginx_need_no_token(start_studio, browser):
     browser.say("Hello")
     browser.wait_for_end()
     assert browser.count('[aria-label="Sign out"]') == 0
+
+
+def test_another_user_after_an_expired_token_sees_nothing_of_the_first(service, browser, directory):
+    note = directory / "note.txt"
+    note.write_text("alices file")
+    browser.open(service)
+    _sign_in(browser, "alice")
+    browser.upload(".composer input[type=file]", note)
+    browser.wait_for_text("note.txt", ".attachments")
+    browser.say("a secret of Alice")
+    browser.wait_for_end()
+    place = browser.evaluate("location.hash").removeprefix("#/")
+    browser.refuse(".*", status=403, code="EXPIRED_TOKEN")
+    browser.go("threads")
+    browser.wait_for(".sign-in")
+    browser.accept_all()
+    browser.fill(".sign-in input", token("bob"))
+    browser.press("Enter")
+    for page in (place, "files", "threads"):
+        browser.go(page)
+        browser.wait("document.querySelector('main :is(h1, .note, .empty)') && !document.querySelector('.loading')")
+        shown = browser.evaluate("document.body.innerHTML")
+        assert "secret" not in shown and "note.txt" not in shown, page
+
+
+def test_a_chat_goes_on_after_its_token_has_expired(start_studio, browser, gated_provider):
+    settings = asking(gated_provider) | {"auth": "jwt", "env": "secrets.env"}
+    service = start_studio(settings, files={"secrets.env": JWT_ENVIRONMENT})
+    browser.open(service)
+    _sign_in(browser, "alice")
+    browser.refuse("GET .*/stream", status=403, code="EXPIRED_TOKEN")
+    browser.say("go")
+    browser.wait_for(".sign-in")
+    browser.accept_all()
+    gated_provider.open_gate()
+    browser.fill(".sign-in input", token("alice"))
+    browser.press("Enter")
+    browser.wait_for_text("one two three", ".message.assistant")

@@ -1,5 +1,8 @@
 // When the first token of a run arrived here. The service's traces do not have it.
+import {forgetWith} from "./session";
+
 const waits = new Map<string, number>(); // milliseconds after the request was sent, by run
+forgetWith(() => waits.clear());
 
 export function noteFirstToken(runId: string, wait: number): void {
   waits.set(runId, wait);

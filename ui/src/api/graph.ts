@@ -1,6 +1,7 @@
 // The graph, its tools and the schema of its state.
 import type {JsonObject} from "./messages";
 import {call} from "./request";
+import {forgetWith} from "./session";
 
 export interface GraphInfo {
   is_realtime: boolean;
@@ -50,6 +51,9 @@ export interface Schema {
 }
 
 let known: Promise<Graph> | null = null;
+forgetWith(() => {
+  known = null;
+});
 
 // The graph changes only with the configuration, so it is read once.
 export function readGraph(): Promise<Graph> {

@@ -34,11 +34,13 @@ interface Refusal {
   error?: {code?: string; message?: string; details?: {loc?: (string | number)[]; msg?: string}[]};
 }
 
-async function refusal(response: Response): Promise<ApiError> {
+async function refusal(response: Response, token: string | null): Promise<ApiError> {
   const id = response.headers.get("X-Request-ID");
   const body: Refusal = await response.json().catch(() => ({}));
   const code = body.error?.code ?? `HTTP_${response.status}`;
-  if (CREDENTIALS.has(code) || response.status === 401) session.set({...session.get(), refused: true});
+  const refused = CREDENTIALS.has(code) || response.status === 401;
+  // The answer may be late: to the token of the user before.
+  if (refused && session.get().token === token) session.set({...session.get(), refused: true});
   const text = body.detail ?? body.error?.message ?? `the server answered with status ${response.status}`;
   return new ApiError(text, response.status, code, id);
 }
@@ -67,7 +69,7 @@ export async function send(method: string, path: string, options: Options = {}):
     if (options.signal?.aborted) throw error;
     throw new ApiError("the server cannot be reached", 0, "UNREACHABLE", null);
   }
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await refusal(response, token);
   return response;
 }
 

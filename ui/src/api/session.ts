@@ -11,7 +11,16 @@ export interface Session {
 
 export const session = new Store<Session>({token: sessionStorage.getItem(KEY), refused: false});
 
+const forgetters: (() => void)[] = [];
+
+// Names a function that removes what a module keeps of the user. It is called before somebody signs in, who may be
+// another user.
+export function forgetWith(forget: () => void): void {
+  forgetters.push(forget);
+}
+
 export function signIn(token: string, keep: boolean): void {
+  for (const forget of forgetters) forget();
   if (keep) sessionStorage.setItem(KEY, token);
   else sessionStorage.removeItem(KEY);
   session.set({token, refused: false});

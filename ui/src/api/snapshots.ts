@@ -1,5 +1,6 @@
 // States of threads after their runs, as far as this page has seen them. The service keeps only the latest.
 import type {JsonObject} from "./messages";
+import {forgetWith} from "./session";
 import type {State} from "./threads";
 
 export interface Snapshot {
@@ -13,6 +14,7 @@ const OWN = new Set(["context", "execution_meta"]);
 const KEPT = 50; // snapshots of one thread
 
 const snapshots = new Map<string, Snapshot[]>();
+forgetWith(() => snapshots.clear());
 
 export function fieldsOf(state: State): JsonObject {
   return Object.fromEntries(Object.entries(state).filter(([name]) => !OWN.has(name))) as JsonObject;

@@ -14,6 +14,7 @@ import {
   startRun,
   type ToolDecision,
 } from "../api/runs";
+import {forgetWith} from "../api/session";
 import {noteState} from "../api/snapshots";
 import {deleteMessage, readMessages, readState} from "../api/threads";
 import {randomId} from "../base/random";
@@ -35,7 +36,9 @@ export interface RunOptions {
 
 type RunInput = Pick<RunRequest, "messages" | "tool_decisions">;
 
-export const runOptions = new Store<RunOptions>({budget: {}, initialState: null});
+const NO_OPTIONS: RunOptions = {budget: {}, initialState: null};
+
+export const runOptions = new Store<RunOptions>(NO_OPTIONS);
 
 // Statuses of runs that have not ended.
 const ACTIVE = new Set(["queued", "running"]);
@@ -258,6 +261,11 @@ function interruptOf(state: {
 }
 
 const chats = new Map<string, Chat>();
+forgetWith(() => {
+  for (const chat of chats.values()) chat.close();
+  chats.clear();
+  runOptions.set(NO_OPTIONS);
+});
 
 // The chat of a thread; it is opened when it is first asked for. `fresh`: the thread does not exist yet.
 export function chatOf(threadId: string, fresh: boolean): Chat {
