@@ -48,6 +48,10 @@ class Browser:
         """Opens any page as a new visitor."""
         self._do("open", url=url)
 
+    def visit(self, service, prefix):
+        """Opens Studio of another service of the same origin, as the same visitor."""
+        self._do("goto", url=f"http://127.0.0.1:{service.port}{prefix}/ui/")
+
     def go(self, place):
         self.evaluate(f"void (location.hash = {json.dumps('#/' + place)})")
 

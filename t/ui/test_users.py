@@ -2,6 +2,7 @@
 
 import pytest
 
+from browser import BUILT
 from harness.agents import DEMO, asking
 from harness.memories import STORE
 from harness.tokens import JWT_ENVIRONMENT, bearer, token
@@ -87,6 +88,23 @@ def test_signing_out_leaves_nothing(service, browser):
     _sign_in(browser, "bob")
     assert "secret" not in browser.evaluate("document.body.innerHTML")
     assert browser.evaluate("caches.keys().then((keys) => keys.length)") == 0
+
+
+def test_a_kept_token_belongs_to_one_service(start_studio, browser):
+    other = f'location /other/ {{ agent_graph test; agent_graph_ui "{BUILT}"; }}'
+    settings = DEMO | {"auth": "jwt", "env": "secrets.env"}
+    service = start_studio(settings, files={"secrets.env": JWT_ENVIRONMENT}, server=other)
+    browser.open(service)
+    _sign_in(browser, "alice", keep=True)
+    browser.visit(service, "/other")
+    browser.wait_for(".sign-in")
+    _sign_in(browser, "bob", keep=True)
+    browser.evaluate("sessionStorage.setItem('of another application', 'kept')")
+    browser.click('[aria-label="Sign out"]')
+    browser.wait_for(".sign-in")
+    assert browser.evaluate("sessionStorage.getItem('of another application')") == "kept"
+    browser.visit(service, "/support")
+    browser.wait_for(".composer")
 
 
 def test_users_of_nginx_need_no_token(start_studio, browser):

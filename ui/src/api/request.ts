@@ -1,8 +1,7 @@
-// Requests to the service. Its address is the parent of this page's folder, below whatever prefix.
+// Requests to the service.
 import type {Json} from "./messages";
+import {root} from "./root";
 import {session} from "./session";
-
-export const root = new URL("../", document.baseURI).href.replace(/\/$/, "");
 
 // A refusal of the service, with the id that finds the request in its log; or no answer at all.
 export class ApiError extends Error {

@@ -1,8 +1,10 @@
 // The caller's token. It is kept in memory, or in the tab's session storage if the user asks for it, and
 // never in a URL.
 import {Store} from "../base/store";
+import {root} from "./root";
 
-const KEY = "agent-graph-token";
+// Other services and applications of the same origin have the same storage.
+const KEY = `agent-graph-token ${root}`;
 
 export interface Session {
   token: string | null;
@@ -26,9 +28,9 @@ export function signIn(token: string, keep: boolean): void {
   session.set({token, refused: false});
 }
 
-// Loads the page again, so that nothing of the user stays in memory.
+// Loads the page again: components and requests that are under way have data of the user, too.
 export function signOut(): void {
-  sessionStorage.clear();
+  sessionStorage.removeItem(KEY);
   history.replaceState(null, "", location.pathname);
   location.reload();
 }

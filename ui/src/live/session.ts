@@ -1,5 +1,5 @@
 // A live session: sends the microphone, plays the answer, and keeps what is said.
-import {root} from "../api/request";
+import {root} from "../api/root";
 import {session} from "../api/session";
 import {Store} from "../base/store";
 import {Microphone} from "./microphone";

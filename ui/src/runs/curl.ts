@@ -1,5 +1,6 @@
 // Commands that read a run again.
-import {path, root} from "../api/request";
+import {path} from "../api/request";
+import {root} from "../api/root";
 import {session} from "../api/session";
 
 function quoted(text: string): string {
