@@ -14,11 +14,19 @@ export class ApiError extends Error {
     super(message);
   }
 
-  // True if the failure may be temporary: no answer has arrived, or one that says to try again.
-  get passing(): boolean {
-    return this.status === 0 || this.status === 429 || this.status === 503;
+  // True if the failure may be temporary.
+  get mayBeRepeated(): boolean {
+    return REPEATED.has(this.status) && this.code !== "NOT_CONFIGURED";
   }
 }
+
+const REPEATED = new Set([
+  0, // no answer has arrived
+  429, // a rate limit
+  502, // a proxy in front of the service has lost it, as during a restart
+  503, // overload, or the state of the service cannot be reached
+  504, // a proxy has waited too long
+]);
 
 const CREDENTIALS = new Set([
   "REVOKED_TOKEN",
@@ -50,6 +58,20 @@ export interface Options {
   signal?: AbortSignal;
 }
 
+// The head of an answer arrives within this time, also that of a stream. Uploads may take longer.
+const HEAD_MS = 30_000;
+
+async function fetchWithin(ms: number, path: string, init: RequestInit): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ms);
+  const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
+  try {
+    return await fetch(root + path, {...init, signal});
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 // Sends a request; throws ApiError unless the answer is a success.
 export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
   const headers: Record<string, string> = {...options.headers};
@@ -63,7 +85,7 @@ export async function send(method: string, path: string, options: Options = {}):
   if (options.signal) init.signal = options.signal;
   let response: Response;
   try {
-    response = await fetch(root + path, init);
+    response = isForm ? await fetch(root + path, init) : await fetchWithin(HEAD_MS, path, init);
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new ApiError("the server cannot be reached", 0, "UNREACHABLE", null);

@@ -93,8 +93,7 @@ export async function startRun(request: RunRequest, signal: AbortSignal): Promis
       await send("POST", "/v1/graph/runs", options);
       return;
     } catch (error) {
-      if (!(error instanceof ApiError) || !error.passing || error.code === "NOT_CONFIGURED" || attempt > 60)
-        throw error;
+      if (!(error instanceof ApiError) || !error.mayBeRepeated || attempt > 60) throw error;
       await pause(attempt, signal);
     }
   }

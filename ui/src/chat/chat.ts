@@ -205,7 +205,7 @@ export class Chat {
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ApiError && !error.passing) throw error;
+        if (error instanceof ApiError && !error.mayBeRepeated) throw error;
       }
       this.updateProgress({connection: "lost"});
       await pause(attempt, signal);
