@@ -85,18 +85,24 @@ export interface Trace {
   tool_calls: number;
 }
 
-// Sends the run until the server has it. A repetition is harmless: its key makes it the same run.
-export async function startRun(request: RunRequest, signal: AbortSignal): Promise<void> {
-  const options = {body: request, headers: {"Idempotency-Key": request.config.run_id}, signal};
+const ATTEMPTS_MAX = 60;
+
+// Makes a request again while its failure may be temporary.
+async function repeated<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 0; ; ++attempt) {
     try {
-      await send("POST", "/v1/graph/runs", options);
-      return;
+      return await request();
     } catch (error) {
-      if (!(error instanceof ApiError) || !error.mayBeRepeated || attempt > 60) throw error;
+      if (!(error instanceof ApiError) || !error.mayBeRepeated || attempt >= ATTEMPTS_MAX) throw error;
       await pause(attempt, signal);
     }
   }
+}
+
+// Sends the run until the server has it. A repetition is harmless: its key makes it the same run.
+export async function startRun(request: RunRequest, signal: AbortSignal): Promise<void> {
+  const options = {body: request, headers: {"Idempotency-Key": request.config.run_id}, signal};
+  await repeated(() => send("POST", "/v1/graph/runs", options), signal);
 }
 
 // Waits longer after each failure, at most 2 seconds, or until the network is back.
@@ -143,8 +149,16 @@ export function runRecord(threadId: string, runId: string, signal?: AbortSignal)
   return call<RunRecord>("GET", path`/v1/threads/${threadId}/runs/${runId}`, undefined, signal);
 }
 
-export function cancelRun(threadId: string, runId: string) {
-  return call("POST", path`/v1/threads/${threadId}/runs/${runId}/cancel`);
+// Ends the run. False: the service does not have it.
+export async function cancelRun(threadId: string, runId: string, signal: AbortSignal): Promise<boolean> {
+  const address = path`/v1/threads/${threadId}/runs/${runId}/cancel`;
+  try {
+    await repeated(() => call("POST", address, undefined, signal), signal);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
 }
 
 // Null: the service keeps no traces, as with MODE=production.

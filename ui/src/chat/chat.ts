@@ -49,6 +49,7 @@ export class Chat {
   // then would not follow the last message.
   readonly closed = new Store<boolean>(false);
   private leaving = new AbortController();
+  private sending = new AbortController(); // ends the repetitions of the request that starts the run
 
   constructor(readonly threadId: string) {}
 
@@ -117,6 +118,7 @@ export class Chat {
     const progress = {
       runId,
       connection,
+      stopping: false,
       node: null,
       attempt: 1,
       sentAt: Date.now(),
@@ -157,17 +159,12 @@ export class Chat {
     return this.send(request, () => void this.run(input));
   }
 
-  // Sends the run and reads it to its end. A request that has failed is sent again with its id: the service may
-  // have it.
+  // Sends the run and reads it to its end.
   private async send(request: RunRequest, again: () => void): Promise<void> {
     const runId = request.config.run_id;
     const waiting = this.conversation.get().interrupt;
     this.begin(runId, "sending", again);
-    try {
-      await startRun(request, this.leaving.signal);
-    } catch (error) {
-      if (this.leaving.signal.aborted) return;
-      this.endRun(error, () => void this.send(request, again));
+    if (!(await this.deliver(request, again))) {
       this.update((one) => ({...one, interrupt: waiting}));
       return;
     }
@@ -177,6 +174,24 @@ export class Chat {
       await this.follow(runId);
     } catch (error) {
       if (!this.leaving.signal.aborted) this.endRun(error, () => void this.open());
+    }
+  }
+
+  // Returns true if the service has the run. A request that has failed is sent again with its id: the service may
+  // have it.
+  private async deliver(request: RunRequest, again: () => void): Promise<boolean> {
+    const sending = new AbortController();
+    this.sending = sending;
+    try {
+      await startRun(request, AbortSignal.any([this.leaving.signal, sending.signal]));
+      return true;
+    } catch (error) {
+      if (this.leaving.signal.aborted) return false;
+      // A request that was stopped may have arrived all the same.
+      if (sending.signal.aborted && (await this.cancel(request.config.run_id))) return true;
+      if (sending.signal.aborted) this.update((one) => ({...one, progress: null, outcome: "stopped"}));
+      else this.endRun(error, () => void this.send(request, again));
+      return false;
     }
   }
 
@@ -218,9 +233,27 @@ export class Chat {
     if (state) noteState(this.threadId, runId, state);
   }
 
-  async stop(): Promise<void> {
+  // Ends the run, also one that is still being sent.
+  stop(): void {
     const {progress} = this.conversation.get();
-    if (progress) await cancelRun(this.threadId, progress.runId).catch((error) => this.showFailure(error));
+    if (!progress || progress.stopping) return;
+    this.updateProgress({stopping: true});
+    if (progress.connection === "sending") this.sending.abort();
+    else void this.cancel(progress.runId);
+  }
+
+  // Returns false if the service does not have the run. A run that could not be cancelled goes on, and can be stopped
+  // again.
+  private async cancel(runId: string): Promise<boolean> {
+    const {signal} = this.leaving;
+    try {
+      return await cancelRun(this.threadId, runId, signal);
+    } catch (error) {
+      if (signal.aborted) return true;
+      this.updateProgress({stopping: false});
+      this.showFailure(error);
+      return true;
+    }
   }
 
   // Removes a message and all after it, the last one first.

@@ -14,6 +14,7 @@ export interface Entry {
 export interface Progress {
   runId: string;
   connection: "sending" | "open" | "lost";
+  stopping: boolean; // the user has asked for its end
   node: string | null;
   attempt: number;
   sentAt: number;

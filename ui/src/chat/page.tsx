@@ -129,7 +129,7 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
         running={progress !== null}
         closed={closed}
         onSend={(content) => void chat.say(content)}
-        onStop={() => void chat.stop()}
+        onStop={() => chat.stop()}
       />
     </>
   );

@@ -5,20 +5,19 @@ import {href} from "../base/route";
 import {useLoad} from "../widgets/states";
 import type {Progress} from "./conversation";
 
+function textOf({connection, stopping, node}: Progress): string {
+  if (connection === "lost") return "The connection is lost. Trying again…";
+  if (stopping) return "Stopping…";
+  if (connection === "sending") return "Sending…";
+  return node ? `${node} is working` : "Working…";
+}
+
 export function RunProgress({progress}: {progress: Progress}) {
-  const {connection, node, attempt} = progress;
-  const text =
-    connection === "sending"
-      ? "Sending…"
-      : connection === "lost"
-        ? "The connection is lost. Trying again…"
-        : node
-          ? `${node} is working`
-          : "Working…";
+  const {connection, attempt} = progress;
   return (
     <output class={`progress ${connection}`}>
       <span class="spinner" aria-hidden="true" />
-      <span>{text}</span>
+      <span>{textOf(progress)}</span>
       {attempt > 1 && <span class="tag">attempt {attempt}</span>}
     </output>
   );

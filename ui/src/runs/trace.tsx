@@ -1,11 +1,11 @@
-import {useEffect, useState} from "preact/hooks";
+import {useEffect, useMemo, useState} from "preact/hooks";
 import {firstTokenOf} from "../api/first_tokens";
 import {cancelRun, type RunRecord, runRecord, type Trace, traceOf} from "../api/runs";
 import {duration, moment, number, plural} from "../base/format";
 import {href} from "../base/route";
 import {Button} from "../widgets/button";
 import {CopyButton} from "../widgets/copy";
-import {Empty, Panel, useLoad} from "../widgets/states";
+import {Empty, ErrorNote, Panel, useLoad} from "../widgets/states";
 import {Tabs} from "../widgets/tabs";
 import {curlOf} from "./curl";
 import {Events, useLines} from "./events";
@@ -46,9 +46,22 @@ function Facts({record}: {record: RunRecord}) {
   );
 }
 
+function CancelButton({record, onError}: {record: RunRecord; onError: (error: unknown) => void}) {
+  const leaving = useMemo(() => new AbortController(), []);
+  useEffect(() => () => leaving.abort(), [leaving]);
+  const cancel = () => {
+    onError(null);
+    cancelRun(record.thread_id, record.run_id, leaving.signal).catch(
+      (error) => !leaving.signal.aborted && onError(error),
+    );
+  };
+  return <Button icon="stop" label="Cancel" onClick={cancel} />;
+}
+
 function Panes({record, trace}: Both) {
   const [selected, setSelected] = useState<string | null>(null);
   const [tab, setTab] = useState("Waterfall");
+  const [error, setError] = useState<unknown>(null);
   const lines = useLines(record.thread_id, record.run_id);
   const rows = trace ? rowsOf(trace, Date.now()) : [];
   const row = rows.find(({id}) => id === selected) ?? rows[0];
@@ -58,14 +71,9 @@ function Panes({record, trace}: Both) {
       <div class="tabs">
         <Tabs tabs={TABS} current={tab} onChange={setTab} />
         <CopyButton text={curlOf(record.thread_id, record.run_id)} label="Copy as curl" hideLabel={false} />
-        {ACTIVE.has(record.status) && (
-          <Button
-            icon="stop"
-            label="Cancel"
-            onClick={() => void cancelRun(record.thread_id, record.run_id)}
-          />
-        )}
+        {ACTIVE.has(record.status) && <CancelButton record={record} onError={setError} />}
       </div>
+      {error !== null && <ErrorNote error={error} />}
       {tab === "Raw events" ? (
         <Events {...lines} startedAt={startedAt} />
       ) : row ? (
