@@ -41,13 +41,10 @@ interface Refusal {
   error?: {code?: string; message?: string; details?: {loc?: (string | number)[]; msg?: string}[]};
 }
 
-async function refusal(response: Response, token: string | null): Promise<ApiError> {
+async function errorOf(response: Response): Promise<ApiError> {
   const id = response.headers.get("X-Request-ID");
   const body: Refusal = await response.json().catch(() => ({}));
   const code = body.error?.code ?? `HTTP_${response.status}`;
-  const refused = CREDENTIALS.has(code) || response.status === 401;
-  // The answer may be late: to the token of the user before.
-  if (refused && session.get().token === token) session.set({...session.get(), refused: true});
   const text = body.detail ?? body.error?.message ?? `the server answered with status ${response.status}`;
   return new ApiError(text, response.status, code, id);
 }
@@ -56,6 +53,7 @@ export interface Options {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  signsOut?: boolean; // false: a refusal says nothing about the token, because the answer is not the service's
 }
 
 // The head of an answer arrives within this time, also that of a stream. Uploads may take longer.
@@ -90,8 +88,13 @@ export async function send(method: string, path: string, options: Options = {}):
     if (options.signal?.aborted) throw error;
     throw new ApiError("the server cannot be reached", 0, "UNREACHABLE", null);
   }
-  if (!response.ok) throw await refusal(response, token);
-  return response;
+  if (response.ok) return response;
+  const error = await errorOf(response);
+  const refused = CREDENTIALS.has(error.code) || error.status === 401;
+  // A late answer may be to the token of the user before.
+  if (refused && options.signsOut !== false && session.get().token === token)
+    session.set({...session.get(), refused: true});
+  throw error;
 }
 
 // The member `data` of the answer.

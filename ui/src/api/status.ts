@@ -17,7 +17,7 @@ export interface ServiceStatus {
 // Null: there is no such location, or this caller may not read it.
 export async function readStatus(signal: AbortSignal): Promise<ServiceStatus[] | null> {
   try {
-    const response = await send("GET", "/status", {signal});
+    const response = await send("GET", "/status", {signal, signsOut: false});
     return ((await response.json()) as {services: ServiceStatus[]}).services;
   } catch {
     return null;
