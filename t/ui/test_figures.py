@@ -24,6 +24,29 @@ def test_who_may_not_read_them_stays_signed_in(start_studio, browser, status):
     assert browser.count(".sign-in") == 0
 
 
+def test_a_failed_read_is_repeated(start_studio, browser):
+    _open(browser, start_studio(DEMO, server=_STATUS))
+    browser.refuse("GET .*/status", status=503, times=1)
+    browser.go("server")
+    browser.wait_for_text("Requests", _FIGURES)
+
+
+def test_a_service_is_chosen_by_its_name(start_studio, browser):
+    _open(browser, start_studio(DEMO, server=_STATUS))
+    two = """window.fetchService(url, options).then((answer) => answer.json()).then(({services: [one]}) =>
+        new Response(JSON.stringify({services: [{...one, name: "another"}, one]})))"""
+    browser.answer("GET .*/status", two)
+    browser.go("server")
+    browser.wait_for(f"{_FIGURES} select")
+    assert browser.count(f"{_FIGURES} figure") == 0
+    assert browser.accessibility_problems() == []
+    browser.focus(f"{_FIGURES} select")
+    browser.type("test")
+    browser.wait_for_text("Figures of test", _FIGURES)
+    browser.wait_for_text("Requests", _FIGURES)
+    assert browser.evaluate("location.hash") == "#/server/test"
+
+
 def test_a_token_that_the_service_accepts_is_kept(start_studio, browser):
     settings = DEMO | {"auth": "jwt", "env": "secrets.env"}
     status = 'location = /support/status { return 401; }'

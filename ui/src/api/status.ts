@@ -1,5 +1,5 @@
 // The figures of nginx's status page, where a location "status" beside the agent serves it as JSON.
-import {send} from "./request";
+import {ApiError, send} from "./request";
 
 export interface ServiceStatus {
   name: string;
@@ -14,12 +14,17 @@ export interface ServiceStatus {
   workers: {serving: number; draining: number};
 }
 
-// Null: there is no such location, or this caller may not read it.
+const MISSING = new Set([401, 403, 404]);
+
+// The services of this nginx. Null: there is no such location, or this caller may not read it.
 export async function readStatus(signal: AbortSignal): Promise<ServiceStatus[] | null> {
   try {
     const response = await send("GET", "/status", {signal, signsOut: false});
     return ((await response.json()) as {services: ServiceStatus[]}).services;
-  } catch {
-    return null;
+  } catch (error) {
+    // An answer that is not JSON is another page.
+    const missing = error instanceof SyntaxError || (error instanceof ApiError && MISSING.has(error.status));
+    if (missing) return null;
+    throw error;
   }
 }

@@ -4,6 +4,7 @@ import {readMultimodal} from "../api/files";
 import {readGraph} from "../api/graph";
 import {ApiError, send} from "../api/request";
 import {duration} from "../base/format";
+import type {PageProps} from "../pages";
 import {ErrorNote, Panel, useLoad} from "../widgets/states";
 import {Figures} from "./figures";
 import {Sparkline} from "./sparkline";
@@ -116,7 +117,7 @@ function Configuration() {
   );
 }
 
-export function Page() {
+export function Page({ids}: PageProps) {
   return (
     <div class="page">
       <header class="top">
@@ -124,7 +125,7 @@ export function Page() {
       </header>
       <div class="body cards">
         <HealthView />
-        <Figures />
+        <Figures chosen={ids[0]} />
         <Configuration />
       </div>
     </div>
