@@ -1,5 +1,6 @@
 // Memories of the caller.
 import type {JsonObject} from "./messages";
+import type {ListPage} from "./pages";
 import {call, path} from "./request";
 
 export interface Memory {
@@ -17,14 +18,18 @@ export interface MemorySearch {
   distance_metric: string;
 }
 
-export async function listMemories(signal?: AbortSignal): Promise<Memory[]> {
-  return (await call<{memories: Memory[]}>("POST", "/v1/store/memories/list", {limit: 1000}, signal))
-    .memories;
+export async function listMemories(cursor: string, signal?: AbortSignal): Promise<ListPage<Memory>> {
+  const body = {limit: 200, ...(cursor && {cursor})};
+  const address = "/v1/store/memories/list";
+  const page = await call<{memories: Memory[]; next_cursor: string | null}>("POST", address, body, signal);
+  return {items: page.memories, next: page.next_cursor};
 }
 
-export async function searchMemories(search: MemorySearch, signal?: AbortSignal): Promise<Memory[]> {
-  return (await call<{results: Memory[]}>("POST", "/v1/store/search", {...search, limit: 50}, signal))
-    .results;
+// The best matches.
+export async function searchMemories(search: MemorySearch, signal?: AbortSignal): Promise<ListPage<Memory>> {
+  const body = {...search, limit: 50};
+  const {results} = await call<{results: Memory[]}>("POST", "/v1/store/search", body, signal);
+  return {items: results, next: null};
 }
 
 export function addMemory(content: string, category: string) {

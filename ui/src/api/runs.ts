@@ -1,6 +1,7 @@
 // Runs: start one, follow it, read its record and its trace.
 import {lines} from "./lines";
 import type {Chunk, Outcome, Usages} from "./messages";
+import type {ListPage} from "./pages";
 import {ApiError, call, path, send} from "./request";
 
 export interface Budget {
@@ -135,14 +136,17 @@ export async function* readRun(
   yield* lines<Chunk>(response);
 }
 
-export function runsOf(threadId: string, cursor = "", signal?: AbortSignal, limit = 50) {
+// The newest come first.
+export async function runsOf(
+  threadId: string,
+  cursor = "",
+  signal?: AbortSignal,
+  limit = 50,
+): Promise<ListPage<RunRecord>> {
   const query = `?limit=${limit}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
-  return call<{runs: RunRecord[]; next_cursor: string | null}>(
-    "GET",
-    path`/v1/threads/${threadId}/runs` + query,
-    undefined,
-    signal,
-  );
+  const address = path`/v1/threads/${threadId}/runs` + query;
+  const page = await call<{runs: RunRecord[]; next_cursor: string | null}>("GET", address, undefined, signal);
+  return {items: page.runs, next: page.next_cursor};
 }
 
 export function runRecord(threadId: string, runId: string, signal?: AbortSignal) {

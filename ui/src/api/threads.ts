@@ -1,5 +1,6 @@
 // Threads: their list, messages and state.
 import type {Interrupt, JsonObject, Message} from "./messages";
+import type {ListPage} from "./pages";
 import {call, path} from "./request";
 
 export interface Thread {
@@ -23,24 +24,23 @@ export interface ExecutionMeta {
 export type State = JsonObject & {context?: unknown; execution_meta?: ExecutionMeta};
 
 export interface Search {
-  text: string;
-  metadata: string; // name=value
-  cursor: string;
+  text?: string;
+  metadata?: string; // name=value
+  cursor?: string;
   limit?: number;
 }
 
-export function listThreads({text, metadata, cursor, limit = 50}: Search, signal?: AbortSignal) {
+// The threads that were changed last come first.
+export async function listThreads(search: Search, signal?: AbortSignal): Promise<ListPage<Thread>> {
+  const {text, metadata = "", cursor, limit = 50} = search;
   const query = new URLSearchParams({limit: String(limit)});
   if (text) query.set("search", text);
   const [name, value] = split(metadata);
   if (name) query.set(`metadata.${name}`, value);
   if (cursor) query.set("cursor", cursor);
-  return call<{threads: Thread[]; next_cursor: string | null}>(
-    "GET",
-    `/v1/threads?${query}`,
-    undefined,
-    signal,
-  );
+  const address = `/v1/threads?${query}`;
+  const page = await call<{threads: Thread[]; next_cursor: string | null}>("GET", address, undefined, signal);
+  return {items: page.threads, next: page.next_cursor};
 }
 
 function split(pair: string): [string, string] {

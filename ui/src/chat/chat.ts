@@ -99,7 +99,7 @@ export class Chat {
   // the messages, or in the stream of the run that is returned.
   private async load(): Promise<string | null> {
     const {signal} = this.leaving;
-    const latest = (await runsOf(this.threadId, "", signal, 1)).runs[0];
+    const [latest] = (await runsOf(this.threadId, "", signal, 1)).items;
     const stored: Message[] = [];
     await readMessages(this.threadId, signal, (page) => {
       stored.push(...page);

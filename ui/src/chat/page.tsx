@@ -155,7 +155,7 @@ export function Page({ids}: PageProps) {
   };
   return (
     <div class="chat" onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
-      <ThreadList current={threadId} onNew={startNew} />
+      <ThreadList chat={chat} onNew={startNew} />
       <section class="talk" aria-label="Chat">
         <Conversation key={threadId} chat={chat} attachments={attachments} />
       </section>

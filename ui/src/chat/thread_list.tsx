@@ -1,15 +1,15 @@
-import {useEffect} from "preact/hooks";
 import {listThreads, type Thread} from "../api/threads";
 import {moment} from "../base/format";
 import {shortId} from "../base/random";
 import {href} from "../base/route";
 import {useStore} from "../base/store";
 import {Button} from "../widgets/button";
-import {Panel, useLoad} from "../widgets/states";
-import {chatOf, titleOf} from "./chat";
+import {More, usePaged} from "../widgets/paged";
+import {Panel} from "../widgets/states";
+import {type Chat, titleOf} from "./chat";
 
 interface Props {
-  current: string;
+  chat: Chat; // that is shown
   onNew: () => void;
 }
 
@@ -17,11 +17,11 @@ function nameOf({thread_id, thread_name}: Thread): string {
   return thread_name || titleOf(thread_id) || shortId(thread_id);
 }
 
-export function ThreadList({current, onNew}: Props) {
-  const threads = useLoad((signal) => listThreads({text: "", metadata: "", cursor: ""}, signal), [current]);
-  const {progress} = useStore(chatOf(current, true).conversation);
+export function ThreadList({chat, onNew}: Props) {
+  const {progress} = useStore(chat.conversation);
   // A run that has begun or ended changes the list.
-  useEffect(() => threads.reload(), [progress?.runId]);
+  const causes = [chat, progress?.runId];
+  const threads = usePaged((cursor, signal) => listThreads({cursor}, signal), [], causes);
   return (
     <aside class="list" aria-label="Threads">
       <div class="top">
@@ -29,13 +29,13 @@ export function ThreadList({current, onNew}: Props) {
         <Button icon="plus" label="New thread" hideLabel onClick={onNew} />
       </div>
       <Panel of={threads}>
-        {({threads: found}) => (
+        {(found) => (
           <ul>
             {found.map((thread) => (
               <li key={thread.thread_id}>
                 <a
                   href={href("chat", thread.thread_id)}
-                  aria-current={thread.thread_id === current ? "true" : undefined}
+                  aria-current={thread.thread_id === chat.threadId ? "true" : undefined}
                 >
                   <span class="name">{nameOf(thread)}</span>
                   <time>{moment(thread.updated_at)}</time>
@@ -46,6 +46,7 @@ export function ThreadList({current, onNew}: Props) {
           </ul>
         )}
       </Panel>
+      <More of={threads} />
     </aside>
   );
 }

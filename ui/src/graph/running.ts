@@ -12,11 +12,10 @@ export interface Running {
 }
 
 async function latest(signal: AbortSignal): Promise<Running | null> {
-  const {threads} = await listThreads({text: "", metadata: "", cursor: "", limit: 1}, signal);
-  const threadId = threads[0]?.thread_id;
+  const threads = await listThreads({limit: 1}, signal);
+  const threadId = threads.items[0]?.thread_id;
   if (!threadId) return null;
-  const {runs} = await runsOf(threadId, "", signal, 1);
-  const run = runs[0];
+  const [run] = (await runsOf(threadId, "", signal, 1)).items;
   return run?.status === "running" ? {threadId, runId: run.run_id, node: run.current_node} : null;
 }
 

@@ -2,9 +2,10 @@ import {useState} from "preact/hooks";
 import {addMemory, listMemories, type MemorySearch, searchMemories} from "../api/memories";
 import {Button} from "../widgets/button";
 import {Dialog} from "../widgets/dialog";
+import {More, usePaged} from "../widgets/paged";
 import {SchemaForm} from "../widgets/schema_form";
 import {SearchForm} from "../widgets/search_box";
-import {Empty, ErrorNote, Panel, useLoad} from "../widgets/states";
+import {Empty, ErrorNote, Panel} from "../widgets/states";
 import {VirtualList} from "../widgets/virtual";
 import {MemoryItem} from "./item";
 
@@ -81,8 +82,8 @@ export function Page() {
     distance_metric: "cosine",
   });
   const [adding, setAdding] = useState(false);
-  const memories = useLoad(
-    (signal) => (search.query ? searchMemories(search, signal) : listMemories(signal)),
+  const memories = usePaged(
+    (cursor, signal) => (search.query ? searchMemories(search, signal) : listMemories(cursor, signal)),
     [search],
   );
   return (
@@ -112,6 +113,7 @@ export function Page() {
               estimate={110}
               label="Memories"
               render={(memory) => <MemoryItem memory={memory} onChanged={memories.reload} />}
+              footer={<More of={memories} />}
             />
           )
         }

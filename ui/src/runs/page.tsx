@@ -5,7 +5,8 @@ import {duration, moment} from "../base/format";
 import {shortId} from "../base/random";
 import {complete, go, href} from "../base/route";
 import type {PageProps} from "../pages";
-import {Empty, Panel, useLoad} from "../widgets/states";
+import {More, usePaged} from "../widgets/paged";
+import {Empty, Panel} from "../widgets/states";
 import {StatusTag} from "./status";
 import {TraceView} from "./trace";
 
@@ -14,45 +15,48 @@ function took({started_at, finished_at}: RunRecord): string {
 }
 
 function RunList({threadId, current}: {threadId: string; current: string | undefined}) {
-  const runs = useLoad((signal) => runsOf(threadId, "", signal), [threadId, current]);
-  const first = runs.value?.runs[0]?.run_id;
+  const runs = usePaged((cursor, signal) => runsOf(threadId, cursor, signal), [threadId], [current]);
+  const first = runs.value?.[0];
   useEffect(() => {
-    if (!current && first && runs.value?.runs[0]?.thread_id === threadId) complete("runs", threadId, first);
+    if (!current && first?.thread_id === threadId) complete("runs", threadId, first.run_id);
   }, [current, first, threadId]);
   return (
-    <Panel of={runs}>
-      {({runs: found}) =>
-        found.length === 0 ? (
-          <p class="detail">This thread has no runs.</p>
-        ) : (
-          <ul class="links">
-            {found.map((run) => (
-              <li key={run.run_id}>
-                <a
-                  href={href("runs", threadId, run.run_id)}
-                  aria-current={run.run_id === current ? "true" : undefined}
-                >
-                  <span class="line">
-                    <StatusTag status={run.status} />
-                    <span class="grow" />
-                    <span class="detail">{took(run)}</span>
-                  </span>
-                  <time>{moment(run.created_at)}</time>
-                </a>
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Panel>
+    <>
+      <Panel of={runs}>
+        {(found) =>
+          found.length === 0 ? (
+            <p class="detail">This thread has no runs.</p>
+          ) : (
+            <ul class="links">
+              {found.map((run) => (
+                <li key={run.run_id}>
+                  <a
+                    href={href("runs", threadId, run.run_id)}
+                    aria-current={run.run_id === current ? "true" : undefined}
+                  >
+                    <span class="line">
+                      <StatusTag status={run.status} />
+                      <span class="grow" />
+                      <span class="detail">{took(run)}</span>
+                    </span>
+                    <time>{moment(run.created_at)}</time>
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Panel>
+      <More of={runs} />
+    </>
   );
 }
 
 export function Page({ids}: PageProps) {
   const [wanted, runId] = ids;
-  const threads = useLoad((signal) => listThreads({text: "", metadata: "", cursor: ""}, signal), []);
-  const threadId = wanted ?? threads.value?.threads[0]?.thread_id;
-  const known = threads.value?.threads.map(({thread_id}) => thread_id) ?? [];
+  const threads = usePaged((cursor, signal) => listThreads({cursor}, signal), []);
+  const threadId = wanted ?? threads.value?.[0]?.thread_id;
+  const known = threads.value?.map(({thread_id}) => thread_id) ?? [];
   return (
     <div class="page">
       <header class="top">
@@ -69,6 +73,7 @@ export function Page({ids}: PageProps) {
             </select>
           </label>
         )}
+        <More of={threads} label="More threads" />
       </header>
       <Panel of={threads}>
         {() =>

@@ -4,40 +4,21 @@ import {moment} from "../base/format";
 import {shortId} from "../base/random";
 import {href} from "../base/route";
 import type {PageProps} from "../pages";
-import {Button} from "../widgets/button";
+import {More, usePaged} from "../widgets/paged";
 import {SearchBox} from "../widgets/search_box";
-import {Empty, ErrorNote, Loading} from "../widgets/states";
+import {Empty, Panel} from "../widgets/states";
 import {ThreadView} from "./thread";
 
-interface Found {
-  threads: Thread[];
-  cursor: string | null;
-}
+const PAUSE_MS = 200;
 
-// The pages of a search that have been asked for.
-function useThreads(text: string, metadata: string) {
-  const [found, setFound] = useState<Found | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [round, setRound] = useState(0);
-  const read = (cursor: string, older: Thread[], signal?: AbortSignal) =>
-    listThreads({text, metadata, cursor}, signal).then(
-      (page) => {
-        setError(null);
-        setFound({threads: [...older, ...page.threads], cursor: page.next_cursor});
-      },
-      (reason) => !signal?.aborted && setError(reason),
-    );
+// Changes a moment after the last key, so that not every letter starts a search.
+function useAfterPause(text: string): string {
+  const [settled, setSettled] = useState(text);
   useEffect(() => {
-    const leaving = new AbortController();
-    // Waits a moment after the last key, so that not every letter starts a search.
-    const timer = setTimeout(() => void read("", [], leaving.signal), found ? 200 : 0);
-    return () => {
-      clearTimeout(timer);
-      leaving.abort();
-    };
-  }, [text, metadata, round]);
-  const more = found?.cursor ? () => void read(found.cursor as string, found.threads) : null;
-  return {found, error, more, reload: () => setRound((one) => one + 1)};
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }
 
 function metadataOf({metadata}: Thread): string {
@@ -75,7 +56,11 @@ function Links({threads, current, searched}: LinksProps) {
 export function Page({ids}: PageProps) {
   const [text, setText] = useState("");
   const [metadata, setMetadata] = useState("");
-  const {found, error, more, reload} = useThreads(text, metadata);
+  const search = {text: useAfterPause(text), metadata: useAfterPause(metadata)};
+  const threads = usePaged(
+    (cursor, signal) => listThreads({...search, cursor}, signal),
+    [search.text, search.metadata],
+  );
   const [current] = ids;
   return (
     <div class="page">
@@ -90,21 +75,17 @@ export function Page({ids}: PageProps) {
       </header>
       <div class="master">
         <nav class="column" aria-label="Threads">
-          {error ? (
-            <ErrorNote error={error} onRetry={reload} />
-          ) : !found ? (
-            <Loading />
-          ) : (
-            <Links threads={found.threads} current={current} searched={text + metadata !== ""} />
-          )}
-          {more && <Button label="More" onClick={more} />}
+          <Panel of={threads}>
+            {(found) => <Links threads={found} current={current} searched={text + metadata !== ""} />}
+          </Panel>
+          <More of={threads} />
         </nav>
         {current ? (
           <ThreadView
             key={current}
             threadId={current}
-            thread={found?.threads.find(({thread_id}) => thread_id === current)}
-            onDeleted={reload}
+            thread={threads.value?.find(({thread_id}) => thread_id === current)}
+            onDeleted={threads.reload}
           />
         ) : (
           <Empty title="Choose a thread" />

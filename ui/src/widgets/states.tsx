@@ -79,7 +79,7 @@ export function Loading() {
 }
 
 interface PanelProps<T> {
-  of: Loaded<T>;
+  of: Pick<Loaded<T>, "value" | "error" | "reload">;
   children: (value: T) => ComponentChildren;
 }
 
