@@ -122,7 +122,7 @@ export function pause(attempt: number, signal: AbortSignal): Promise<void> {
 }
 
 // The lines of a run from a cursor on, as long as the connection lasts.
-export async function* readRun(
+async function* readRun(
   threadId: string,
   runId: string,
   cursor: string,
@@ -134,6 +134,30 @@ export async function* readRun(
     signal,
   });
   yield* lines<Chunk>(response);
+}
+
+// The lines of a run to its end. After a cut it goes on where it was; `onCut` is called before it tries again.
+export async function* followRun(
+  threadId: string,
+  runId: string,
+  signal: AbortSignal,
+  onCut: () => void = () => {},
+): AsyncGenerator<Chunk> {
+  let cursor = "-1";
+  for (let attempt = 0; ; ++attempt) {
+    try {
+      for await (const chunk of readRun(threadId, runId, cursor, signal)) {
+        attempt = 0;
+        cursor = chunk.metadata?.cursor ?? cursor;
+        yield chunk;
+        if (chunk.event === "updates" && chunk.data?.status === "done") return;
+      }
+    } catch (error) {
+      if (signal.aborted || (error instanceof ApiError && !error.mayBeRepeated)) throw error;
+    }
+    onCut();
+    await pause(attempt, signal);
+  }
 }
 
 // The newest come first.

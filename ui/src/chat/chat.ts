@@ -6,10 +6,9 @@ import {ApiError} from "../api/request";
 import {
   type Budget,
   cancelRun,
+  followRun,
   type NewMessage,
-  pause,
   type RunRequest,
-  readRun,
   runsOf,
   startRun,
   type ToolDecision,
@@ -204,27 +203,13 @@ export class Chat {
     }
   }
 
-  // Reads the run to its end. After a cut it goes on where it was.
   private async follow(runId: string): Promise<void> {
-    const {signal} = this.leaving;
-    let cursor = "-1";
-    for (let attempt = 0; ; ++attempt) {
-      try {
-        for await (const chunk of readRun(this.threadId, runId, cursor, signal)) {
-          attempt = 0;
-          if (this.conversation.get().progress?.connection === "lost")
-            this.updateProgress({connection: "open"});
-          cursor = chunk.metadata?.cursor ?? cursor;
-          this.take(chunk);
-          if (chunk.event === "updates" && chunk.data?.status === "done") return this.noteEnd(runId);
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof ApiError && !error.mayBeRepeated) throw error;
-      }
-      this.updateProgress({connection: "lost"});
-      await pause(attempt, signal);
+    const onCut = () => this.updateProgress({connection: "lost"});
+    for await (const chunk of followRun(this.threadId, runId, this.leaving.signal, onCut)) {
+      if (this.conversation.get().progress?.connection === "lost") this.updateProgress({connection: "open"});
+      this.take(chunk);
     }
+    await this.noteEnd(runId);
   }
 
   // Keeps the state after the run, for comparisons.

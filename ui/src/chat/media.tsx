@@ -33,13 +33,18 @@ function useBytes(fileId: string | undefined, wanted: boolean): string | null {
 export function Media({block}: {block: MediaBlock}) {
   const fileId = block.media?.file_id ?? block.file_id;
   const name = block.media?.filename ?? fileId ?? block.type;
+  const [error, setError] = useState<Error | null>(null);
   const url = useBytes(fileId, block.type === "image" || block.type === "audio");
   if (url && block.type === "image") return <img class="attachment" src={url} alt={name} />;
   if (url && block.type === "audio") return <audio class="attachment" src={url} controls />;
+  const save = () => {
+    setError(null);
+    if (fileId) saveFile(fileId, name).catch(setError);
+  };
   return (
-    <button type="button" class="chip" disabled={!fileId} onClick={() => fileId && saveFile(fileId, name)}>
+    <button type="button" class={`chip ${error ? "failed" : ""}`} disabled={!fileId} onClick={save}>
       <Icon name="files" />
-      <span>{name}</span>
+      <span role={error ? "alert" : undefined}>{error ? `${name}: ${error.message}` : name}</span>
     </button>
   );
 }

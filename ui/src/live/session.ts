@@ -37,6 +37,18 @@ interface LiveEvent {
   fatal?: boolean;
 }
 
+// Browsers send no headers of ours with a WebSocket, so the token is the name of a sub-protocol. Null: it has
+// characters that such a name cannot have. It is never put into the address, because addresses are logged.
+function connect(): WebSocket | null {
+  const {token} = session.get();
+  const url = `${root.replace(/^http/, "ws")}/v1/graph/live`;
+  try {
+    return token ? new WebSocket(url, ["service-bearer", token]) : new WebSocket(url);
+  } catch {
+    return null;
+  }
+}
+
 export class LiveSession {
   readonly state = new Store<LiveState>(IDLE);
   private socket: WebSocket | null = null;
@@ -50,9 +62,14 @@ export class LiveSession {
 
   start(threadId: string): void {
     if (this.socket) return;
-    const {token} = session.get();
-    const url = `${root.replace(/^http/, "ws")}/v1/graph/live`;
-    const socket = token ? new WebSocket(url, ["service-bearer", token]) : new WebSocket(url);
+    const socket = connect();
+    if (!socket) {
+      this.update({
+        ...IDLE,
+        error: "browsers cannot send this token with a WebSocket: it has a character such as / or =",
+      });
+      return;
+    }
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.speaker = new Speaker();

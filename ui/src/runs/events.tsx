@@ -1,10 +1,10 @@
 // The lines of a run as the service sends them.
 import {useEffect, useState} from "preact/hooks";
 import type {Chunk} from "../api/messages";
-import {readRun} from "../api/runs";
+import {followRun} from "../api/runs";
 import {duration} from "../base/format";
 import {JsonView} from "../widgets/json";
-import {Empty, ErrorNote, Loading} from "../widgets/states";
+import {Empty, Loading} from "../widgets/states";
 import {VirtualList} from "../widgets/virtual";
 
 export interface Line {
@@ -23,7 +23,7 @@ export function useLines(threadId: string, runId: string): {lines: Line[]; error
     const leaving = new AbortController();
     const found: Line[] = [];
     const read = async () => {
-      for await (const chunk of readRun(threadId, runId, "-1", leaving.signal)) {
+      for await (const chunk of followRun(threadId, runId, leaving.signal)) {
         // Pieces come again in the whole message.
         if (chunk.message?.delta) continue;
         found.push({id: String(found.length), chunk});
@@ -46,13 +46,7 @@ function titleOf({event, message, data}: Chunk): string {
   return `${message.role}: ${kinds}`;
 }
 
-export function Events({
-  lines,
-  error,
-  reading,
-  startedAt,
-}: ReturnType<typeof useLines> & {startedAt: number}) {
-  if (error) return <ErrorNote error={error} />;
+export function Events({lines, reading, startedAt}: {lines: Line[]; reading: boolean; startedAt: number}) {
   if (lines.length === 0) return reading ? <Loading /> : <Empty title="No events" />;
   const render = ({chunk}: Line) => (
     <details class="event">

@@ -16,6 +16,7 @@ import {Waterfall} from "./waterfall";
 
 const TABS = ["Waterfall", "Raw events"];
 const REFRESH_MS = 500;
+const RETRY_MS = 2000;
 const ACTIVE = new Set(["queued", "running"]);
 
 interface Both {
@@ -74,8 +75,9 @@ function Panes({record, trace}: Both) {
         {ACTIVE.has(record.status) && <CancelButton record={record} onError={setError} />}
       </div>
       {error !== null && <ErrorNote error={error} />}
+      {lines.error !== null && <ErrorNote error={lines.error} />}
       {tab === "Raw events" ? (
-        <Events {...lines} startedAt={startedAt} />
+        <Events lines={lines.lines} reading={lines.reading} startedAt={startedAt} />
       ) : row ? (
         <div class="split">
           <Waterfall rows={rows} slowest={slowestOf(rows)} selected={row.id} onSelect={setSelected} />
@@ -105,13 +107,16 @@ export function TraceView({threadId, runId}: {threadId: string; runId: string}) 
   );
   const active = ACTIVE.has(loaded.value?.record.status ?? "");
   useEffect(() => {
-    if (!active) return;
-    const timer = setTimeout(loaded.reload, REFRESH_MS);
+    if (!active || loaded.loading) return;
+    const timer = setTimeout(loaded.reload, loaded.error ? RETRY_MS : REFRESH_MS);
     return () => clearTimeout(timer);
-  }, [active, loaded.value]);
+  }, [active, loaded.loading]);
+  // What is known of the run stays when it cannot be read again.
+  const known = loaded.value !== null;
   return (
     <section class="trace" aria-label="Run">
-      <Panel of={loaded}>
+      {known && loaded.error !== null && <ErrorNote error={loaded.error} />}
+      <Panel of={known ? {...loaded, error: null} : loaded}>
         {(both) => (
           <>
             <Facts record={both.record} />

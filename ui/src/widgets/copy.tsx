@@ -8,9 +8,17 @@ async function copy(text: string): Promise<void> {
   area.value = text;
   document.body.append(area);
   area.select();
-  document.execCommand("copy");
+  const copied = document.execCommand("copy");
   area.remove();
+  if (!copied) throw new Error("the browser does not allow it");
 }
+
+const SHOWN_MS = 1500;
+const OUTCOMES = {
+  none: {icon: "copy", label: null},
+  copied: {icon: "evals", label: "Copied"},
+  failed: {icon: "close", label: "Not copied: the browser does not allow it"},
+} as const;
 
 export function CopyButton({
   text,
@@ -21,17 +29,22 @@ export function CopyButton({
   label: string;
   hideLabel?: boolean;
 }) {
-  const [copied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState<keyof typeof OUTCOMES>("none");
+  const show = (shown: keyof typeof OUTCOMES) => {
+    setOutcome(shown);
+    setTimeout(() => setOutcome("none"), SHOWN_MS);
+  };
   const click = () =>
-    copy(text).then(() => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
-    });
+    copy(text).then(
+      () => show("copied"),
+      () => show("failed"),
+    );
+  const shown = OUTCOMES[outcome];
   return (
     <Button
       kind="quiet"
-      icon={copied ? "evals" : "copy"}
-      label={copied ? "Copied" : label}
+      icon={shown.icon}
+      label={shown.label ?? label}
       hideLabel={hideLabel}
       onClick={click}
     />
