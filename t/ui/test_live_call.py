@@ -108,3 +108,23 @@ def test_another_call_after_hanging_up(call):
     call.fill(".composer input", "Hello")
     call.press("Enter")
     call.wait_for_text("You said: Hello", ".scroller")
+
+
+def test_nothing_is_played_after_hanging_up(call):
+    call.evaluate(
+        """void (() => {
+          window.played = 0;
+          const start = AudioBufferSourceNode.prototype.start;
+          AudioBufferSourceNode.prototype.start = function (...all) {
+            window.played += 1;
+            return start.apply(this, all);
+          };
+          window.receive = () =>
+            window.sockets[0].dispatchEvent(new MessageEvent("message", {data: new ArrayBuffer(480)}));
+        })()"""
+    )
+    _begin(call)
+    call.evaluate("window.receive()")
+    assert call.evaluate("window.played") == 1
+    call.evaluate(f"document.querySelector('{_HANG_UP}').click(), window.receive()")
+    assert call.evaluate("window.played") == 1

@@ -80,7 +80,7 @@ export class LiveSession {
     };
     socket.onmessage = ({data}: MessageEvent<string | ArrayBuffer>) => {
       if (typeof data === "string") this.take(JSON.parse(data) as LiveEvent);
-      else this.play(data);
+      else if (this.state.get().phase === "open") this.play(data);
     };
     socket.onclose = ({code, reason}) => {
       const left = code === 1000 || this.state.get().phase === "closing";
