@@ -68,8 +68,11 @@ export class Chat {
     this.update((one) => ({...one, failure}));
   }
 
-  hideFailure(): void {
+  // Does again what has failed; only once, also after a double click.
+  retry(): void {
+    const {failure} = this.conversation.get();
     this.update((one) => ({...one, failure: null}));
+    failure?.retry?.();
   }
 
   private endRun(error: unknown, retry: Failure["retry"]): void {
@@ -80,7 +83,6 @@ export class Chat {
   // Reads the thread, and follows its run if one is in flight.
   async open(): Promise<void> {
     this.closed.set(true);
-    this.hideFailure();
     try {
       const runId = await this.load();
       if (runId) this.begin(runId, "open", null);

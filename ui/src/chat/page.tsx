@@ -18,7 +18,7 @@ import {Question} from "./question";
 import {RunProgress, RunSummary} from "./run_bar";
 import {ThreadList} from "./thread_list";
 
-function FailureNote({failure}: {failure: Failure}) {
+function FailureNote({failure, onRetry}: {failure: Failure; onRetry: () => void}) {
   return (
     <div class="note error" role="alert">
       <p>{failure.text}</p>
@@ -30,7 +30,7 @@ function FailureNote({failure}: {failure: Failure}) {
           </span>
         )}
       </p>
-      {failure.retry && <Button label="Try again" icon="retry" onClick={failure.retry} />}
+      {failure.retry && <Button label="Try again" icon="retry" onClick={onRetry} />}
     </div>
   );
 }
@@ -72,7 +72,7 @@ function Tail({chat, results}: TailProps) {
           chat={chat}
         />
       )}
-      {failure && <FailureNote failure={failure} />}
+      {failure && <FailureNote failure={failure} onRetry={() => chat.retry()} />}
       {outcome === "stopped" && <p class="detail">Stopped.</p>}
       {!progress && lastRun && <RunSummary threadId={chat.threadId} runId={lastRun} />}
     </div>
@@ -87,13 +87,11 @@ function Conversation({chat, attachments}: {chat: Chat; attachments: Attachments
   const shown = useMemo(() => entries.filter(isShown), [entries]);
   const resend = useCallback((id: string, content: Block[]) => void chat.resend(id, content), [chat]);
   const fork = useCallback(
-    (id: string) => {
-      chat.hideFailure();
-      forkThread(chat.threadId, id).then(
+    (id: string) =>
+      void forkThread(chat.threadId, id).then(
         (made) => go("chat", made),
         (error) => chat.showFailure(error, () => fork(id)),
-      );
-    },
+      ),
     [chat],
   );
   const actions = useMemo(() => ({resend, fork}), [resend, fork]);
