@@ -68,10 +68,11 @@ export function usePaged<T>(read: Read<T>, dependencies: unknown[], causes: unkn
 }
 
 export function More({of, label = "More"}: {of: Paged<unknown>; label?: string}) {
+  if (!of.more) return null;
   return (
-    <>
+    <div class="more">
       {of.moreError !== null && <ErrorNote error={of.moreError} />}
-      {of.more && <Button label={label} onClick={of.more} />}
-    </>
+      <Button label={label} onClick={of.more} />
+    </div>
   );
 }
