@@ -1,8 +1,9 @@
 #include "memory/hash_embedder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <unordered_map>
+#include <utility>
 
 #include "base/words.h"
 #include "runtime/runtime.h"
@@ -10,7 +11,8 @@
 namespace agent_graph::memory {
 namespace {
 
-// Change it whenever the vectors of the same text change.
+// Change it whenever the vectors of the same text change by more than rounding: new vectors are
+// compared with stored ones.
 constexpr char kVersion[] = "hash-1:";
 
 constexpr float kWordWeight = 1.0f;
@@ -21,7 +23,7 @@ constexpr float kPartWeight = 0.25f;
 constexpr size_t kPartBytes = 4;
 
 // Hashing a text of this size takes about a millisecond.
-constexpr size_t kInlineBytes = 64 * 1024;
+constexpr size_t kInlineBytes = 16 * 1024;
 
 uint64_t Fnv1a(std::string_view text, uint64_t seed) {
   uint64_t hash = 0xcbf29ce484222325u ^ seed;
@@ -32,7 +34,7 @@ uint64_t Fnv1a(std::string_view text, uint64_t seed) {
   return hash ^ (hash >> 32);
 }
 
-// The features of a text, each with its weighted count.
+// The features of a text, each with its weight.
 class Features {
  public:
   void AddWord(std::string_view word) {
@@ -44,11 +46,18 @@ class Features {
     }
   }
 
-  std::vector<float> Fold(size_t dimensions) const {
+  // Counts the features by sorting them: the time of a hash table would depend on the words that a
+  // client chooses. The order also fixes the rounding of the sums.
+  std::vector<float> Fold(size_t dimensions) && {
+    std::ranges::sort(features_, {}, &Feature::hash);
     std::vector<float> vector(dimensions);
-    for (const auto& [hash, feature] : features_) {
-      const float value = feature.weight * (1.0f + std::log(feature.count));
+    for (auto first = features_.begin(); first != features_.end();) {
+      const uint64_t hash = first->hash;
+      const auto end = std::find_if(
+          first, features_.end(), [hash](const Feature& feature) { return feature.hash != hash; });
+      const float value = first->weight * (1.0f + std::log(static_cast<float>(end - first)));
       vector[hash % dimensions] += (hash >> 63) != 0 ? -value : value;
+      first = end;
     }
     float square = 0;
     for (float value : vector) square += value * value;
@@ -61,17 +70,15 @@ class Features {
 
  private:
   struct Feature {
+    uint64_t hash = 0;
     float weight = 0;
-    float count = 0;
   };
 
   void Add(std::string_view text, uint64_t seed, float weight) {
-    Feature& feature = features_[Fnv1a(text, seed)];
-    feature.weight = weight;
-    feature.count += 1;
+    features_.push_back({Fnv1a(text, seed), weight});
   }
 
-  std::unordered_map<uint64_t, Feature> features_;
+  std::vector<Feature> features_;
 };
 
 }  // namespace
@@ -79,7 +86,7 @@ class Features {
 std::vector<float> HashText(std::string_view text, size_t dimensions) {
   Features features;
   ForEachWord(text, [&](std::string_view word) { features.AddWord(word); });
-  return features.Fold(dimensions);
+  return std::move(features).Fold(dimensions);
 }
 
 HashEmbedder::HashEmbedder(size_t dimensions)

@@ -176,8 +176,11 @@ Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
   state::SearchMemoriesRequest search;
   search.scope = access.scope;
   search.filter = WithAgent(query.filter, access);
-  search.query = query.text;
   search.ranking = RankingOf(query.strategy);
+  // The other rankings compare vectors; the text may be large.
+  if (search.ranking == state::Ranking::kWords || search.ranking == state::Ranking::kHybrid) {
+    search.query = query.text;
+  }
   search.metric = query.metric;
   search.limit = query.limit;
   search.score_min = query.score_min;

@@ -158,6 +158,7 @@ Status MemoryIndex::TakeChanges(Partition& partition, const std::vector<MemoryKe
   for (size_t i = 0; i < changes.size(); ++i) {
     if (seen.insert(changes[i].number).second) portion.push_back(changes[i]);
     if (portion.size() < kReadAtOnce && i + 1 < changes.size()) continue;
+    AG_RETURN_IF_ERROR(CheckStopping(&stopping_));
     AG_ASSIGN_OR_RETURN(const auto records, snapshot->FindRecords(portion));
     AG_ASSIGN_OR_RETURN(const auto vectors, snapshot->FindVectors(portion));
     for (size_t j = 0; j < portion.size(); ++j) {

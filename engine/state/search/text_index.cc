@@ -1,8 +1,10 @@
 #include "state/search/text_index.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "base/ids.h"
 #include "base/words.h"
 
 namespace agent_graph::state {
@@ -14,21 +16,42 @@ constexpr float kLengthWeight = 0.75f;
 
 constexpr size_t kQueryWordsMax = 64;
 // Words indexed per text, about a megabyte; the rest cannot be found.
-constexpr uint32_t kTextWordsMax = 200'000;
+constexpr size_t kTextWordsMax = 200'000;
 // Estimated bytes of a map node with its vector.
 constexpr size_t kWordBytes = 64;
 
-// Returns the hashes of the words and how often each occurs.
-std::unordered_map<uint64_t, uint32_t> CountWords(std::string_view text, uint32_t words_max) {
-  std::unordered_map<uint64_t, uint32_t> counts;
-  uint32_t words = 0;
+struct WordCount {
+  uint64_t word;  // hash of the word
+  uint32_t count;
+};
+
+// Returns how often each word occurs. Sorts the hashes, because the time of a hash table would
+// depend on the words that a client chooses.
+std::vector<WordCount> CountWords(std::string_view text, size_t words_max) {
+  std::vector<uint64_t> words;
   ForEachWord(text, [&](std::string_view word) {
-    if (words++ < words_max) ++counts[std::hash<std::string_view>()(WordForm(word))];
+    if (words.size() == words_max) return;
+    words.push_back(std::hash<std::string_view>()(WordForm(word)));
   });
+  std::ranges::sort(words);
+  std::vector<WordCount> counts;
+  for (const uint64_t word : words) {
+    if (counts.empty() || counts.back().word != word) counts.push_back({word, 0});
+    ++counts.back().count;
+  }
   return counts;
 }
 
 }  // namespace
+
+size_t TextIndex::SeededHash::operator()(uint64_t word) const {
+  static const uint64_t seed = RandomUint64();
+  // The finalizer of SplitMix64.
+  uint64_t mixed = word ^ seed;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+  return mixed ^ (mixed >> 31);
+}
 
 void TextIndex::Add(std::string_view text) {
   const auto number = static_cast<uint32_t>(texts_.size());

@@ -31,7 +31,13 @@ class TextIndex {
     bool removed = false;
   };
 
-  std::unordered_map<uint64_t, std::vector<Posting>> postings_;  // by hash of the word
+  // Mixes the hash of a word with a random number of the process. Otherwise a client could choose
+  // words that all fall into the same bucket, so that each insertion compares all of them.
+  struct SeededHash {
+    size_t operator()(uint64_t word) const;
+  };
+
+  std::unordered_map<uint64_t, std::vector<Posting>, SeededHash> postings_;  // by hash of the word
   std::vector<Text> texts_;
   size_t live_texts_ = 0;
   uint64_t live_words_ = 0;

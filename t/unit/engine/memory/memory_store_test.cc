@@ -31,7 +31,8 @@ class FoundMemories final : public state::Memories {
   Result<state::RemovedMemories> RemoveMemories(const state::RemoveMemoriesRequest&) override {
     return state::RemovedMemories();
   }
-  Result<state::MemoryHits> SearchMemories(const state::SearchMemoriesRequest&) override {
+  Result<state::MemoryHits> SearchMemories(const state::SearchMemoriesRequest& search) override {
+    searched = search;
     return found;
   }
   Result<state::MemoryRecord> GetMemory(const state::MemoryName& name) override {
@@ -40,7 +41,8 @@ class FoundMemories final : public state::Memories {
     return record->second;
   }
 
-  state::Embedding stored;  // argument of the last call
+  state::Embedding stored;                // argument of the last call
+  state::SearchMemoriesRequest searched;  // argument of the last call
   state::MemoryHits found;
   std::map<std::string, state::MemoryRecord> kept;
 };
@@ -90,6 +92,21 @@ TEST_F(RelatedMemories, NeverStandBeforeTheHitThatNamesThem) {
   memories_.found.hits = {{Memory("first", "related"), -1.0}, {Memory("second"), -4.0}};
   EXPECT_THAT(Search(10), ElementsAre("first", "related", "second"));
   EXPECT_THAT(Search(1), ElementsAre("first"));
+}
+
+// The state server compares vectors in the other searches; a text may be large.
+TEST_F(RelatedMemories, TheTextIsSentOnlyIfItsWordsAreCompared) {
+  MemoryStore store(memories_, *embedder_);
+  const runtime::Cancellation cancellation;
+  for (const Strategy strategy : {Strategy::kSimilarity, Strategy::kTemporal, Strategy::kRelevance,
+                                  Strategy::kHybrid, Strategy::kGraphTraversal}) {
+    MemoryQuery query;
+    query.text = "tea";
+    query.strategy = strategy;
+    ASSERT_TRUE(store.Search({}, query, {cancellation}).ok());
+    const bool by_words = strategy == Strategy::kRelevance || strategy == Strategy::kHybrid;
+    EXPECT_EQ(memories_.searched.query, by_words ? "tea" : "");
+  }
 }
 
 class MessageMemories : public RelatedMemories {
