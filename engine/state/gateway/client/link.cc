@@ -21,8 +21,9 @@ Status Link::NoAnswer() {
   return Status(StatusCode::kUnavailable, "the state service did not answer in time");
 }
 
-Link::Link(StateOptions options)
+Link::Link(StateOptions options, size_t pending_bytes_max)
     : options_(std::move(options)),
+      pending_bytes_max_(pending_bytes_max),
       id_(NewUuid()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       takes_runs_(static_cast<bool>(options_.on_run_granted)),
@@ -74,8 +75,9 @@ Result<std::string> Link::Call(std::string frame, const CallOptions& options) {
   {
     MutexLock lock(mutex_);
     if (stopping_ || outage_) return NoAnswer();
+    const size_t waiting = std::max(pending_bytes_, unsent_.bytes());
     if (pending_.size() >= wire::kOperationsInFlightMax ||
-        pending_bytes_ + frame.size() > kPendingBytesMax) {
+        waiting + frame.size() > pending_bytes_max_) {
       return Status(StatusCode::kResourceExhausted, "too many state operations are waiting");
     }
     const bool answer_kept = IsAnswerKept(wire::OperationOf(frame));

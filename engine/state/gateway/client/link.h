@@ -35,11 +35,12 @@ namespace agent_graph::state {
 // operation_timeout. Only a BeginRun that the server has queued for a busy thread may take longer.
 class Link : public Channel, public std::enable_shared_from_this<Link> {
  public:
-  // Limit on unanswered requests, in bytes; above it calls fail with kResourceExhausted.
+  // Limit on unanswered requests, and on unsent ones, in bytes; above it calls fail with
+  // kResourceExhausted.
   static constexpr size_t kPendingBytesMax = 256 * 1024 * 1024;
 
   // Uses directory, root_serves and the options of clients.
-  explicit Link(StateOptions options);
+  explicit Link(StateOptions options, size_t pending_bytes_max = kPendingBytesMax);
   ~Link() override;
 
   Status Start() override;
@@ -121,6 +122,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   void SendNow() AG_REQUIRES(mutex_);
 
   const StateOptions options_;
+  const size_t pending_bytes_max_;
   const std::string id_;
   FileDescriptor wake_;
   std::thread thread_;
@@ -140,6 +142,7 @@ class Link : public Channel, public std::enable_shared_from_this<Link> {
   size_t pending_bytes_ AG_GUARDED_BY(mutex_) = 0;
   std::map<RunName, Holding> held_runs_ AG_GUARDED_BY(mutex_);
   bool takes_runs_ AG_GUARDED_BY(mutex_);
+  // Also contains requests whose callers have given up.
   wire::SendQueue unsent_ AG_GUARDED_BY(mutex_);
   bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
   bool loop_receives_ AG_GUARDED_BY(mutex_) =

@@ -7,6 +7,7 @@
 #include "../fixture.h"
 #include "child_process.h"
 #include "state/directory/state_directory.h"
+#include "state/gateway/client/link.h"
 #include "state/gateway/wire/protocol.h"
 #include "state/requests.h"
 
@@ -146,6 +147,41 @@ TEST(Client, RefusesGrantsThatItAskedForWhileItConnected) {
   client.RefuseGrants();
   server.Send(wire::MakeMessage(Welcome{1}, wire::kProtocolMax));
   EXPECT_EQ(server.Receive(), wire::FrameType::kRefuseGrants);
+}
+
+TEST(Client, RefusesCallsWhileTheServerTakesNoRequests) {
+  constexpr size_t kBytesMax = 1024 * 1024;
+  TemporaryDirectory directory;
+  SlowServer server(directory.path() + "/state");
+  StateOptions options;
+  options.directory = directory.path() + "/state";
+  const auto link = std::make_shared<Link>(options, kBytesMax);
+  ASSERT_TRUE(link->Start().ok());
+  server.Accept();
+  EXPECT_EQ(server.Receive(), wire::FrameType::kHello);
+  server.Send(wire::MakeMessage(Welcome{1}, wire::kProtocolMax));
+  server.Send(wire::MakeMessage(Ping{}, wire::kProtocolMax));
+  EXPECT_EQ(server.Receive(), wire::FrameType::kPong) << "the client has read the Welcome";
+
+  runtime::Cancellation cancelled;
+  cancelled.Cancel(runtime::CancelReason::kClientGone);
+  const auto call = [&] {
+    std::string request = link->BeginRequest(Operation::kGetState, 1);
+    pack::Packer packer(request);
+    pack::Pack(packer, std::string(kBytesMax / 8, 'x'));
+    Channel::CallOptions wait;
+    wait.cancellation = &cancelled;
+    return link->Call(std::move(request), wait).status().code();
+  };
+  // No caller waits, so nothing is pending. The socket takes some of the requests.
+  StatusCode code = StatusCode::kCancelled;
+  for (int calls = 0; code == StatusCode::kCancelled && calls < 100; ++calls) code = call();
+  EXPECT_EQ(code, StatusCode::kResourceExhausted);
+  while (code == StatusCode::kResourceExhausted) {
+    EXPECT_EQ(server.Receive(), wire::FrameType::kRequest);
+    code = call();
+  }
+  EXPECT_EQ(code, StatusCode::kCancelled);
 }
 
 // Retries like a client that was asked to try later.
