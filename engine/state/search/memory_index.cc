@@ -29,6 +29,11 @@ bool Serves(const Partition& partition, const Embedding& wanted) {
          (wanted.space == partition.space() && DimensionsOf(wanted) == partition.dimensions());
 }
 
+Status TooManyMemories() {
+  return Status(StatusCode::kResourceExhausted,
+                "there are too many memories here to search through them");
+}
+
 }  // namespace
 
 void MemoryIndex::Changed(const std::vector<MemoryKey>& memories) {
@@ -66,15 +71,12 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
   // lost.
   if (entry == nullptr) {
     entry = std::make_shared<Entry>();
-    entry->name = scope.kind == Scope::Kind::kOwner ? "owner " + scope.user_id : "all";
+    if (scope.kind == Scope::Kind::kOwner) entry->owner = scope.user_id;
+    entry->name = entry->owner ? "owner " + *entry->owner : "all";
+    UpkeepOf(*entry).place = by_use_.insert(by_use_.end(), entry);
   }
-  UpkeepOf(*entry).last_used = ++uses_;
+  by_use_.splice(by_use_.end(), by_use_, UpkeepOf(*entry).place);
   return entry;
-}
-
-bool MemoryIndex::IsKept(const std::string& owner, const Entry& entry) const {
-  auto place = by_owner_.find(owner);
-  return place != by_owner_.end() && place->second.get() == &entry;
 }
 
 bool MemoryIndex::IsCurrent(Entry& entry, const Embedding& wanted) {
@@ -84,7 +86,28 @@ bool MemoryIndex::IsCurrent(Entry& entry, const Embedding& wanted) {
          !entry.partition->worn() && Serves(*entry.partition, wanted);
 }
 
+bool MemoryIndex::IsTooLarge(const Entry& entry, const Embedding& wanted) {
+  const std::optional<TooLarge>& known = entry.too_large;
+  if (!known || MonotonicClock::now() >= known->until) return false;
+  return known->dimensions == 0 ||
+         (known->space == wanted.space && known->dimensions == DimensionsOf(wanted));
+}
+
+Status MemoryIndex::CheckSize(Entry& entry) const {
+  const auto fits = [&](const Partition& partition) {
+    return partition.bytes() + kEntryBytes <= bytes_max_;
+  };
+  Partition& partition = *entry.partition;
+  if (fits(partition)) return Status::Ok();
+  // The approximate index is optional: it only makes searches faster.
+  if (partition.nearest() != nullptr) partition.DropNearest();
+  if (fits(partition)) return Status::Ok();
+  entry.too_large = {partition.space(), partition.dimensions(), DeadlineAfter(too_large_pause_)};
+  return TooManyMemories();
+}
+
 Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& wanted) {
+  if (IsTooLarge(entry, wanted)) return TooManyMemories();
   std::vector<MemoryKey> changes;
   bool build;
   {
@@ -97,57 +120,52 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
     build = true;
   }
   Status status = build ? Build(entry, scope, wanted) : TakeChanges(*entry.partition, changes);
-  size_t bytes = status.ok() ? entry.partition->bytes() + kEntryBytes : 0;
-  if (bytes > bytes_max_ && entry.partition->nearest() != nullptr) {
-    // Optional: it only makes searches faster.
-    entry.partition->DropNearest();
-    bytes = entry.partition->bytes() + kEntryBytes;
-  }
-  if (bytes > bytes_max_) {
-    status = Status(StatusCode::kResourceExhausted,
-                    "there are too many memories here to search through them");
-  }
-  if (!status.ok()) {
-    entry.partition.reset();
-    Forget(scope);
+  if (status.ok()) status = CheckSize(entry);
+  if (!status.ok()) entry.partition.reset();
+  const size_t bytes = kEntryBytes + (status.ok() ? entry.partition->bytes() : 0);
+  std::vector<std::shared_ptr<Entry>> dropped;  // freed after the lock
+  MutexLock lock(mutex_);
+  Upkeep& upkeep = UpkeepOf(entry);
+  // An index that was dropped meanwhile serves this search to its end but is no longer counted.
+  if (upkeep.dropped) return status;
+  if (!status.ok() && !entry.too_large) {
+    dropped.push_back(Drop(entry));
     return status;
   }
-  MutexLock lock(mutex_);
-  // An index that was dropped meanwhile serves this search to its end but is no longer counted.
-  const bool kept =
-      scope.kind == Scope::Kind::kOwner ? IsKept(scope.user_id, entry) : all_.get() == &entry;
-  if (!kept) return Status::Ok();
-  Upkeep& upkeep = UpkeepOf(entry);
   bytes_ += bytes - upkeep.bytes;
   upkeep.bytes = bytes;
-  upkeep.wants_work = WantsNearest(*entry.partition);
-  if (upkeep.wants_work) WakeKeeper();
-  MakeRoom(entry);
-  return Status::Ok();
+  if (status.ok() && WantsNearest(*entry.partition)) AddWork(entry);
+  dropped = MakeRoom(entry);
+  return status;
 }
 
 Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wanted) const {
   const std::unique_ptr<MemorySnapshot> snapshot = rows_.Snapshot();
   entry.partition.reset();
   auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted), nearest_min_);
+  bool too_large = false;
   auto within_bounds = [&] {
     if (stopping_) return CheckStopping(&stopping_);
-    if (partition->bytes() <= bytes_max_) return Status::Ok();
-    return Status(StatusCode::kResourceExhausted,
-                  "there are too many memories here to search through them");
+    too_large = partition->bytes() > bytes_max_;
+    return too_large ? TooManyMemories() : Status::Ok();
   };
-  AG_RETURN_IF_ERROR(
+  Status status =
       snapshot->ForEachRecord(scope, [&](const MemoryKey& key, const MemoryRecord& record) {
         partition->Put(key, record);
         return within_bounds();
-      }));
-  AG_RETURN_IF_ERROR(
-      snapshot->ForEachVector(scope, [&](const MemoryKey& key, const Embedding& embedding) {
-        partition->PutVector(key, embedding);
-        return within_bounds();
-      }));
-  entry.partition = std::move(partition);
-  return Status::Ok();
+      });
+  const size_t needed_dimensions = status.ok() ? partition->dimensions() : 0;
+  if (status.ok()) {
+    status = snapshot->ForEachVector(scope, [&](const MemoryKey& key, const Embedding& embedding) {
+      partition->PutVector(key, embedding);
+      return within_bounds();
+    });
+  }
+  if (too_large) {
+    entry.too_large = {wanted.space, needed_dimensions, DeadlineAfter(too_large_pause_)};
+  }
+  if (status.ok()) entry.partition = std::move(partition);
+  return status;
 }
 
 Status MemoryIndex::TakeChanges(Partition& partition, const std::vector<MemoryKey>& changes) const {
@@ -174,43 +192,34 @@ Status MemoryIndex::TakeChanges(Partition& partition, const std::vector<MemoryKe
   return Status::Ok();
 }
 
-void MemoryIndex::Forget(const Scope& scope) {
-  MutexLock lock(mutex_);
-  if (scope.kind == Scope::Kind::kOwner) {
-    auto place = by_owner_.find(scope.user_id);
-    if (place != by_owner_.end()) Drop(place);
-  } else if (all_ != nullptr) {
-    bytes_ -= UpkeepOf(*all_).bytes;
+std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Drop(Entry& entry) {
+  Upkeep& upkeep = UpkeepOf(entry);
+  upkeep.dropped = true;
+  bytes_ -= upkeep.bytes;
+  std::shared_ptr<Entry> dropped = std::move(*upkeep.place);
+  by_use_.erase(upkeep.place);
+  if (entry.owner) {
+    by_owner_.erase(*entry.owner);
+  } else {
     all_.reset();
   }
+  return dropped;
 }
 
-void MemoryIndex::Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place) {
-  bytes_ -= UpkeepOf(*place->second).bytes;
-  by_owner_.erase(place);
-}
-
-void MemoryIndex::MakeRoom(const Entry& kept) {
-  while (bytes_ > bytes_max_) {
-    auto oldest = by_owner_.end();
-    const auto is_older = [this](Entry& entry, Entry& than) AG_REQUIRES(mutex_) {
-      return UpkeepOf(entry).last_used < UpkeepOf(than).last_used;
-    };
-    for (auto it = by_owner_.begin(); it != by_owner_.end(); ++it) {
-      if (it->second.get() == &kept) continue;
-      if (oldest == by_owner_.end() || is_older(*it->second, *oldest->second)) oldest = it;
-    }
-    const bool drop_all = all_ != nullptr && all_.get() != &kept &&
-                          (oldest == by_owner_.end() || is_older(*all_, *oldest->second));
-    if (drop_all) {
-      bytes_ -= UpkeepOf(*all_).bytes;
-      all_.reset();
-    } else if (oldest != by_owner_.end()) {
-      Drop(oldest);
-    } else {
-      return;
-    }
+std::vector<std::shared_ptr<MemoryIndex::Entry>> MemoryIndex::MakeRoom(const Entry& kept) {
+  std::vector<std::shared_ptr<Entry>> dropped;
+  for (auto next = by_use_.begin(); bytes_ > bytes_max_ && next != by_use_.end();) {
+    Entry& oldest = **next++;
+    if (&oldest != &kept) dropped.push_back(Drop(oldest));
   }
+  return dropped;
+}
+
+void MemoryIndex::AddWork(Entry& entry) {
+  Upkeep& upkeep = UpkeepOf(entry);
+  if (upkeep.dropped || std::exchange(upkeep.waits_for_work, true)) return;
+  work_.push_back(*upkeep.place);
+  WakeKeeper();
 }
 
 void MemoryIndex::Stop() {

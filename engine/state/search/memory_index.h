@@ -7,12 +7,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "state/memories.h"
@@ -28,15 +33,20 @@ class MemoryIndex {
   // Maximum number of changes recorded for one partition; above it the partition is rebuilt.
   static constexpr size_t kChangesMax = 65'536;
 
+  // Pause before a partition that was too large is built again: some memories may be gone then.
+  static constexpr std::chrono::milliseconds kTooLargePause{60'000};
+
   // `bytes_max` limits all partitions together; a scope whose partition needs more is not
   // searchable. Approximate indexes of large partitions are saved in `directory` (empty: kept in
   // memory only). `nearest_min`: see Partition.
   MemoryIndex(const MemoryRows& rows, std::string directory, size_t bytes_max,
-              size_t nearest_min = Partition::kNearestMin)
+              size_t nearest_min = Partition::kNearestMin,
+              std::chrono::milliseconds too_large_pause = kTooLargePause)
       : rows_(rows),
         directory_(std::move(directory)),
         bytes_max_(bytes_max),
-        nearest_min_(nearest_min) {}
+        nearest_min_(nearest_min),
+        too_large_pause_(too_large_pause) {}
 
   // Reports committed changes. Returns quickly and never waits for a search.
   void Changed(const std::vector<MemoryKey>& memories);
@@ -46,23 +56,35 @@ class MemoryIndex {
   Result<MemoryHits> Search(const SearchMemoriesRequest& search);
 
   // Runs on a dedicated thread until Stop: adds the vectors of large partitions to their
-  // approximate indexes and saves these to files. Stop also interrupts the building of partitions.
+  // approximate indexes and saves these to files. Stop also interrupts searches that build a
+  // partition or take many changes over.
   void KeepIndexes();
   void Stop();
 
  private:
+  struct Entry;
+  using Entries = std::list<std::shared_ptr<Entry>>;
   // The part of an entry that mutex_ protects.
   struct Upkeep {
     std::vector<MemoryKey> changes;  // not in the partition yet
     bool stale = false;              // some changes were not recorded: rebuild
-    uint64_t last_used = 0;
+    Entries::iterator place = {};    // in by_use_
+    bool dropped = false;            // only searches in progress still use it
     size_t bytes = 0;
-    bool wants_work = false;
+    bool waits_for_work = false;  // it is in work_
+  };
+  // A partition that did not fit into bytes_max_.
+  struct TooLarge {
+    std::string space;
+    size_t dimensions = 0;  // 0: the texts alone do not fit, so no partition does
+    Deadline until;         // when it may be built again
   };
   struct Entry {
-    std::string name;  // name of the file, which also contains it
+    std::optional<std::string> owner;  // nullopt: all owners
+    std::string name;                  // name of the file, which also contains it
     SharedMutex mutex;
     std::shared_ptr<Partition> partition AG_GUARDED_BY(mutex);  // null: to be built
+    std::optional<TooLarge> too_large AG_GUARDED_BY(mutex);
 
     // Changes of the index since its file was written. Used only by the thread of KeepIndexes.
     size_t unsaved = 0;
@@ -85,11 +107,16 @@ class MemoryIndex {
   Status Build(Entry& entry, const Scope& scope, const Embedding& wanted) const
       AG_REQUIRES(entry.mutex);
   Status TakeChanges(Partition& partition, const std::vector<MemoryKey>& changes) const;
-  void Forget(const Scope& scope);
-  bool IsKept(const std::string& owner, const Entry& entry) const AG_REQUIRES(mutex_);
-  void Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place)
-      AG_REQUIRES(mutex_);
-  void MakeRoom(const Entry& kept) AG_REQUIRES(mutex_);
+  Status CheckSize(Entry& entry) const AG_REQUIRES(entry.mutex);
+  // True if a partition for `wanted` was too large a short while ago.
+  static bool IsTooLarge(const Entry& entry, const Embedding& wanted)
+      AG_REQUIRES_SHARED(entry.mutex);
+  // These return entries for the caller to free after it has unlocked mutex_: a large partition
+  // takes long, and the write thread waits for the lock.
+  [[nodiscard]] std::shared_ptr<Entry> Drop(Entry& entry) AG_REQUIRES(mutex_);
+  [[nodiscard]] std::vector<std::shared_ptr<Entry>> MakeRoom(const Entry& kept) AG_REQUIRES(mutex_);
+  // Lets the thread of KeepIndexes work on the entry.
+  void AddWork(Entry& entry) AG_REQUIRES(mutex_);
   // Waits for an entry with work to do; null once stopped.
   std::shared_ptr<Entry> NextToIndex();
   // Wakes the thread of KeepIndexes.
@@ -111,14 +138,16 @@ class MemoryIndex {
   const std::string directory_;
   const size_t bytes_max_;
   const size_t nearest_min_;
+  const std::chrono::milliseconds too_large_pause_;
 
   Mutex mutex_;
   CondVar work_to_do_;
   std::atomic<bool> stopping_{false};  // set under mutex_
   std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_ AG_GUARDED_BY(mutex_);
   std::shared_ptr<Entry> all_ AG_GUARDED_BY(mutex_);  // the same, of all owners
-  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;            // bytes of all entries
-  uint64_t uses_ AG_GUARDED_BY(mutex_) = 0;
+  Entries by_use_ AG_GUARDED_BY(mutex_);              // all entries; the latest used is the last
+  std::deque<std::weak_ptr<Entry>> work_ AG_GUARDED_BY(mutex_);  // entries for KeepIndexes
+  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;                       // bytes of all entries
 };
 
 }  // namespace agent_graph::state

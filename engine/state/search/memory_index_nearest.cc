@@ -23,7 +23,7 @@ void MemoryIndex::KeepIndexes() {
   while (std::shared_ptr<Entry> entry = NextToIndex()) {
     if (!IndexSome(*entry)) continue;
     MutexLock lock(mutex_);
-    UpkeepOf(*entry).wants_work = true;
+    AddWork(*entry);
   }
 }
 
@@ -31,14 +31,14 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
   MutexLock lock(mutex_);
   for (;;) {
     if (stopping_) return nullptr;
-    std::shared_ptr<Entry> next;
-    if (all_ != nullptr && UpkeepOf(*all_).wants_work) next = all_;
-    for (const auto& [owner, entry] : by_owner_) {
-      if (UpkeepOf(*entry).wants_work) next = entry;
+    while (!work_.empty()) {
+      const std::shared_ptr<Entry> next = work_.front().lock();
+      work_.pop_front();
+      if (next == nullptr || UpkeepOf(*next).dropped) continue;
+      // Cleared here, so that a request for work that arrives during the work is not lost.
+      UpkeepOf(*next).waits_for_work = false;
+      return next;
     }
-    // Cleared here, so that a request for work that arrives during the work is not lost.
-    if (next != nullptr) UpkeepOf(*next).wants_work = false;
-    if (next != nullptr) return next;
     work_to_do_.Wait(mutex_);
   }
 }
