@@ -1,6 +1,7 @@
 #include "state/leveldb/files/synced_marks.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,16 @@ std::string ReadBootId() {
   return id;
 }
 
+// Identifies the mounted file system of a file; 0: unknown. The same disk has another number after
+// it was mounted again.
+uint32_t MountOf(int file) {
+  constexpr unsigned kUniqueId = 0x4000;  // STATX_MNT_ID_UNIQUE; older kernels use ids again
+  struct statx info{};
+  if (statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID | kUniqueId, &info) != 0) return 0;
+  const uint64_t numbers[] = {info.stx_dev_major, info.stx_dev_minor, info.stx_mnt_id};
+  return std::max(1U, Crc32c({reinterpret_cast<const char*>(numbers), sizeof numbers}));
+}
+
 Status NoAnswer(const std::string& folder) {
   return Status(StatusCode::kUnavailable, "the state database does not answer")
       .WithDetail(folder + "/" + SyncedMarks::kName + ": " + ErrnoText(errno));
@@ -48,7 +59,7 @@ struct SyncedMarks::Copy {
   char boot_id[40];
   Place logs[kLogsKept];
   Place manifests[kManifestsKept];
-  uint32_t unused;
+  uint32_t mount;     // see MountOf; also 0 in files of earlier versions
   uint32_t checksum;  // over all fields before it
 
   uint32_t ComputeChecksum() const {
@@ -100,26 +111,31 @@ Result<std::unique_ptr<SyncedMarks>> SyncedMarks::Lock(const std::string& folder
 }
 
 SyncedMarks::SyncedMarks(std::string folder, FileDescriptor file)
-    : folder_(std::move(folder)), file_(std::move(file)), boot_id_(ReadBootId()) {}
+    : folder_(std::move(folder)),
+      file_(std::move(file)),
+      boot_id_(ReadBootId()),
+      mount_(MountOf(file_.get())) {}
 
 void SyncedMarks::Read() {
   static_assert(sizeof(Copy) <= kCopyBytes);
   MutexLock lock(mutex_);
-  bool same_boot = false;
+  bool same_mount = false;
   for (off_t offset : {off_t{0}, kCopyBytes}) {
     Copy copy{};
     if (pread(file_.get(), &copy, sizeof copy, offset) != ssize_t{sizeof copy}) continue;
     if (!std::ranges::equal(copy.magic, kMagic)) continue;
     if (copy.checksum != copy.ComputeChecksum() || copy.generation < generation_) continue;
     generation_ = copy.generation;
-    same_boot = !boot_id_.empty() && copy.BootId() == boot_id_;
+    same_mount =
+        !boot_id_.empty() && copy.BootId() == boot_id_ && (copy.mount == 0 || copy.mount == mount_);
     logs_ = Copy::ToMap(copy.logs);
     manifests_ = Copy::ToMap(copy.manifests);
   }
   const auto take = [&](MarkMap& marks, std::map<uint64_t, uint64_t>& found) {
     for (auto& [number, mark] : marks) {
-      // A power cut may have lost bytes that were written but not synced.
-      if (!same_boot) mark.written = mark.synced;
+      // A power cut may have lost bytes that were written but not synced. A snapshot of the disk
+      // does not have them either.
+      if (!same_mount) mark.written = mark.synced;
       found[number] = std::max(mark.synced, mark.written);
     }
   };
@@ -186,6 +202,7 @@ void SyncedMarks::WriteLocked() {
   std::ranges::copy(kMagic, copy.magic);
   copy.generation = ++generation_;
   boot_id_.copy(copy.boot_id, sizeof copy.boot_id);
+  copy.mount = mount_;
   Copy::ToPlaces(logs_, copy.logs);
   Copy::ToPlaces(manifests_, copy.manifests);
   copy.checksum = copy.ComputeChecksum();

@@ -6,9 +6,11 @@
 // mark must be intact.
 //
 // The marks are written once after each commit but not synced, because that would double the cost
-// of a commit. They survive the end of the process. After a power cut they may be a second old;
-// then only the marks of synced bytes are used. They may cover too few bytes, never too many. Two
-// copies are written alternately, each with a checksum.
+// of a commit. They survive the end of the process. After a power cut, and in a snapshot of the
+// disk, they may be a second old, and the files lack bytes that were not synced. So the marks of
+// written bytes are used only in the same boot of the machine and on the same mounted file system;
+// else those of synced bytes are. They may cover too few bytes, never too many. Two copies are
+// written alternately, each with a checksum.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +75,7 @@ class SyncedMarks {
   const std::string folder_;
   const FileDescriptor file_;
   const std::string boot_id_;
+  const uint32_t mount_;
   Marks found_;
   Mutex mutex_;
   MarkMap logs_ AG_GUARDED_BY(mutex_);

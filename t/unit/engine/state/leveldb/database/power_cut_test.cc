@@ -1,7 +1,9 @@
 // Tests that synced rows survive a power cut, whichever sectors of later writes reach the disk.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -97,6 +99,36 @@ TEST_F(PowerCutTest, RowsThatWereSyncedAreThere) {
     }
     keys.insert(keys.end(), unsynced.begin(), unsynced.end());
   }
+}
+
+// A snapshot of a disk has what was synced, and may be opened without a new start of the machine.
+TEST_F(PowerCutTest, ASnapshotOnAnotherDiskIsOpened) {
+  struct stat here{};
+  struct stat there{};
+  if (stat(directory_.path().c_str(), &here) != 0 || stat("/dev/shm", &there) != 0 ||
+      here.st_dev == there.st_dev) {
+    GTEST_SKIP() << "there is no other file system";
+  }
+  std::string snapshot = "/dev/shm/state-test-XXXXXX";
+  ASSERT_NE(mkdtemp(snapshot.data()), nullptr);
+  auto opened = LevelDatabase::OpenDirectory(live_);
+  ASSERT_TRUE(opened.ok());
+  const std::vector<std::string> keys = WriteRows(**opened, 10'000);
+  ASSERT_TRUE((*opened)->SyncWritten().ok());
+  const size_t synced_bytes = RecordBytes(NewestLog(live_));
+  const std::unique_ptr<RowBatch> unsynced = (*opened)->NewBatch();
+  unsynced->Put("unsynced", "v");
+  ASSERT_TRUE((*opened)->WriteRows(*unsynced, WriteSync::kNone).ok());
+  for (const std::string& copy : {snapshot + "/db", cut_}) {
+    fs::copy(live_, copy, fs::copy_options::recursive);
+    fs::resize_file(NewestLog(copy), synced_bytes);
+  }
+  // On the same disk the kernel still has all bytes.
+  EXPECT_EQ(LevelDatabase::OpenDirectory(cut_).status().code(), StatusCode::kDataLoss);
+  fs::remove_all(cut_);
+  fs::create_directory_symlink(snapshot + "/db", cut_);
+  ExpectRows(keys);
+  fs::remove_all(snapshot);
 }
 
 }  // namespace
