@@ -19,8 +19,9 @@ struct EmbeddingOptions {
   bool http2 = true;                          // false: HTTP/1.1 also if the server offers HTTP/2
   std::chrono::milliseconds timeout{30'000};  // for one attempt
   int retries_max = 2;
-  size_t batch_max = 64;              // texts in one request
-  size_t text_bytes_max = 24 * 1024;  // longer texts are cut, because providers refuse them
+  size_t batch_max = 64;  // texts in one request
+  // Longer texts are cut, because providers refuse them; to a third of it if they still do.
+  size_t text_bytes_max = 24 * 1024;
 };
 
 }  // namespace agent_graph::memory

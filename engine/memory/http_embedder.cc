@@ -17,6 +17,9 @@ namespace {
 constexpr size_t kRequestsMax = 4;  // in flight at a time
 constexpr size_t kDimensionsMax = 8192;
 constexpr size_t kInlineJsonBytes = 64 * 1024;  // larger replies are parsed on the io pool
+// A model's limit is a number of tokens. A token has about four bytes of English, but only one or
+// two of other scripts, numbers and code, so a text that is refused is cut to this fraction.
+constexpr size_t kDenseTextShare = 3;
 // Bytes of one float as text, with some margin.
 constexpr size_t kFloatTextBytes = 32;
 
@@ -105,6 +108,12 @@ void HttpEmbedder::Send(std::span<const Waiting> batch) {
     Send(batch.first(batch.size() / 2));
     Send(batch.subspan(batch.size() / 2));
     return;
+  }
+  if (vectors.status().code() == StatusCode::kInvalidArgument) {
+    const std::string& text = batch.front().text;
+    const size_t bytes_max = options_.text_bytes_max / kDenseTextShare;
+    const Waiting cut{std::string(CutAtCharacter(text, bytes_max)), batch.front().answer};
+    if (cut.text.size() < text.size()) vectors = Ask({&cut, 1});
   }
   Answer(batch, std::move(vectors));
 }

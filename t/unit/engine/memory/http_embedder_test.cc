@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <future>
 
@@ -154,6 +155,39 @@ TEST_F(HttpEmbedderTest, ATextThatIsRefusedFailsAlone) {
     }
     EXPECT_GT(largest, 1u);
   }
+}
+
+// A model takes a number of tokens, which a dense text reaches with fewer bytes.
+TEST_F(HttpEmbedderTest, ATextThatIsRefusedIsSentAgainInPart) {
+  constexpr size_t kWholeBytes = 24 * 1024;
+  constexpr size_t kPartBytes = 8 * 1024;
+  std::atomic<size_t> taken_bytes{10'000};
+  std::atomic<size_t> requests{0};
+  std::array<std::atomic<size_t>, 5> sizes{};
+  ScriptedServer server([&](Connection& connection) {
+    while (auto request = connection.ReadRequest()) {
+      const json body = BodyOf(*request);
+      const size_t size = body["input"].at(0).get<std::string>().size();
+      sizes.at(requests++) = size;
+      connection.Send(size > taken_bytes ? Reply("400 Bad Request", "{}")
+                                         : Reply("200 OK", Vectors(body)));
+    }
+  });
+  Embedder& embedder = Make(server);
+  // Two bytes for each character: the text is cut between characters.
+  std::string text = "x";
+  while (text.size() < 2 * kWholeBytes) text += "\u00e4";
+  auto vector = Embed(embedder, text);
+  ASSERT_TRUE(vector.ok()) << vector.status().ToString();
+  EXPECT_THAT(*vector, ElementsAre(kPartBytes - 1, 0.5));
+  EXPECT_EQ(requests, 2u);
+  EXPECT_EQ(sizes[0], kWholeBytes - 1);
+  EXPECT_EQ(sizes[1], kPartBytes - 1);
+
+  taken_bytes = 10;
+  EXPECT_EQ(Embed(embedder, text).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Embed(embedder, "a short text").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(requests, 5u) << "a short text is sent once";
 }
 
 TEST_F(HttpEmbedderTest, RetriesTransientErrors) {
