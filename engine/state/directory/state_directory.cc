@@ -7,7 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -104,6 +106,20 @@ Result<FileDescriptor> StateDirectory::TryLock() const {
     return Status(StatusCode::kBusy, "another process serves the state of " + path_);
   }
   return SystemError(StatusCode::kUnavailable, "locking " + path_ + "/" + kLockName);
+}
+
+uint64_t StateDirectory::NextNumber(uint64_t now) const {
+  constexpr size_t kDigitsMax = 20;
+  const FileDescriptor file(openat(fd_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  char text[kDigitsMax];
+  const ssize_t size = pread(file.get(), text, sizeof text, 0);
+  uint64_t last = 0;
+  std::from_chars(text, text + std::max<ssize_t>(size, 0), last);
+  const uint64_t next = std::max(now, last + 1);
+  // If this fails, for example on a full disk, the clock decides.
+  const std::string written = std::to_string(next);
+  (void)!pwrite(file.get(), written.data(), written.size(), 0);
+  return next;
 }
 
 bool StateDirectory::IsServed() const {

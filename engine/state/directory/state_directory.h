@@ -43,6 +43,10 @@ class StateDirectory {
   // Takes owner.lock without waiting. Returns kBusy if another process is the state server.
   Result<FileDescriptor> TryLock() const;
 
+  // Returns `now`, or a larger number if an earlier call, of any process, has returned `now` or
+  // more: the clock may have been set back. The last number is kept in owner.lock.
+  uint64_t NextNumber(uint64_t now) const;
+
   // True if another process, or another open file of this process, has the lock.
   bool IsServed() const;
 

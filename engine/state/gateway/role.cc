@@ -49,8 +49,9 @@ bool StillConnected(int socket) {
 
 Role::Role(StateOptions options, StateDirectory directory, std::unique_ptr<Storage> storage)
     : options_(std::move(options)),
-      generation_(options_.generation == StateOptions::kNewest ? static_cast<uint64_t>(UnixMicros())
-                                                               : options_.generation),
+      generation_(options_.generation == StateOptions::kNewest
+                      ? directory.NextNumber(static_cast<uint64_t>(UnixMicros()))
+                      : options_.generation),
       directory_(std::move(directory)),
       storage_(std::move(storage)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "state/directory/state_directory.h"
 #include "state/leveldb/database/database.h"
 #include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/maintenance/repair.h"
@@ -82,8 +83,10 @@ class MemoryStorage : public Storage {
     StoreExecutorOptions options;
     options.state = options_;
     options.on_failed = std::move(open.on_failed);
-    // The database starts empty each time; the clock makes its epochs increase.
-    options.epoch = static_cast<uint64_t>(UnixMicros());
+    // The database starts empty each time.
+    AG_ASSIGN_OR_RETURN(const StateDirectory directory,
+                        StateDirectory::Open(options_.directory, options_.root_serves));
+    options.epoch = directory.NextNumber(static_cast<uint64_t>(UnixMicros()));
     return std::unique_ptr<Executor>(
         std::make_unique<StoreExecutor>(std::move(database), std::move(options)));
   }
