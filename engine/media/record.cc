@@ -7,7 +7,6 @@
 #include "base/text.h"
 
 namespace agent_graph::media {
-namespace {}  // namespace
 
 bool MayRead(const Reader& reader, const FileRecord& record) {
   return record.owner.empty() ? reader.ownerless_too : record.owner == reader.user_id;

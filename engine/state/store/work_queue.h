@@ -10,8 +10,7 @@
 
 namespace agent_graph::state {
 
-// Thread-safe. The gateway bounds the items by the bytes and the number of unanswered requests of
-// each client.
+// Thread-safe. The gateway bounds the bytes of each client's items, and the clients their number.
 template <typename Item>
 class WorkQueue {
  public:

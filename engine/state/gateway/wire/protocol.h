@@ -42,7 +42,7 @@ inline constexpr uint32_t kProtocolMin = 1;
 inline constexpr uint32_t kProtocolMax = 1;
 inline constexpr size_t kFrameBytesMax = kReplyBytesMax;
 inline constexpr size_t kFrameHeaderBytes = 4;
-// Maximum number of unanswered operations of a client; the server closes the connection above it.
+// Maximum number of unanswered operations of a client, which refuses further calls.
 inline constexpr size_t kOperationsInFlightMax = 32'768;
 // Size of both ends' buffers for one read.
 inline constexpr size_t kReceiveBytes = 64 * 1024;
