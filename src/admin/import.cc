@@ -93,13 +93,15 @@ Result<Imported> ImportState(const StateAccess& state, const std::string& upload
   Connection connection(MaintenanceOptions(url));
   AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
   Imported imported;
-  RowImport import(connection, state.directory().path());
+  std::error_code error;
+  // The directory may be given in several ways, such as with a slash at its end.
+  const fs::path source = fs::canonical(state.directory().path(), error);
+  if (error) return Status(StatusCode::kUnavailable, error.message());
+  RowImport import(connection, source.string());
   AG_RETURN_IF_ERROR(import.Begin());
   imported.earlier = import.is_complete();
-  if (!imported.earlier) {
-    AG_RETURN_IF_ERROR(ImportRows(state, import));
-    AG_ASSIGN_OR_RETURN(imported.kinds, import.Finish());
-  }
+  AG_RETURN_IF_ERROR(ImportRows(state, import));
+  AG_ASSIGN_OR_RETURN(imported.kinds, import.Finish());
   AG_ASSIGN_OR_RETURN(imported.files, ImportFiles(uploads, url));
   return imported;
 }

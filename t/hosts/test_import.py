@@ -89,8 +89,8 @@ def test_import_of_a_state(database, start_service, start_hosts):
     counts = admin("import", "--from", "leveldb", state_of(before), database.url)
     assert "30 threads\n" in counts and "2 memories\n" in counts and "1 files\n" in counts
     assert "30 threads, 2 memories, 0 problems" in admin("verify", database.url)
-    again = admin("import", "--from", "leveldb", state_of(before), database.url)
-    assert "were imported before" in again
+    for same in (state_of(before), f"{state_of(before)}/"):
+        assert "were imported before" in admin("import", "--from", "leveldb", same, database.url)
     # Another state is not mixed with it.
     other = start_service(_STORE | {"checkpointer": "leveldb"})
     assert other.invoke("x").status == 200
@@ -112,6 +112,35 @@ def test_import_of_a_state(database, start_service, start_hosts):
     asked = [text_of(one) for one in _messages(hosts[1], "t3") if one["role"] == "user"]
     assert asked == ["hello 3", "and", "more"]
     assert "31 threads, 2 memories, 0 problems" in admin("verify", database.url)
+
+
+def _state_with_threads(start_service, count):
+    service = start_service(_STORE | {"checkpointer": "leveldb"})
+    for number in range(count):
+        assert service.invoke("hello", config={"thread_id": f"t{number}"}).status == 200
+    return service
+
+
+def test_a_state_that_has_changed_since_its_import(database, start_service):
+    service = _state_with_threads(start_service, 2)
+    _stop(service)
+    admin("import", "--from", "leveldb", state_of(service), database.url)
+    service.start()
+    assert service.invoke("more", config={"thread_id": "t1"}).status == 200
+    _stop(service)
+    refused = admin("import", "--from", "leveldb", state_of(service), database.url, code=1)
+    assert "is not what it was when its import began" in refused
+
+
+def test_another_state_at_the_path_of_an_import(database, start_service, directory):
+    first, second = (_state_with_threads(start_service, 1) for _ in range(2))
+    for service in (first, second):
+        _stop(service)
+    admin("import", "--from", "leveldb", state_of(first), database.url)
+    state_of(first).rename(directory / "first")
+    state_of(second).rename(state_of(first))
+    refused = admin("import", "--from", "leveldb", state_of(first), database.url, code=1)
+    assert "is not what it was when its import began" in refused
 
 
 def test_runs_in_flight_are_imported_and_continue(database, start_service, start_hosts, provider):

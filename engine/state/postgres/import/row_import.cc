@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/sha256.h"
 #include "state/pack/fields.h"
 #include "state/postgres/rows/tables.h"
 #include "state/rows/rows.h"
@@ -46,6 +47,11 @@ Result<Row> Decode(std::string_view value) {
   return Status(StatusCode::kDataLoss, "a row cannot be read: verify and repair the state first");
 }
 
+Status SourceChanged() {
+  return {StatusCode::kConflict,
+          "the state is not what it was when its import began: import into a new database"};
+}
+
 Command AdvanceSequence(const char* name, uint64_t last) {
   const std::string sequence = std::string("agent_graph.") + name;
   return {
@@ -60,13 +66,14 @@ RowImport::RowImport(Connection& connection, std::string source)
 
 Status RowImport::Begin() {
   AG_ASSIGN_OR_RETURN(const Rows rows,
-                      connection_.Execute({"SELECT next_key, complete, instance FROM "
-                                           "agent_graph.import WHERE source = $1",
+                      connection_.Execute({"SELECT next_key, complete, instance, digest "
+                                           "FROM agent_graph.import WHERE source = $1",
                                            {Value::Text(source_)}}));
   if (!rows.empty()) {
     next_key_ = rows[0].Bytes(0);
     complete_ = rows[0].Bool(1);
     instance_ = rows[0].Uuid(2);
+    if (!next_key_.empty()) earlier_digest_ = rows[0].Bytes(3);
     return Status::Ok();
   }
   AG_RETURN_IF_ERROR(CheckEmpty());
@@ -89,19 +96,34 @@ Status RowImport::CheckEmpty() {
   return {StatusCode::kConflict, "the database is not empty: import into a new one"};
 }
 
+void RowImport::AddToDigest(std::string_view key, std::string_view value) {
+  std::string text = digest_;
+  text.append(std::to_string(key.size())).append(" ").append(key).append(value);
+  const Sha256Digest digest = Sha256(text);
+  digest_.assign(digest.begin(), digest.end());
+}
+
+Status RowImport::CheckUnchanged() {
+  const std::optional<std::string> earlier = std::exchange(earlier_digest_, std::nullopt);
+  return !earlier || *earlier == digest_ ? Status::Ok() : SourceChanged();
+}
+
 Status RowImport::Add(std::string_view key, std::string_view value) {
   if (key.empty()) return Status::Ok();
+  if (key >= next_key_) {
+    AG_RETURN_IF_ERROR(CheckUnchanged());
+    if (complete_) return SourceChanged();
+  }
+  AddToDigest(key, value);
   const auto kind = static_cast<Table>(key[0]);
   ++read_[kind];
   numbers_.Add(key, value);
   AG_RETURN_IF_ERROR(Take(kind, key, value));
-  // Rows of an earlier run of the import are only counted.
-  if (key >= next_key_) {
-    next_key_ = std::string(key) + '\0';
-    ++rows_;
-  }
+  if (key < next_key_) return Status::Ok();
+  next_key_ = std::string(key) + '\0';
+  ++rows_;
   if (rows_ < kRowsAtOnce && batch_.bytes() < kBytesAtOnce) return Status::Ok();
-  return Flush(false);
+  return Flush();
 }
 
 Status RowImport::Take(Table kind, std::string_view key, std::string_view value) {
@@ -129,7 +151,7 @@ Status RowImport::Take(Table kind, std::string_view key, std::string_view value)
   return Status::Ok();
 }
 
-Status RowImport::Flush(bool complete) {
+Status RowImport::Flush() {
   AG_ASSIGN_OR_RETURN(std::vector<Command> commands, WriteCommands(batch_));
   // Each thread has a row that writers lock.
   if (!threads_.empty()) {
@@ -138,12 +160,8 @@ Status RowImport::Flush(bool complete) {
          "ON CONFLICT DO NOTHING",
          {Value::BytesArray(threads_)}});
   }
-  commands.push_back(
-      {"UPDATE agent_graph.import SET next_key = $2, complete = $3 WHERE source = $1",
-       {Value::Text(source_), Value::Bytes(next_key_), Value::Bool(complete)}});
-  if (complete) {
-    for (Command& command : CounterCommands()) commands.push_back(std::move(command));
-  }
+  commands.push_back({"UPDATE agent_graph.import SET next_key = $2, digest = $3 WHERE source = $1",
+                      {Value::Text(source_), Value::Bytes(next_key_), Value::Bytes(digest_)}});
   AG_RETURN_IF_ERROR(connection_.ExecuteAll(commands).status());
   batch_.Clear();
   threads_.clear();
@@ -158,9 +176,19 @@ std::vector<Command> RowImport::CounterCommands() const {
           {"UPDATE agent_graph.cluster SET epoch = greatest(epoch, $1)", {Value::Number(epoch_)}}};
 }
 
-Result<std::vector<ImportedKind>> RowImport::Finish() {
-  AG_RETURN_IF_ERROR(Flush(true));
+Status RowImport::Complete() {
+  std::vector<Command> commands = CounterCommands();
+  commands.push_back(
+      {"UPDATE agent_graph.import SET complete = true WHERE source = $1", {Value::Text(source_)}});
+  AG_RETURN_IF_ERROR(connection_.ExecuteAll(commands).status());
   complete_ = true;
+  return Status::Ok();
+}
+
+Result<std::vector<ImportedKind>> RowImport::Finish() {
+  AG_RETURN_IF_ERROR(CheckUnchanged());
+  if (complete_) return std::vector<ImportedKind>();
+  AG_RETURN_IF_ERROR(Flush());
   AG_ASSIGN_OR_RETURN(std::vector<ImportedKind> kinds, Count());
   for (const ImportedKind& kind : kinds) {
     if (kind.read == kind.stored) continue;
@@ -168,6 +196,7 @@ Result<std::vector<ImportedKind>> RowImport::Finish() {
                                              " were read, but the database has " +
                                              std::to_string(kind.stored));
   }
+  AG_RETURN_IF_ERROR(Complete());
   return kinds;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct ImportedKind {
 //
 // The rows are added in the order of their keys, from `next_key` on. Each transaction also stores
 // how far the import is, so an import that was interrupted continues behind its last transaction.
+// A digest of the rows so far is stored as well: a source that was written meanwhile cannot be
+// continued, because later rows do not fit the earlier ones.
 // Accepted runs in flight belong to an instance that is dead, so that the first hosts that start
 // take them over. Answers that were kept for clients are not copied: the clients are gone.
 class RowImport {
@@ -33,19 +36,25 @@ class RowImport {
   // `source` names the database that is read.
   RowImport(Connection& connection, std::string source);
 
-  // kConflict: the database has threads or memories that this import did not write.
+  // kConflict: no import of `source` has begun, and the database has threads or memories.
   Status Begin();
-  // True if an earlier import of the same source has been completed; then there is nothing to add.
+  // True if an earlier import of `source` has been completed. Add and Finish then only check that
+  // the source has the same rows as at that time.
   bool is_complete() const { return complete_; }
 
   // Call for every row of the source, in the order of their keys; rows that are there already are
-  // only counted.
+  // only counted. kConflict: the source is not as the import has read it before.
   Status Add(std::string_view key, std::string_view value);
-  // Writes the rest and compares the numbers of rows. kDataLoss: they differ.
+  // Writes the rest, compares the numbers of rows, and marks the import as complete. kDataLoss: the
+  // numbers differ; kConflict: see Add. Returns no kinds if is_complete().
   Result<std::vector<ImportedKind>> Finish();
 
  private:
-  Status Flush(bool complete);
+  void AddToDigest(std::string_view key, std::string_view value);
+  // Call before the first row that is not in the database.
+  Status CheckUnchanged();
+  Status Flush();
+  Status Complete();
   Status Take(keys::Table kind, std::string_view key, std::string_view value);
   Status CheckEmpty();
   std::vector<Command> CounterCommands() const;
@@ -55,6 +64,10 @@ class RowImport {
   const std::string source_;
   std::string instance_;  // the dead one
   std::string next_key_;  // keys that are smaller are in the database
+  // Digest of the rows that the database has, as their import has read them. nullopt: there are
+  // none, or they were compared.
+  std::optional<std::string> earlier_digest_;
+  std::string digest_;  // of the rows that were added; empty: none
   bool complete_ = false;
   SqlRowBatch batch_;
   size_t rows_ = 0;                   // in batch_

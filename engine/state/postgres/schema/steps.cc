@@ -11,6 +11,7 @@ constexpr SchemaStep kSteps[] = {
     // An older build changes threads without counting their versions.
     {.number = 5, .usable_from = 5, .name = "versions", .script = kVersionsStep},
     {.number = 6, .usable_from = 5, .name = "restores", .script = kRestoresStep},
+    {.number = 7, .usable_from = 5, .name = "imports", .script = kImportsStep},
 };
 
 }  // namespace

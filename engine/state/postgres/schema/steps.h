@@ -27,5 +27,6 @@ extern const char kMemoriesStep[];
 extern const char kFilesStep[];
 extern const char kVersionsStep[];
 extern const char kRestoresStep[];
+extern const char kImportsStep[];
 
 }  // namespace agent_graph::state::postgres

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "../test_database.h"
 #include "state/pack/fields.h"
@@ -55,6 +56,13 @@ class RowImportTest : public DatabaseTest {
       AG_RETURN_IF_ERROR(import.Add(key, value));
     }
     return Status::Ok();
+  }
+
+  Status ImportAll() {
+    RowImport import(connection_, "/state");
+    AG_RETURN_IF_ERROR(import.Begin());
+    AG_RETURN_IF_ERROR(Add(import, rows_));
+    return import.Finish().status();
   }
 
   static uint64_t Stored(const std::vector<ImportedKind>& kinds, const std::string& name) {
@@ -112,6 +120,43 @@ TEST_F(RowImportTest, ContinuesAfterAnInterruption) {
   RowImport again(connection_, "/state");
   ASSERT_TRUE(again.Begin().ok());
   EXPECT_TRUE(again.is_complete());
+  EXPECT_TRUE(Add(again, rows_).ok());
+  EXPECT_TRUE(again.Finish().ok());
+}
+
+TEST_F(RowImportTest, RefusesToContinueWithAChangedSource) {
+  {
+    RowImport import(connection_, "/state");
+    ASSERT_TRUE(import.Begin().ok());
+    ASSERT_TRUE(Add(import, rows_, 3000).ok());
+  }
+  // A row that the database has already; the rows behind it are as they were.
+  const std::string epoch =
+      std::exchange(rows_[keys::Meta("owner_epoch")], pack::ToBytes(uint64_t{71}));
+  EXPECT_EQ(ImportAll().code(), StatusCode::kConflict);
+  rows_[keys::Meta("owner_epoch")] = epoch;
+  const std::string first = rows_.begin()->first;
+  const std::string value = rows_.extract(rows_.begin()).mapped();
+  EXPECT_EQ(ImportAll().code(), StatusCode::kConflict);
+  rows_[first] = value;
+  EXPECT_TRUE(ImportAll().ok());
+}
+
+TEST_F(RowImportTest, RefusesAChangedSourceOfACompleteImport) {
+  ASSERT_TRUE(ImportAll().ok());
+  const std::map<std::string, std::string> before = rows_;
+  ThreadRow thread;
+  thread.number = kThreads + 1;
+  // Before the others, and behind all rows.
+  for (const std::string& key : {keys::Thread("a"), std::string("\xff")}) {
+    rows_ = before;
+    Put(key, thread);
+    EXPECT_EQ(ImportAll().code(), StatusCode::kConflict);
+  }
+  rows_ = before;
+  rows_.erase(std::prev(rows_.end()));
+  EXPECT_EQ(ImportAll().code(), StatusCode::kConflict);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.thread"), int64_t{kThreads});
 }
 
 TEST_F(RowImportTest, NoticesRowsThatAreMissing) {
@@ -123,6 +168,7 @@ TEST_F(RowImportTest, NoticesRowsThatAreMissing) {
   const Status refused = import.Finish().status();
   EXPECT_EQ(refused.code(), StatusCode::kDataLoss);
   EXPECT_THAT(refused.message(), HasSubstr("4500 threads were read, but the database has 4499"));
+  EXPECT_EQ(ImportAll().code(), StatusCode::kDataLoss) << "the import is not complete";
 }
 
 TEST_F(RowImportTest, RefusesADatabaseOfOthers) {
