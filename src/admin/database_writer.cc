@@ -4,6 +4,7 @@
 
 #include "admin/database.h"
 #include "base/version.h"
+#include "state/postgres/import/imports_finished.h"
 #include "state/postgres/schema/migration.h"
 
 namespace agent_graph::admin {
@@ -21,6 +22,11 @@ Result<std::unique_ptr<DatabaseWriter>> DatabaseWriter::Open(const std::string& 
   member.version = kVersion;
   auto membership = std::make_unique<Membership>(std::move(member));
   AG_RETURN_IF_ERROR(membership->Join());
+  const Status finished = state::postgres::CheckImportsFinished(connection);
+  if (!finished.ok()) {
+    (void)membership->Leave();
+    return finished;
+  }
   state::postgres::RowDatabaseOptions options;
   options.connection = MaintenanceOptions(url);
   options.identity = {membership->id(), static_cast<uint64_t>(membership->incarnation()),

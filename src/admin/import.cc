@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "admin/database.h"
+#include "admin/unused_database.h"
 #include "base/file_content.h"
 #include "base/file_descriptor.h"
 #include "media/postgres/file_tables.h"
@@ -92,6 +93,7 @@ Result<Imported> ImportState(const StateAccess& state, const std::string& upload
   if (!state.stopped()) return Status(StatusCode::kBusy, "the state is in use: stop nginx first");
   Connection connection(MaintenanceOptions(url));
   AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
+  AG_RETURN_IF_ERROR(CheckUnused(connection).status());
   Imported imported;
   std::error_code error;
   // The directory may be given in several ways, such as with a slash at its end.

@@ -19,8 +19,8 @@ struct Imported {
 
 // Copies the rows, and the files of the folder `uploads` if it exists. An import that was
 // interrupted continues, and one that was completed only copies files that are missing. Blocks.
-// kBusy: a state server is running; kConflict: the database has other threads or memories, or the
-// state has changed since an import of it began.
+// kBusy: a state server is running, or a host uses the database; kConflict: the database has other
+// threads or memories, or the state has changed since an import of it began.
 Result<Imported> ImportState(const StateAccess& state, const std::string& uploads,
                              const std::string& url);
 

@@ -72,6 +72,15 @@ def test_newer_tables(database, start_service):
     assert "install a newer build" in _first_line(start_service, url)
 
 
+def test_an_import_that_is_not_complete(database, start_service):
+    url = _change(
+        database,
+        "INSERT INTO agent_graph.import (source, instance) VALUES ('/state', gen_random_uuid())",
+    )
+    line = _first_line(start_service, url)
+    assert "the import of /state into the database is not complete" in line
+
+
 @pytest.mark.parametrize("grants, words", [
     ("", "permission denied for schema agent_graph"),
     ("GRANT USAGE ON SCHEMA agent_graph TO {role};"

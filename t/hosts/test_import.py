@@ -9,6 +9,7 @@ from harness.messages import text_of, user
 from harness.run_stream import wait_for_result
 from harness.service import invocation
 from harness.uploads import uploaded
+from harness.waiting import wait_until
 
 _STORE = behaviour("echo", embedding="hash")
 
@@ -141,6 +142,26 @@ def test_another_state_at_the_path_of_an_import(database, start_service, directo
     state_of(second).rename(state_of(first))
     refused = admin("import", "--from", "leveldb", state_of(first), database.url, code=1)
     assert "is not what it was when its import began" in refused
+
+
+def test_hosts_wait_for_an_import(database, start_service, make_service):
+    before = _state_with_threads(start_service, 3)
+    _stop(before)
+    source = state_of(before)
+    admin("import", "--from", "leveldb", source, database.url)
+    # As an import leaves it that was interrupted.
+    database.query("UPDATE agent_graph.import SET complete = false")
+    host = make_service(_STORE | {"checkpointer": {"type": "postgres", "url": database.url}})
+    host.error_log.allow(r"\[crit\].* is not available")
+    host.start()
+    line = wait_until(lambda: host.error_log.lines("is not available"), "the reason is logged")[0]
+    assert f"the import of {source} into the database is not complete" in line
+    admin("import", "--from", "leveldb", source, database.url)
+    wait_until(lambda: host.get("/ready").status == 200, "the host uses the database")
+    assert host.invoke("new").status == 200
+    assert "4 threads, 0 memories, 0 problems" in admin("verify", database.url)
+    refused = admin("import", "--from", "leveldb", source, database.url, code=1)
+    assert "stop all hosts first" in refused
 
 
 def test_runs_in_flight_are_imported_and_continue(database, start_service, start_hosts, provider):

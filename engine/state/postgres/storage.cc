@@ -13,6 +13,7 @@
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/database/connection.h"
 #include "state/postgres/host_executor.h"
+#include "state/postgres/import/imports_finished.h"
 #include "state/postgres/memories/memory_changes.h"
 #include "state/postgres/rows/row_database.h"
 #include "state/postgres/schema/migration.h"
@@ -129,7 +130,12 @@ class PostgresStorage : public Storage {
   Status JoinDatabase(postgres::Membership& membership) const {
     postgres::Connection connection(Connections());
     AG_RETURN_IF_ERROR(postgres::CheckSchema(connection));
-    return membership.Join();
+    AG_RETURN_IF_ERROR(postgres::CheckImportsFinished(connection));
+    AG_RETURN_IF_ERROR(membership.Join());
+    // An import that has begun before Join has not seen this host.
+    Status finished = postgres::CheckImportsFinished(connection);
+    if (!finished.ok()) (void)membership.Leave();
+    return finished;
   }
 
   const StateOptions options_;

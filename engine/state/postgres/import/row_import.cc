@@ -76,15 +76,31 @@ Status RowImport::Begin() {
     if (!next_key_.empty()) earlier_digest_ = rows[0].Bytes(3);
     return Status::Ok();
   }
+  connection_.Begin();
+  const Status created = CreateInTransaction();
+  if (connection_.in_transaction()) connection_.Rollback();
+  return created;
+}
+
+Status RowImport::CreateInTransaction() {
+  // The lock of the cluster's row orders this transaction and those in which hosts join: a host
+  // that joins later finds the import.
+  AG_RETURN_IF_ERROR(
+      connection_
+          .ExecuteAll(
+              {{"SELECT 1 FROM agent_graph.cluster FOR UPDATE"},
+               {"SELECT 1 FROM agent_graph.instance WHERE NOT dead FOR UPDATE"},
+               {"UPDATE agent_graph.instance SET dead = true, ended = now() WHERE NOT dead"}})
+          .status());
   AG_RETURN_IF_ERROR(CheckEmpty());
   instance_ = NewHexId();
   return connection_
-      .ExecuteAll({{"INSERT INTO agent_graph.instance "
-                    "(id, incarnation, dead, host, address, version, schema, ended) "
-                    "VALUES ($1, 1, true, 'import', '', '', 0, now())",
-                    {Value::Uuid(instance_)}},
-                   {"INSERT INTO agent_graph.import (source, instance) VALUES ($1, $2)",
-                    {Value::Text(source_), Value::Uuid(instance_)}}})
+      .Commit({{"INSERT INTO agent_graph.instance "
+                "(id, incarnation, dead, host, address, version, schema, ended) "
+                "VALUES ($1, 1, true, 'import', '', '', 0, now())",
+                {Value::Uuid(instance_)}},
+               {"INSERT INTO agent_graph.import (source, instance) VALUES ($1, $2)",
+                {Value::Text(source_), Value::Uuid(instance_)}}})
       .status();
 }
 

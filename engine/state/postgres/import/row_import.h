@@ -23,7 +23,8 @@ struct ImportedKind {
   uint64_t stored = 0;
 };
 
-// Not thread-safe; calls block. No host may use the database meanwhile.
+// Not thread-safe; calls block. No host may use the database meanwhile: Begin fences those that are
+// listed as living, and others refuse to start until Finish has succeeded (CheckImportsFinished).
 //
 // The rows are added in the order of their keys, from `next_key` on. Each transaction also stores
 // how far the import is, so an import that was interrupted continues behind its last transaction.
@@ -56,6 +57,7 @@ class RowImport {
   Status Flush();
   Status Complete();
   Status Take(keys::Table kind, std::string_view key, std::string_view value);
+  Status CreateInTransaction();
   Status CheckEmpty();
   std::vector<Command> CounterCommands() const;
   Result<std::vector<ImportedKind>> Count();

@@ -10,6 +10,8 @@
 
 #include "../test_database.h"
 #include "state/pack/fields.h"
+#include "state/postgres/cluster/membership.h"
+#include "state/postgres/import/imports_finished.h"
 #include "state/rows/rows.h"
 
 namespace agent_graph::state::postgres {
@@ -178,6 +180,37 @@ TEST_F(RowImportTest, RefusesADatabaseOfOthers) {
   ASSERT_TRUE(first.Finish().ok());
   RowImport other(connection_, "/other");
   EXPECT_EQ(other.Begin().code(), StatusCode::kConflict);
+}
+
+TEST_F(RowImportTest, KeepsHostsAwayUntilItIsComplete) {
+  MembershipOptions options;
+  options.database = Options();
+  Membership host(options);
+  ASSERT_TRUE(host.Join().ok());
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  const Result<Membership::News> news = host.Beat();
+  ASSERT_TRUE(news.ok()) << news.status().ToString();
+  EXPECT_TRUE(news->lost) << "a host that joined before the import writes no more";
+  ASSERT_TRUE(Add(import, rows_).ok());
+  const Status refused = CheckImportsFinished(connection_);
+  EXPECT_EQ(refused.code(), StatusCode::kNotConfigured);
+  EXPECT_THAT(refused.message(), HasSubstr("the import of /state"));
+  ASSERT_TRUE(import.Finish().ok());
+  EXPECT_TRUE(CheckImportsFinished(connection_).ok());
+}
+
+TEST_F(RowImportTest, FencesNoHostOfADatabaseThatItRefuses) {
+  ASSERT_TRUE(ImportAll().ok());
+  MembershipOptions options;
+  options.database = Options();
+  Membership host(options);
+  ASSERT_TRUE(host.Join().ok());
+  RowImport other(connection_, "/other");
+  EXPECT_EQ(other.Begin().code(), StatusCode::kConflict);
+  const Result<Membership::News> news = host.Beat();
+  ASSERT_TRUE(news.ok()) << news.status().ToString();
+  EXPECT_FALSE(news->lost);
 }
 
 TEST_F(RowImportTest, RefusesDamagedRows) {
