@@ -40,6 +40,12 @@ Status Rename(const std::string& from, const std::string& to) {
   return error ? Failed(from + " cannot become " + to, error) : Status::Ok();
 }
 
+// False also if that cannot be found out.
+bool IsAbsent(const fs::path& path) {
+  std::error_code ignored;
+  return fs::status(path, ignored).type() == fs::file_type::not_found;
+}
+
 // Renames in this order; undoes all renames if one fails.
 Status RenameAll(const std::vector<std::pair<std::string, std::string>>& renames) {
   for (size_t done = 0; done < renames.size(); ++done) {
@@ -90,7 +96,7 @@ class Leftovers {
       const bool is_draft = entry->path().filename().string().starts_with(kDatabaseDrafts);
       // A folder with "db" is a complete backup, which an earlier version may have made under such
       // a name.
-      if (is_draft && !fs::exists(entry->path() / "db")) unfinished.push_back(entry->path());
+      if (is_draft && IsAbsent(entry->path() / "db")) unfinished.push_back(entry->path());
     }
     for (const fs::path& path : unfinished) fs::remove_all(path, ignored);
   }
@@ -112,7 +118,7 @@ Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
   std::error_code error;
   for (fs::directory_iterator entry(from, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (!entry->is_regular_file() || entry->is_symlink()) continue;
+    if (!fs::is_regular_file(entry->symlink_status(error))) continue;
     const fs::path copy = fs::path(to) / entry->path().filename();
     fs::copy_file(entry->path(), copy, error);
     if (error) break;

@@ -7,10 +7,13 @@
 #include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/text_position.h"
+#include "cli/file_type.h"
 #include "cli/templates.h"
 
 namespace agent_graph::cli {
 namespace {
+
+using std::filesystem::file_type;
 
 constexpr char kGraphNameDefault[] = "app";
 constexpr char kServiceFile[] = "service.json";
@@ -50,17 +53,20 @@ Result<AgentFile> ReadJson(AgentFile file) {
 Result<AgentFile> ReadAgentFile(const std::string& name) {
   AgentFile file{.path = name};
   const size_t colon = name.rfind(':');
-  if (!std::filesystem::exists(name) && colon != std::string::npos) {
+  AG_ASSIGN_OR_RETURN(file_type type, FileTypeOf(name));
+  if (type == file_type::not_found && colon != std::string::npos) {
     file.path = name.substr(0, colon);
     file.attributes = {name.substr(colon + 1)};
+    AG_ASSIGN_OR_RETURN(type, FileTypeOf(file.path));
   }
-  if (std::filesystem::is_directory(file.path)) {
+  if (type == file_type::directory) {
     file.path = (std::filesystem::path(file.path) / kServiceFile).string();
-    if (!std::filesystem::exists(file.path)) {
+    AG_ASSIGN_OR_RETURN(type, FileTypeOf(file.path));
+    if (type == file_type::not_found) {
       return Wrong(file.path + ": does not exist; " + kInitAdvice);
     }
   }
-  if (!std::filesystem::exists(file.path)) return Wrong(file.path + ": does not exist");
+  if (type == file_type::not_found) return Wrong(file.path + ": does not exist");
   if (file.path.ends_with(".json")) return ReadJson(std::move(file));
   if (file.path.ends_with(".so")) {
     if (file.attributes.empty()) file.attributes = {kGraphNameDefault};

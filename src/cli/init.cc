@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/file_type.h"
 #include "cli/installation.h"
 #include "cli/templates.h"
 
@@ -50,7 +51,8 @@ Status RunInit(const Arguments& arguments, const Streams& streams) {
   const std::vector<TemplateFile> files = AgentTemplate(cpp);
   for (const TemplateFile& file : files) {
     const fs::path path = fs::path(directory) / file.name;
-    if (fs::exists(path)) {
+    AG_ASSIGN_OR_RETURN(const fs::file_type type, FileTypeOf(path));
+    if (type != fs::file_type::not_found) {
       return Status(
           StatusCode::kConflict,
           path.string() + " exists already, and nothing was written: choose another folder");

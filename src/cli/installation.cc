@@ -21,8 +21,14 @@ fs::path OwnFolder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
+// Folders that may not be searched have no file for this user.
+bool IsFile(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
 bool IsProgram(const fs::path& path) {
-  return fs::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
+  return IsFile(path) && access(path.c_str(), X_OK) == 0;
 }
 
 std::vector<fs::path> ProgramFolders() {
@@ -54,7 +60,7 @@ Result<std::string> FindNginx(const std::string& chosen) {
 
 Result<std::string> FindModule(const std::string& chosen) {
   if (!chosen.empty()) {
-    if (fs::is_regular_file(chosen)) return fs::absolute(chosen).string();
+    if (IsFile(chosen)) return fs::absolute(chosen).string();
     return Status(StatusCode::kNotFound, "--module: there is no file " + chosen);
   }
   const std::vector<fs::path> folders = {OwnFolder(),
@@ -64,7 +70,7 @@ Result<std::string> FindModule(const std::string& chosen) {
                                          "/usr/local/nginx/modules",
                                          "/etc/nginx/modules"};
   for (const fs::path& folder : folders) {
-    if (fs::is_regular_file(folder / kModuleFile)) return (folder / kModuleFile).string();
+    if (IsFile(folder / kModuleFile)) return (folder / kModuleFile).string();
   }
   return Status(StatusCode::kNotFound, std::string("there is no ") + kModuleFile +
                                            ": build or install it, or name it with --module");
@@ -72,7 +78,8 @@ Result<std::string> FindModule(const std::string& chosen) {
 
 std::string SdkHeaders() {
   const fs::path headers = OwnFolder() / "sdk/include";
-  return fs::is_directory(headers / "agent_graph") ? headers.string() : "";
+  std::error_code ignored;
+  return fs::is_directory(headers / "agent_graph", ignored) ? headers.string() : "";
 }
 
 }  // namespace agent_graph::cli

@@ -15,6 +15,7 @@
 #include "base/errno_text.h"
 #include "base/file_descriptor.h"
 #include "cli/command.h"
+#include "cli/file_type.h"
 #include "cli/installation.h"
 #include "cli/templates.h"
 
@@ -119,12 +120,14 @@ Status RunRun(const Arguments& arguments, const Streams& streams) {
   AG_ASSIGN_OR_RETURN(const std::string module, FindModule(arguments.Value("module", "")));
   const fs::path directory =
       fs::absolute(arguments.operands().empty() ? "." : arguments.operands()[0]).lexically_normal();
-  if (fs::is_regular_file(directory)) {
+  AG_ASSIGN_OR_RETURN(const fs::file_type type, FileTypeOf(directory));
+  if (type == fs::file_type::regular) {
     return Status(StatusCode::kNotFound, directory.string() + ": is a file; name its folder, " +
                                              directory.parent_path().string());
   }
   fs::path configuration = directory / "nginx.conf";
-  if (!fs::exists(configuration)) {
+  AG_ASSIGN_OR_RETURN(const fs::file_type found, FileTypeOf(configuration));
+  if (found == fs::file_type::not_found) {
     return Status(StatusCode::kNotFound,
                   configuration.string() + ": does not exist; " + kInitAdvice);
   }

@@ -1,6 +1,7 @@
 """The program agent-graph, used as a reader of docs/quickstart.md uses it."""
 
 import json
+import os
 import re
 import subprocess
 import xml.etree.ElementTree
@@ -8,7 +9,7 @@ import xml.etree.ElementTree
 import pytest
 
 from harness import environment
-from harness.command import RunningAgent, command
+from harness.command import PROGRAM, RunningAgent, command
 from harness.tokens import JWT_ENVIRONMENT, token
 from harness.websocket import WebSocket
 
@@ -71,6 +72,25 @@ def test_run_warns_if_localhost_may_be_another_program(directory, run_agent, lis
     port = listen_on("::1")
     agent = run_agent(directory / "agent", port=port)
     assert f"another program answers on [::1]:{port}" in agent.printed
+
+
+@pytest.mark.parametrize("words", [("check",), ("draw",), ("run", "--nginx", "/bin/true", "--module", "/bin/true"), ("init",)])
+def test_paths_that_cannot_be_read(directory, words):
+    name = directory / ("x" * 300)
+    assert "File name too long" in command(*words, name, code=1)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root can become a user who may not search a folder")
+def test_folders_that_may_not_be_searched(directory):
+    folder = directory / "closed"
+    folder.mkdir(mode=0o700)
+    directory.chmod(0o755)
+    done = subprocess.run(
+        ["setpriv", "--reuid", "nobody", "--clear-groups", PROGRAM, "check", folder / "service.json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == f"agent-graph: {folder / 'service.json'}: cannot be read: Permission denied\n"
 
 
 def test_a_conversation_is_continued(directory, run_agent):
