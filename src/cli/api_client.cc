@@ -17,10 +17,12 @@ constexpr long kConnectSeconds = 10;
 constexpr size_t kBodyBytesMax = 64UL * 1024 * 1024;
 constexpr size_t kReasonBytesMax = 500;
 
-StatusCode CodeOf(long status) {
-  if (status == 404) return StatusCode::kNotFound;
-  if (status == 503) return StatusCode::kNotConfigured;
-  return StatusCode::kUnavailable;
+// True if the service has no component for the request. It answers 503 for other reasons, too.
+bool IsNotConfigured(std::string_view body) {
+  const Result<json> reply = ParseJson(body);
+  if (!reply.ok() || !reply->is_object()) return false;
+  const json error = reply->value("error", json());
+  return error.is_object() && error.value("code", json()) == "NOT_CONFIGURED";
 }
 
 }  // namespace
@@ -106,8 +108,8 @@ Status ApiClient::Perform(const std::string& path, const std::string* body, Tran
   }
   long status = 0;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-  if (status != kOk) return Status(CodeOf(status), ProblemOf(status, transfer.body));
-  return Status::Ok();
+  if (status == kOk) return Status::Ok();
+  return Status(CodeOf(status, transfer.body), ProblemOf(status, transfer.body));
 }
 
 Result<json> ApiClient::Get(const std::string& path) {
@@ -123,6 +125,11 @@ Status ApiClient::Stream(const std::string& path, const json& body,
   Transfer transfer{.on_line = &on_line};
   const std::string text = DumpJson(body);
   return Perform(path, &text, transfer);
+}
+
+StatusCode CodeOf(long status, std::string_view body) {
+  if (status == 404) return StatusCode::kNotFound;
+  return IsNotConfigured(body) ? StatusCode::kNotConfigured : StatusCode::kUnavailable;
 }
 
 std::string ProblemOf(long status, std::string_view body) {

@@ -30,7 +30,7 @@ class ApiClient {
   // The token of the environment, and the URL of the arguments.
   static ApiClient Of(const Arguments& arguments);
 
-  // `data` of the answer. kNotFound and kNotConfigured: the service answers 404 or 503.
+  // `data` of the answer. A failure has the code of CodeOf.
   Result<json> Get(const std::string& path);
   // Posts to a route that streams, and passes each line of the answer. Returns when it is complete.
   Status Stream(const std::string& path, const json& body,
@@ -45,6 +45,9 @@ class ApiClient {
   std::unique_ptr<Handles> handles_;
 };
 
+// The code of an answer with another status than 200. kNotFound: 404; kNotConfigured: the service
+// has no component for the request; kUnavailable: all others.
+StatusCode CodeOf(long status, std::string_view body);
 // The line that explains an answer with another status than 200.
 std::string ProblemOf(long status, std::string_view body);
 

@@ -10,10 +10,12 @@
 #include "agent_graph/json.h"
 #include "base/id_generator.h"
 #include "base/json.h"
+#include "base/percent_encoding.h"
 #include "base/text.h"
 #include "cli/api_client.h"
 #include "cli/chat_view.h"
 #include "cli/command.h"
+#include "cli/terminal_text.h"
 
 namespace agent_graph::cli {
 namespace {
@@ -89,7 +91,7 @@ class Chat {
 
   // The interrupt of the thread; null if it is not paused, or does not exist yet.
   Result<json> InterruptOfThread() {
-    Result<json> data = client_.Get("/v1/threads/" + thread_id_ + "/state");
+    Result<json> data = client_.Get("/v1/threads/" + PercentEncode(thread_id_) + "/state");
     const StatusCode code = data.ok() ? StatusCode::kOk : data.status().code();
     // A thread without a message does not exist, and without a checkpointer there are none.
     if (code == StatusCode::kNotFound || code == StatusCode::kNotConfigured) return json();
@@ -158,7 +160,9 @@ class Chat {
     return answer;
   }
 
-  void Say(const std::string& line) { std::fprintf(streams_.out, "%s\n", line.c_str()); }
+  void Say(const std::string& line) {
+    std::fprintf(streams_.out, "%s\n", TerminalText(line).c_str());
+  }
 
   // Skips empty lines at the ordinary prompt only: an empty answer may have a meaning.
   std::optional<std::string> Ask(const char* prompt) {

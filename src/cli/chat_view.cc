@@ -5,6 +5,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/terminal_text.h"
 
 namespace agent_graph::cli {
 namespace {
@@ -90,13 +91,13 @@ std::string ChatView::ArgumentsOf(std::string_view call_id) const {
 }
 
 void ChatView::PrintText(const std::string& text) {
-  std::fputs(text.c_str(), out_);
+  std::fputs(TerminalText(text).c_str(), out_);
   if (!text.empty()) in_line_ = text.back() != '\n';
 }
 
 void ChatView::PrintLine(const std::string& line) {
   EndLine();
-  std::fprintf(out_, "%s\n", line.c_str());
+  std::fprintf(out_, "%s\n", TerminalText(line).c_str());
 }
 
 void ChatView::EndLine() {

@@ -5,6 +5,7 @@
 
 #include "base/nearest_word.h"
 #include "base/version.h"
+#include "cli/terminal_text.h"
 
 namespace agent_graph::cli {
 namespace {
@@ -45,7 +46,7 @@ void PrintHelp(const Command& command, std::FILE* out) {
 
 int Fail(const Streams& streams, const Status& status) {
   if (!status.message().empty()) {
-    std::fprintf(streams.err, "agent-graph: %s\n", status.message().c_str());
+    std::fprintf(streams.err, "agent-graph: %s\n", TerminalText(status.message()).c_str());
   }
   return status.code() == StatusCode::kInvalidArgument ? 2 : 1;
 }

@@ -10,6 +10,7 @@ import pytest
 
 from harness import environment
 from harness.command import PROGRAM, RunningAgent, command
+from harness.http_service import HttpService
 from harness.tokens import JWT_ENVIRONMENT, token
 from harness.websocket import WebSocket
 
@@ -134,6 +135,28 @@ def test_chat_asks_for_approval(directory, run_agent, answer, result):
     assert '? remember {"content":"I like green tea"} waits.\n' in printed
     assert "? The agent asks: May I store this? Answer yes or no.\n" in printed
     assert result in printed
+
+
+def test_chat_continues_a_paused_thread_with_any_id(directory, run_agent):
+    folder = directory / "agent"
+    command("init", folder)
+    _settings(folder, agent=f"{environment.GRAPH_DOCUMENTS}/support.json:app")
+    agent = run_agent(folder)
+    thread = ("--url", agent.url, "--thread", "a/b?c#d %20é")
+    command("chat", *thread, text="Remember that I like green tea.\n")
+    printed = command("chat", *thread, text="yes\n")
+    assert printed.startswith("? The agent asks: May I store this?") and "<- " in printed
+
+
+def test_chat_does_not_take_a_busy_service_for_a_thread_that_is_not_paused():
+    error = json.dumps({"error": {"code": "OVERLOADED"}, "detail": "too busy"})
+    busy = HttpService(lambda *_: (503, "application/json", error))
+    try:
+        printed = command("chat", "--url", busy.url, text="hello\n", code=1)
+    finally:
+        busy.close()
+    assert "the service answers 503: too busy" in printed
+    assert [request["method"] for request in busy.requests] == ["GET"]
 
 
 def test_chat_is_the_tool_of_the_client(directory, run_agent):

@@ -72,6 +72,22 @@ TEST_F(ChatViewTest, SkipsWhatItDoesNotKnow) {
       "");
 }
 
+TEST_F(ChatViewTest, SendsNoCommandsToTheTerminal) {
+  EXPECT_EQ(Shown({Message(Text(R"(a\u001b]0;x\u0007\tb\nc\rd\u007f\u009b2Jé\u00a0)"), true),
+                   R"({"event":"error","data":{"reason":"\u001bc"}})"}),
+            "a�]0;x�\tb\nc�d��2Jé\u00a0\nerror: �c\n");
+}
+
+TEST(ApiClientTest, KnowsWhyAnAnswerIs503) {
+  EXPECT_EQ(CodeOf(503, R"({"error":{"code":"NOT_CONFIGURED"}})"), StatusCode::kNotConfigured);
+  for (const char* body :
+       {R"({"error":{"code":"OVERLOADED"}})", R"({"error":1})", "[]", "<html>"}) {
+    EXPECT_EQ(CodeOf(503, body), StatusCode::kUnavailable) << body;
+  }
+  EXPECT_EQ(CodeOf(404, ""), StatusCode::kNotFound);
+  EXPECT_EQ(CodeOf(500, ""), StatusCode::kUnavailable);
+}
+
 TEST(ApiClientTest, ExplainsAnswers) {
   EXPECT_EQ(ProblemOf(422, R"({"detail":"messages: is required"})"),
             "the service answers 422: messages: is required");
