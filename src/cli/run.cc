@@ -39,6 +39,10 @@ Status Failure(const std::string& text) {
   return Status(StatusCode::kUnavailable, text);
 }
 
+std::string AddressOf(int64_t port) {
+  return "127.0.0.1:" + std::to_string(port);
+}
+
 // The folders that nginx.conf names, and a link to the module.
 Status PrepareFolders(const fs::path& run, const std::string& module) {
   std::error_code error;
@@ -62,7 +66,7 @@ Result<fs::path> WithPort(const fs::path& configuration, int64_t port) {
     return Failure(configuration.string() + ": has no `listen " + kAddress +
                    "`, which --port would replace: write the port there");
   }
-  const std::string address = "127.0.0.1:" + std::to_string(port);
+  const std::string address = AddressOf(port);
   for (size_t at = 0; (at = text.find(kAddress, at)) != std::string::npos; at += address.size()) {
     text.replace(at, sizeof kAddress - 1, address);
   }
@@ -84,13 +88,16 @@ bool IsServedOnIpv6(int64_t port) {
   return connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-// Reports a port that is in use at once; nginx would retry for seconds and log the error five
-// times. Checks only the address that `init` has written, not one that the user has chosen.
-Status CheckPort(const fs::path& configuration, int64_t port) {
+// True if nginx.conf has the address that `init` has written, and not one that the user has chosen.
+bool Listens(const fs::path& configuration, const std::string& address) {
   std::ifstream in(configuration, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
-  const std::string address = "127.0.0.1:" + std::to_string(port);
-  if (text.find("listen " + address) == std::string::npos) return Status::Ok();
+  return text.find("listen " + address) != std::string::npos;
+}
+
+// Reports a port that is in use at once; nginx would retry for seconds and log the error five
+// times.
+Status CheckPort(int64_t port) {
   const FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int reuse = 1;
   setsockopt(probe.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
@@ -102,7 +109,16 @@ Status CheckPort(const fs::path& configuration, int64_t port) {
       errno != EADDRINUSE) {
     return Status::Ok();
   }
-  return Failure(address + " is in use by another program: stop it, or choose a port with --port");
+  return Failure(AddressOf(port) +
+                 " is in use by another program: stop it, or choose a port with --port");
+}
+
+void WarnOfIpv6(int64_t port, std::FILE* err) {
+  if (!IsServedOnIpv6(port)) return;
+  std::fprintf(err,
+               "agent-graph: another program answers on [::1]:%lld, which \"localhost\" may mean: "
+               "use 127.0.0.1, or choose a port with --port\n",
+               static_cast<long long>(port));
 }
 
 Status Execute(std::vector<std::string> words) {
@@ -135,16 +151,13 @@ Status RunRun(const Arguments& arguments, const Streams& streams) {
   if (arguments.Has("port")) {
     AG_ASSIGN_OR_RETURN(configuration, WithPort(configuration, port));
   }
-  AG_RETURN_IF_ERROR(CheckPort(configuration, port));
-  if (IsServedOnIpv6(port)) {
-    std::fprintf(
-        streams.err,
-        "agent-graph: another program answers on [::1]:%lld, which \"localhost\" may mean: "
-        "use 127.0.0.1, or choose a port with --port\n",
-        static_cast<long long>(port));
+  std::string place;
+  if (Listens(configuration, AddressOf(port))) {
+    AG_RETURN_IF_ERROR(CheckPort(port));
+    WarnOfIpv6(port, streams.err);
+    place = " on http://" + AddressOf(port);
   }
-  std::fprintf(streams.out, "Serving %s on http://127.0.0.1:%lld (Ctrl-C ends it)\n",
-               directory.c_str(), static_cast<long long>(port));
+  std::fprintf(streams.out, "Serving %s%s (Ctrl-C ends it)\n", directory.c_str(), place.c_str());
   std::fflush(streams.out);
   // Workers of root would run as another user, who may not write to this folder.
   const std::string globals = geteuid() == 0 ? "daemon off; user root;" : "daemon off;";

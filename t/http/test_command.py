@@ -75,6 +75,17 @@ def test_run_warns_if_localhost_may_be_another_program(directory, run_agent, lis
     assert f"another program answers on [::1]:{port}" in agent.printed
 
 
+def test_run_names_no_address_that_nginx_conf_does_not_have(directory):
+    command("init", directory / "agent")
+    configuration = directory / "agent" / "nginx.conf"
+    configuration.write_text(configuration.read_text().replace("listen 127.0.0.1:8000", "listen 127.0.0.1:1"))
+    program = directory / "nginx"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    printed = command("run", directory / "agent", "--nginx", program, "--module", environment.MODULE)
+    assert printed == f"Serving {directory / 'agent'} (Ctrl-C ends it)\n"
+
+
 @pytest.mark.parametrize("words", [("check",), ("draw",), ("run", "--nginx", "/bin/true", "--module", "/bin/true"), ("init",)])
 def test_paths_that_cannot_be_read(directory, words):
     name = directory / ("x" * 300)
