@@ -8,6 +8,7 @@
 #include "memory/embedder.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
+#include "settings/state_options.h"
 #include "state/maintenance.h"
 
 namespace agent_graph::admin {
@@ -113,6 +114,7 @@ Result<Reembedded> Reembed(StateAccess& state, const settings::Settings& setting
   runtime::Runtime runtime(options);
   AG_RETURN_IF_ERROR(runtime.Start());
   return state.AskAnyServer(
+      settings::StateOptionsOf(settings, state.directory().path()),
       [&](state::Backend& client) { return Reembedder(client, *embedder, runtime).Run(); });
 }
 

@@ -38,10 +38,8 @@ Result<StateAccess> StateAccess::Open(const std::string& path) {
                      /*is_backup=*/false);
 }
 
-Result<std::unique_ptr<state::StateServer>> StateAccess::Serve() {
+Result<std::unique_ptr<state::StateServer>> StateAccess::Serve(const state::StateOptions& options) {
   lock_.Reset();
-  state::StateOptions options;
-  options.directory = directory_.path();
   return state::StartStateServer(options);
 }
 

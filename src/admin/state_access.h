@@ -60,12 +60,14 @@ class StateAccess {
     return state::MakeClosedState(directory_.database_path());
   }
 
-  // Like Ask. If no state server is running, this process serves the state meanwhile.
+  // Like Ask. If no state server is running, this process serves the state meanwhile. `options` are
+  // those of the service, because they decide what a server stores.
   template <typename Use>
-  auto AskAnyServer(const Use& use) -> decltype(use(std::declval<state::Backend&>())) {
+  auto AskAnyServer(const state::StateOptions& options, const Use& use)
+      -> decltype(use(std::declval<state::Backend&>())) {
     std::unique_ptr<state::StateServer> server;
     if (stopped()) {
-      AG_ASSIGN_OR_RETURN(server, Serve());
+      AG_ASSIGN_OR_RETURN(server, Serve(options));
     }
     return Ask(use);
   }
@@ -78,7 +80,7 @@ class StateAccess {
 
   // Starts the state server in this process. The lock is released, so another process may take the
   // role over.
-  Result<std::unique_ptr<state::StateServer>> Serve();
+  Result<std::unique_ptr<state::StateServer>> Serve(const state::StateOptions& options);
 
   state::StateDirectory directory_;
   FileDescriptor lock_;

@@ -1,9 +1,9 @@
 #include "service/state_server.h"
 
-#include <chrono>
 #include <utility>
 
 #include "service/service.h"
+#include "settings/state_options.h"
 #include "state/factory/factory.h"
 
 namespace agent_graph::service {
@@ -12,28 +12,9 @@ namespace {
 using settings::CheckpointerSettings;
 using settings::StoreSettings;
 
-state::SyncLevel ToSyncLevel(CheckpointerSettings::Sync sync) {
-  switch (sync) {
-    case CheckpointerSettings::Sync::kRun:
-      return state::SyncLevel::kRun;
-    case CheckpointerSettings::Sync::kAlways:
-      return state::SyncLevel::kAlways;
-    case CheckpointerSettings::Sync::kNone:
-      return state::SyncLevel::kNone;
-  }
-  return state::SyncLevel::kRun;
-}
-
 bridge::LogLevel ToLogLevel(state::LogLevel level) {
   return level == state::LogLevel::kNotice ? bridge::LogLevel::kNotice
                                            : bridge::LogLevel::kCritical;
-}
-
-const char* TypeOf(const settings::Settings& settings) {
-  if (settings.checkpointer.type == CheckpointerSettings::Type::kPostgres) return "postgres";
-  const bool in_memory = settings.checkpointer.type == CheckpointerSettings::Type::kMemory ||
-                         settings.store.type == StoreSettings::Type::kMemory;
-  return in_memory ? "memory" : "leveldb";
 }
 
 }  // namespace
@@ -45,16 +26,7 @@ bool NeedsState(const settings::Settings& settings) {
 
 state::StateOptions MakeStateOptions(const settings::Settings& settings,
                                      const std::string& state_directory, bridge::Outbox* log) {
-  state::StateOptions options;
-  options.type = TypeOf(settings);
-  options.database_url = settings.checkpointer.url;
-  options.directory = state_directory;
-  options.sync = ToSyncLevel(settings.checkpointer.sync);
-  options.memory_index_bytes_max = settings.store.index_bytes_max;
-  options.indexed_metadata = settings.threads.indexed_metadata;
-  options.thread_ttl = std::chrono::seconds(settings.checkpointer.ttl_seconds);
-  options.log_kept = std::chrono::seconds(settings.checkpointer.log_kept_seconds);
-  options.log_bytes_max = settings.checkpointer.log_bytes_max;
+  state::StateOptions options = settings::StateOptionsOf(settings, state_directory);
   if (log != nullptr) {
     options.log = [log](state::LogLevel level, const std::string& text) {
       log->Log(ToLogLevel(level), text);

@@ -2,6 +2,10 @@
 #include <fstream>
 
 #include "admin_fixture.h"
+#include "state/leveldb/database/database.h"
+#include "state/rows/keys.h"
+#include "state/rows/rows.h"
+#include "state/rows/transaction.h"
 
 namespace agent_graph::admin {
 namespace {
@@ -168,6 +172,30 @@ TEST_F(AdminCommands, ReembedNeedsAMemoryStore) {
   const std::string settings = Write("service.json", R"({"agent": "g.json:app"})");
   ExpectRefusal(Admin({"reembed", state_, settings}),
                 "the service keeps no memories in this directory");
+}
+
+TEST_F(AdminCommands, ReembedServesTheStateWithTheOptionsOfTheService) {
+  MakeState();
+  const std::string key = state::keys::Meta(state::kMetadataIndexName);
+  state::MetadataIndexRow index;
+  index.names = {"topic"};
+  {
+    const auto database = state::LevelDatabase::OpenDirectory(state_ + "/db");
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    state::Transaction transaction(**database);
+    transaction.PutRow(key, index);
+    transaction.Accept(true);
+    ASSERT_TRUE(transaction.Commit().ok());
+  }
+  const std::string settings =
+      Write("service.json", R"({"agent": "g.json:app", "store": "leveldb", "embedding": "hash",)"
+                            R"("threads": {"indexed_metadata": ["topic"]}})");
+  EXPECT_EQ(Admin({"reembed", state_, settings}).code, 0);
+  const auto database = state::LevelDatabase::OpenReadOnly(state_ + "/db");
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  const auto row = (*database)->Get(key);
+  ASSERT_TRUE(row.ok()) << row.status().ToString();
+  EXPECT_TRUE(*row) << "else the next server would index every thread again";
 }
 
 TEST_F(AdminCommands, ReembedWorksWithAndWithoutAServer) {
