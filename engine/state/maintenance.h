@@ -125,7 +125,7 @@ class ClosedState {
   virtual Result<BackupReport> Backup(const std::string& directory) = 0;
   // Keeps what can be read and corrects, from the other rows, every problem that Verify reports.
   virtual Status Repair() = 0;
-  // Ok if the data can be opened.
+  // Ok if this version can open the data. kUnavailable: a later version has written it.
   virtual Status CheckReadable() = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -59,6 +60,31 @@ Status RenameAll(const std::vector<std::pair<std::string, std::string>>& renames
     return Status(renamed.code(), text);
   }
   return Status::Ok();
+}
+
+// Exchanges two folders. kNotConfigured: the file system cannot do that.
+Status Exchange(const std::string& one, const std::string& other) {
+  if (renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
+    return Status::Ok();
+  }
+  const int error = errno;
+  Status failed = Failed(one + " cannot take the place of " + other,
+                         std::error_code(error, std::generic_category()));
+  if (error != EINVAL && error != ENOSYS) return failed;
+  return Status(StatusCode::kNotConfigured, failed.message());
+}
+
+// Moves `from` to `to`, and what is at `to`, if anything, to `kept`. There is always something at
+// `to`: a program that was killed would otherwise leave no database there, and nginx would begin
+// with an empty one. Changes nothing if it fails.
+Status Replace(const std::string& from, const std::string& to, const std::string& kept) {
+  if (IsAbsent(to)) return Rename(from, to);
+  AG_RETURN_IF_ERROR(Rename(from, kept));
+  const Status exchanged = Exchange(kept, to);
+  if (exchanged.ok()) return exchanged;
+  AG_RETURN_IF_ERROR(Rename(kept, from));
+  if (exchanged.code() != StatusCode::kNotConfigured) return exchanged;
+  return RenameAll({{to, kept}, {from, to}});
 }
 
 Status MakePrivateFolder(const std::string& path) {
@@ -187,13 +213,15 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
   const std::string time = std::to_string(UnixMicros());
   replaced.database = database + "." + time;
   replaced.uploads = uploads + "." + time;
-  std::vector<std::pair<std::string, std::string>> renames;
-  // Rename the uploads first: this fails if they are a mount point, and then nothing has changed.
-  if (fs::exists(uploads, error)) renames.emplace_back(uploads, replaced.uploads);
-  if (fs::exists(database, error)) renames.emplace_back(database, replaced.database);
-  renames.emplace_back(uploads_draft, uploads);
-  renames.emplace_back(database_draft, database);
-  AG_RETURN_IF_ERROR(RenameAll(renames));
+  // The uploads first: this fails if they are a mount point, and then nothing has changed.
+  AG_RETURN_IF_ERROR(Replace(uploads_draft, uploads, replaced.uploads));
+  if (Status failed = Replace(database_draft, database, replaced.database); !failed.ok()) {
+    const Status undone = IsAbsent(replaced.uploads)
+                              ? Rename(uploads, uploads_draft)
+                              : Replace(replaced.uploads, uploads, uploads_draft);
+    if (undone.ok()) return failed;
+    return Status(failed.code(), failed.message() + "; " + undone.message());
+  }
   for (const std::string& moved : {uploads, database}) {
     AG_RETURN_IF_ERROR(SyncPath(fs::absolute(moved).parent_path()));
   }

@@ -302,7 +302,7 @@ def test_a_restore_that_fails_changes_nothing(start_service):
     owner = state_of(service).stat()
     os.chown(uploads, owner.st_uid, owner.st_gid)
     told = admin("restore", state_of(service), state_of(service) / "backups/b", uploads, code=1)
-    assert f"{uploads} cannot become {uploads}." in told
+    assert f"{uploads}.restored cannot become {uploads}." in told
     assert (uploads / "file").read_text() == "x"
     service.start()
     assert thread_ids(service) == {"kept", "later"}

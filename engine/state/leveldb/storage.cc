@@ -13,6 +13,7 @@
 #include "state/rows/keys.h"
 #include "state/rows/transaction.h"
 #include "state/store/executor.h"
+#include "state/store/format.h"
 #include "state/verify/verify.h"
 
 namespace agent_graph::state {
@@ -110,7 +111,12 @@ class ClosedLevelDb : public ClosedState {
     return database->BackUp(directory, nullptr);
   }
   Status Repair() override { return state::Repair(database_); }
-  Status CheckReadable() override { return LevelDatabase::OpenReadOnly(database_).status(); }
+  Status CheckReadable() override {
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> database,
+                        LevelDatabase::OpenReadOnly(database_));
+    Transaction transaction(*database);
+    return TakeFormat(transaction);
+  }
 
  private:
   const std::string database_;

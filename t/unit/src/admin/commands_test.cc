@@ -1,11 +1,16 @@
 // The commands of agent-graph-admin on a real state directory, with and without a state server.
+#include <unistd.h>
+
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "admin_fixture.h"
 #include "state/leveldb/database/database.h"
 #include "state/rows/keys.h"
 #include "state/rows/rows.h"
 #include "state/rows/transaction.h"
+#include "state/store/format.h"
 
 namespace agent_graph::admin {
 namespace {
@@ -118,6 +123,37 @@ TEST_F(AdminCommands, RestoreReplacesTheStateAndKeepsThePrevious) {
     ExpectThreads(2);
     StopServer();
   }
+}
+
+// A moment without a database is short, so this does not find it each time.
+TEST_F(AdminCommands, ARestoreThatIsKilledLeavesADatabase) {
+  MakeState();
+  ASSERT_EQ(Admin({"backup", state_, "first"}).code, 0);
+  std::atomic<bool> ends{false};
+  std::atomic<int> missing{0};
+  std::thread watch([&] {
+    const std::string current = state_ + "/db/CURRENT";
+    while (!ends) missing += access(current.c_str(), F_OK) != 0 ? 1 : 0;
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Admin({"restore", state_, "first"}).code, 0);
+  ends = true;
+  watch.join();
+  EXPECT_EQ(missing, 0);
+}
+
+TEST_F(AdminCommands, RestoreRefusesWhatALaterVersionHasWritten) {
+  MakeState();
+  ASSERT_EQ(Admin({"backup", state_, "first"}).code, 0);
+  {
+    const auto database = state::LevelDatabase::OpenDirectory(Backup("first/db"));
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    state::Transaction transaction(**database);
+    transaction.PutRow(state::keys::Meta(state::kFormatName), state::kStateFormat + 1);
+    transaction.Accept(true);
+    ASSERT_TRUE(transaction.Commit().ok());
+  }
+  ExpectRefusal(Admin({"restore", state_, "first"}), "a later version has written it");
+  ExpectThreads(1);
 }
 
 TEST_F(AdminCommands, RestoreAndRepairNeedTheServerStopped) {
