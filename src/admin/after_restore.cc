@@ -46,7 +46,7 @@ Result<uint64_t> EndRuns(DatabaseWriter& writer, const std::vector<std::string>&
   uint64_t runs = 0;
   for (const std::string& instance : instances) {
     for (size_t ended = 1; ended > 0; runs += ended) {
-      AG_RETURN_IF_ERROR(writer.KeepAlive());
+      AG_RETURN_IF_ERROR(writer.CheckAlive());
       AG_RETURN_IF_ERROR(writer.database().Prepare({}));
       AG_ASSIGN_OR_RETURN(ended, store.EndRunsOf(instance));
       AG_RETURN_IF_ERROR(store.Commit().status());

@@ -25,7 +25,6 @@ class Import {
   Status Run(agentflow::Tables& tables) {
     AG_ASSIGN_OR_RETURN(result_.found, tables.Count());
     for (;;) {
-      AG_RETURN_IF_ERROR(target_.KeepAlive());
       AG_ASSIGN_OR_RETURN(const std::vector<agentflow::StoredThread> stored, tables.Next());
       if (stored.empty()) break;
       AG_RETURN_IF_ERROR(Copy(stored));
@@ -60,7 +59,7 @@ class Import {
     for (const agentflow::StoredThread& thread : stored) {
       if (HasValidIds(thread)) threads.push_back(Convert(thread));
     }
-    AG_RETURN_IF_ERROR(target_.KeepAlive());
+    AG_RETURN_IF_ERROR(target_.CheckAlive());
     AG_ASSIGN_OR_RETURN(const std::vector<WrittenThread> written, writer_.Write(threads));
     for (size_t i = 0; i < threads.size(); ++i) Count(threads[i], written[i]);
     return Status::Ok();

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "admin/database.h"
+#include "base/clock.h"
 #include "base/version.h"
+#include "runtime/thread.h"
 #include "state/postgres/import/imports_finished.h"
 #include "state/postgres/schema/migration.h"
 
@@ -35,17 +37,43 @@ Result<std::unique_ptr<DatabaseWriter>> DatabaseWriter::Open(const std::string& 
   std::unique_ptr<DatabaseWriter> writer(new DatabaseWriter());
   writer->database_ = std::make_unique<RowDatabase>(options);
   writer->membership_ = std::move(membership);
+  AG_RETURN_IF_ERROR(
+      runtime::StartThread(writer->beats_, "beats", [self = writer.get()] { self->Beat(); }));
   return writer;
 }
 
 DatabaseWriter::~DatabaseWriter() {
-  // If this fails, the hosts notice by the missing beats that this writer has gone.
-  if (membership_ != nullptr) (void)membership_->Leave();
+  if (membership_ != nullptr) Stop();
 }
 
-Status DatabaseWriter::KeepAlive() {
-  AG_ASSIGN_OR_RETURN(const Membership::News news, membership_->Beat());
-  if (!news.lost) return Status::Ok();
+void DatabaseWriter::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.NotifyAll();
+  membership_->Interrupt();
+  if (beats_.joinable()) beats_.join();
+  // If this fails, the hosts notice by the missing beats that this writer has gone.
+  (void)membership_->Leave();
+}
+
+void DatabaseWriter::Beat() {
+  for (;;) {
+    const Result<Membership::News> news = membership_->Beat();
+    const Deadline next = DeadlineAfter(Membership::kBeatInterval);
+    MutexLock lock(mutex_);
+    // A beat that fails is repeated. If the database is gone, the caller's own statements say so.
+    if (news.ok() && news->lost) lost_ = true;
+    if (lost_) return;
+    while (!stopping_ && stop_.WaitUntil(mutex_, next)) continue;
+    if (stopping_) return;
+  }
+}
+
+Status DatabaseWriter::CheckAlive() {
+  MutexLock lock(mutex_);
+  if (!lost_) return Status::Ok();
   return {StatusCode::kFenced,
           "the hosts that use the database took this program for dead: run it again"};
 }

@@ -21,7 +21,7 @@ class ImportTarget {
 
   state::Database& database() { return shared_ ? shared_->database() : *database_; }
   // See DatabaseWriter.
-  Status KeepAlive() { return shared_ ? shared_->KeepAlive() : Status::Ok(); }
+  Status CheckAlive() { return shared_ ? shared_->CheckAlive() : Status::Ok(); }
 
  private:
   ImportTarget() = default;

@@ -5,6 +5,7 @@ import base64
 import json
 import pathlib
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,6 +13,7 @@ from harness.admin import admin, state_of
 from harness.agents import behaviour
 from harness.messages import text_of
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
 
 _DUMP = pathlib.Path(__file__).resolve().parent / "agentflow" / "dump.sql"
 _OWNERS = {"trip": "alice", "picture": "alice", "file": "alice", "paused": "bob",
@@ -125,6 +127,39 @@ def test_threads_go_on_in_postgresql(database, source, start_hosts):
     assert "were imported before" in _import(source, database.url)
     assert text_of(_messages(hosts[0], "trip", "alice")[-1]) == "echo: go on"
     assert "0 problems" in admin("verify", database.url)
+
+
+_GATE = """
+CREATE TABLE gate ();
+CREATE FUNCTION gate_is_open() RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+  WHILE NOT EXISTS (SELECT FROM gate) LOOP PERFORM pg_sleep(0.05); END LOOP;
+  RETURN true;
+END $$;
+CREATE ROLE {role};
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
+ALTER TABLE messages ENABLE ROW LEVEL SECURITY;
+CREATE POLICY gated ON messages USING (gate_is_open());
+"""
+
+
+def test_a_source_that_answers_slowly(database, source, start_hosts):
+    """The hosts do not take the import for dead meanwhile."""
+    start_hosts(_SETTINGS, files={"env": JWT_ENVIRONMENT})
+    role = f"reader_of_{source.name}"
+    source.query(_GATE.format(role=role))
+    url = f"{source.url}?options=-crole%3D{role}"
+    beats = "SELECT coalesce(max(beat), 0) FROM agent_graph.instance WHERE host = 'import'"
+    with ThreadPoolExecutor(1) as pool:
+        imported = pool.submit(admin, "import", "--from", "agentflow", url, database.url)
+        try:
+            # The import is declared dead when it has not beaten for three seconds.
+            wait_until(lambda: imported.done() or int(database.value(beats)) > 5, "the import beats")
+            assert not imported.done(), imported.result()
+        finally:
+            source.query("INSERT INTO gate DEFAULT VALUES")
+        counts = imported.result()
+    assert f"{source.value('SELECT count(*) FROM threads')} threads\n" in counts
+    source.query(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def test_threads_go_on_in_leveldb(source, start_service):
