@@ -19,6 +19,8 @@ namespace {
 // A typical ratio of tokenizers for ordinary text.
 constexpr uint64_t kBytesPerToken = 4;
 
+constexpr uint64_t kSeparatorBytes = 1;  // of JoinedTexts: a line break
+
 constexpr uint64_t kForgetPage = 500;
 constexpr size_t kRelatedPerHit = 8;
 constexpr size_t kRelatedMax = 64;
@@ -59,17 +61,20 @@ std::vector<std::string> RelatedIds(const std::string& metadata_json) {
   return ids;
 }
 
-// Keeps the first `bytes_max` bytes of the text, and of the message's text blocks.
+// Keeps the first `bytes_max` bytes of the text, and of the message's text blocks, which the text
+// has joined (see message::JoinedTexts).
 void CutText(state::MemoryRecord& memory, uint64_t bytes_max) {
   memory.content.resize(CutAtCharacter(memory.content, bytes_max).size());
   if (memory.message_json.empty()) return;
   Result<Message> message = message::FromJsonText(memory.message_json);
   if (!message.ok()) return;
   uint64_t left = memory.content.size();
+  uint64_t separator = 0;
   for (ContentBlock& block : message->content) {
     auto* text = std::get_if<TextBlock>(&block);
-    if (text == nullptr) continue;
-    if (text->text.size() > left) text->text.resize(left);
+    if (text == nullptr || text->text.empty()) continue;
+    left -= std::min(left, std::exchange(separator, kSeparatorBytes));
+    text->text.resize(CutAtCharacter(text->text, left).size());
     left -= text->text.size();
   }
   memory.message_json = message::ToJsonText(*message);

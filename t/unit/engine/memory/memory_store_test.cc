@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "message/codec.h"
+#include "message/texts.h"
 
 namespace agent_graph::memory {
 namespace {
@@ -119,7 +120,7 @@ class MessageMemories : public RelatedMemories {
   static state::MemoryRecord OfMessage(const std::string& id) {
     state::MemoryRecord record = Memory(id);
     const Message message = message::FromJsonText(kMessage).value();
-    record.content = message.Text();
+    record.content = message::JoinedTexts(message);
     record.message_json = message::ToJsonText(message);
     return record;
   }
@@ -151,14 +152,14 @@ TEST_F(MessageMemories, AreEmbeddedByTheirText) {
 // Text above the budget is cut at the end; other blocks are kept.
 TEST_F(MessageMemories, AreTruncatedLikeTexts) {
   memories_.found.hits = {{OfMessage("one"), 1}, {OfMessage("two"), 0.5}};
-  EXPECT_EQ(Search(6).size(), 2u);
-  EXPECT_EQ(Search(6)[0].memory.message_json, OfMessage("one").message_json);
-  EXPECT_EQ(Search(5).size(), 1u);
-  EXPECT_EQ(Search(5)[0].memory.message_json, OfMessage("one").message_json);
+  EXPECT_EQ(Search(8).size(), 2u);
+  EXPECT_EQ(Search(8)[0].memory.message_json, OfMessage("one").message_json);
+  EXPECT_EQ(Search(7).size(), 1u);
+  EXPECT_EQ(Search(7)[0].memory.message_json, OfMessage("one").message_json);
   const state::MemoryRecord cut = Search(2).at(0).memory;
-  EXPECT_EQ(cut.content, "123456\u00e4");
+  EXPECT_EQ(cut.content, "12345\n6") << "no part of a character";
   const Message message = message::FromJsonText(cut.message_json).value();
-  EXPECT_EQ(message.Text(), cut.content);
+  EXPECT_EQ(message::JoinedTexts(message), cut.content);
   EXPECT_EQ(message.content.size(), 4u);
   EXPECT_EQ(message.role, Role::kAssistant);
   EXPECT_EQ(Search(1)[0].memory.content, "1234");
