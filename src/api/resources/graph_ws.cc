@@ -15,6 +15,7 @@
 #include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
 #include "api/stream/line_reader.h"
+#include "api/stream/run_outcome.h"
 #include "api/stream/sink.h"
 #include "base/clock.h"
 #include "base/free_memory.h"
@@ -76,11 +77,11 @@ class SocketReader : public LineReader {
   bridge::Exchange& exchange_;
 };
 
-// Reports a run that did not start.
+// Reports a run that did not start, or one that cannot be followed.
 class Refusal {
  public:
-  Refusal(HandlerContext& context, std::string thread_id)
-      : context_(context), writer_({std::move(thread_id), "", false, ""}) {}
+  explicit Refusal(HandlerContext& context, std::string thread_id = "", std::string run_id = "")
+      : context_(context), writer_({std::move(thread_id), std::move(run_id), false, ""}) {}
 
   // Sends an error chunk. Used for a frame that is not a request.
   void SendError(const ErrorInfo& error) {
@@ -97,10 +98,9 @@ class Refusal {
   }
 
   // Sends an error chunk and the final chunk, because a client waits for the end of each request.
-  void Answer(const ErrorInfo& error) {
+  void Answer(const ErrorInfo& error, run::RunStatus outcome = run::RunStatus::kError) {
     SendError(error);
-    context_.exchange().SendLast(
-        Frame(writer_.DoneLine({.outcome = run::RunStatus::kError}, UnixSeconds())));
+    context_.exchange().SendLast(Frame(writer_.DoneLine({.outcome = outcome}, UnixSeconds())));
   }
 
  private:
@@ -158,6 +158,30 @@ std::string NamedThread(const json& body) {
   return BodyThreadId(body, ignored);
 }
 
+// Ends the frames of a run that goes on. There is no final chunk, because it would name an outcome,
+// and so the socket closes: a client must not wait for that chunk.
+void StopFollowing(HandlerContext& context, Refusal& unfinished, const ErrorInfo& error) {
+  unfinished.SendError(error);
+  context.exchange().CloseSocket(
+      websocket::close_code::kInternal, "the run cannot be followed",
+      OutcomeOf(error, context.exchange().active_cancellation().reason()));
+}
+
+// The run's end was not read: this worker leaves, the client has gone, or a read or write failed.
+void EndUnfinished(HandlerContext& context, Refusal& unfinished, const Status& failure) {
+  bridge::Exchange& exchange = context.exchange();
+  const runtime::CancelReason reason = exchange.active_cancellation().reason();
+  if (reason == runtime::CancelReason::kClientGone) return;
+  // The run was accepted with the deadline of its frame, so it ends, too.
+  if (reason == runtime::CancelReason::kDeadline) {
+    return unfinished.Answer(context.Explain(failure));
+  }
+  if (failure.code() == StatusCode::kCancelled) {
+    return exchange.CloseSocket(websocket::close_code::kGoingAway, "server reload", "shutdown");
+  }
+  StopFollowing(context, unfinished, context.Explain(failure));
+}
+
 // The run does not need this connection: the frames follow it.
 void FollowAccepted(HandlerContext& context, GraphRequest request, const RunTerms& terms,
                     Refusal& refusal) {
@@ -171,14 +195,19 @@ void FollowAccepted(HandlerContext& context, GraphRequest request, const RunTerm
     return refusal.Answer(*error);
   }
   const RunName run{accepted.run.thread_id, accepted.run.run_id};
+  Refusal unfinished(context, run.thread_id, run.run_id);
   const runtime::Cancellation& cancellation = context.exchange().active_cancellation();
   RunFollower follower = MakeFollower(context, run, options, cancellation);
   const Result<RunFollower::Place> found = follower.Open(std::nullopt);
-  if (!found.ok()) return refusal.Answer(context.Explain(found.status()));
-  if (auto error = ErrorOfPlace(context, run.thread_id, *found)) return refusal.Answer(*error);
+  if (!found.ok()) return EndUnfinished(context, unfinished, found.status());
+  if (auto error = ErrorOfPlace(context, run.thread_id, *found)) {
+    const state::RunState state = follower.record().state;
+    return state::HasEnded(state) ? unfinished.Answer(*error, OutcomeOfRun(state))
+                                  : StopFollowing(context, unfinished, *error);
+  }
   const Status followed = follower.Follow(reader);
   LeaveRun(context, terms, accepted, cancellation.reason());
-  if (!followed.ok()) refusal.Answer(context.Explain(followed));
+  if (!followed.ok()) EndUnfinished(context, unfinished, followed);
 }
 
 void Run(HandlerContext& context) {
@@ -207,15 +236,14 @@ void Run(HandlerContext& context) {
 
 void OpenGraphSocket(HandlerContext& context) {
   if (context.api().graph->live_root() == nullptr) return;
-  Refusal(context, "")
-      .SendError({ApiError::kValidation, "this graph is live, use /v1/graph/live", {}});
+  Refusal(context).SendError({ApiError::kValidation, "this graph is live, use /v1/graph/live", {}});
   context.exchange().CloseSocket(websocket::close_code::kPolicy, "the graph is live", "rejected");
 }
 
 void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
   if (std::optional<ErrorInfo> error = ReadFrame(context, message)) {
     context.exchange().Hold(0);
-    Refusal(context, "").SendError(*error);
+    Refusal(context).SendError(*error);
     return;
   }
   FreeMemory(message.payload);  // free the frame, because the run may take long
