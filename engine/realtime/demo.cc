@@ -23,6 +23,9 @@ constexpr milliseconds kWordMax{480};
 constexpr milliseconds kPerLetter{40};
 constexpr double kLoudness = 6000;
 constexpr size_t kHistoryMax = 100;  // messages
+// Spoken words of an answer. An answer may repeat a text of a client, of any length: the rest is
+// only in its complete text.
+constexpr int kWordsMax = 1000;
 constexpr std::string_view kHandle = "demo:";
 
 size_t BytesOf(milliseconds duration) {
@@ -153,7 +156,8 @@ class DemoLink : public Link {
       events_.pop_front();
       return event;
     }
-    if (pieces_.empty() || MonotonicClock::now() < due_) return std::nullopt;
+    if (!speaking() || MonotonicClock::now() < due_) return std::nullopt;
+    if (pieces_.empty()) SpeakNextWord();
     Event event = std::move(pieces_.front());
     pieces_.pop_front();
     if (event.kind == Event::Kind::kAudio) {
@@ -167,10 +171,19 @@ class DemoLink : public Link {
 
   Deadline wake_at() const override {
     if (!events_.empty()) return MonotonicClock::now();
-    return pieces_.empty() ? kNoDeadline : due_;
+    return speaking() ? due_ : kNoDeadline;
   }
 
  private:
+  // An answer, and how much of it was made into pieces.
+  struct SpokenText {
+    std::string text;
+    size_t bytes = 0;
+    int words = 0;
+  };
+
+  bool speaking() const { return !answers_.empty() || !pieces_.empty(); }
+
   void Push(Event::Kind kind, std::string text = {}, bool finished = false) {
     events_.push_back({.kind = kind, .text = std::move(text), .finished = finished});
   }
@@ -185,7 +198,8 @@ class DemoLink : public Link {
   }
 
   void Interrupt() {
-    if (pieces_.empty()) return;
+    if (!speaking()) return;
+    answers_.clear();
     pieces_.clear();
     Push(Event::Kind::kInterrupted);
   }
@@ -218,23 +232,31 @@ class DemoLink : public Link {
     Speak(message.Text());
   }
 
-  void Speak(const std::string& text) {
+  void Speak(std::string text) {
     due_ = MonotonicClock::now() - kLead;
-    for (size_t begin = 0; begin < text.size();) {
-      size_t end = text.find(' ', begin + 1);
-      end = end == std::string::npos ? text.size() : end;
-      const std::string word = text.substr(begin, end - begin);
-      PushPiece(Event::Kind::kOutputTranscript, word);
-      if (config_.modality == Modality::kAudio) {
-        const std::string pcm = ToneOf(word);
-        for (size_t at = 0; at < pcm.size(); at += BytesOf(kPiece)) {
-          PushPiece(Event::Kind::kAudio, pcm.substr(at, BytesOf(kPiece)));
-        }
-      }
-      begin = end;
+    answers_.push_back({std::move(text)});
+  }
+
+  // Makes the pieces of the next word, or those at the end of the answer. Audio takes much more
+  // memory than its text, so it is made when it is due.
+  void SpeakNextWord() {
+    auto& [text, begin, words] = answers_.front();
+    if (begin >= text.size() || words == kWordsMax) {
+      PushPiece(Event::Kind::kOutputTranscript, std::move(text), true);
+      PushPiece(Event::Kind::kTurnComplete);
+      return answers_.pop_front();
     }
-    PushPiece(Event::Kind::kOutputTranscript, text, true);
-    PushPiece(Event::Kind::kTurnComplete);
+    const size_t end = std::min(text.find(' ', begin + 1), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    PushPiece(Event::Kind::kOutputTranscript, word);
+    if (config_.modality == Modality::kAudio) {
+      const std::string pcm = ToneOf(word);
+      for (size_t at = 0; at < pcm.size(); at += BytesOf(kPiece)) {
+        PushPiece(Event::Kind::kAudio, pcm.substr(at, BytesOf(kPiece)));
+      }
+    }
+    begin = end;
+    ++words;
   }
 
   LinkConfig config_;
@@ -242,7 +264,8 @@ class DemoLink : public Link {
   models::DemoModel model_;
   std::vector<Message> history_;
   std::deque<Event> events_;  // to be delivered at once
-  std::deque<Event> pieces_;  // the rest of the answer; delivered when due_
+  std::deque<Event> pieces_;  // of the current word; delivered when due_
+  std::deque<SpokenText> answers_;
   Deadline due_ = kNoDeadline;
   bool activity_ = false;
   size_t activity_bytes_ = 0;

@@ -29,6 +29,9 @@ double Loudness(std::string_view frame) {
 
 }  // namespace
 
+SpeechDetector::SpeechDetector(SpeechDetectorOptions options)
+    : options_{std::max(options.begins_after, kFrame), std::max(options.ends_after, kFrame)} {}
+
 SpeechDetector::Change SpeechDetector::Feed(std::string_view& pcm) {
   while (!pcm.empty()) {
     const size_t take = std::min(pcm.size(), kFrameBytes - partial_.size());

@@ -8,6 +8,7 @@
 
 namespace agent_graph::realtime {
 
+// Audio is divided into frames of 20 ms, which is the least duration.
 struct SpeechDetectorOptions {
   std::chrono::milliseconds begins_after{60};  // continuous speech that begins a turn
   std::chrono::milliseconds ends_after{600};   // silence that ends it
@@ -18,7 +19,7 @@ class SpeechDetector {
  public:
   enum class Change : char { kNone, kBegan, kEnded };
 
-  explicit SpeechDetector(SpeechDetectorOptions options) : options_(options) {}
+  explicit SpeechDetector(SpeechDetectorOptions options);
 
   // Reads PCM16 at kInputRate from the front of `pcm`, up to the next change, and removes it from
   // `pcm`.

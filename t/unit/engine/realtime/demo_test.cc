@@ -96,6 +96,20 @@ TEST(DemoLinkTest, SpeechInterrupts) {
   EXPECT_FALSE(link->Next());
 }
 
+TEST(DemoLinkTest, SpeaksOnlyTheBeginningOfALongAnswer) {
+  auto link = Open({.modality = Modality::kText});
+  (void)link->Next();
+  std::string text;
+  for (int i = 0; i < 500'000; ++i) text += "a ";
+  link->SendText(text);
+  const std::vector<Event> events = Drain(*link);
+  ASSERT_GT(events.size(), 3u);
+  EXPECT_LT(events.size(), 1010u);
+  const Event& whole = events[events.size() - 3];
+  EXPECT_TRUE(whole.finished);
+  EXPECT_EQ(whole.text, "You said: " + text);
+}
+
 TEST(DemoLinkTest, WithoutDetectionTheClientReportsItsSpeech) {
   LinkConfig config{.modality = Modality::kText};
   config.vad.enabled = false;
@@ -139,6 +153,13 @@ TEST(SpeechDetectorTest, NoiseIsNotSpeech) {
   const std::string click = Tone(milliseconds(20));
   sound = click;
   EXPECT_EQ(detector.Feed(sound), SpeechDetector::Change::kNone);
+}
+
+TEST(SpeechDetectorTest, SilenceIsNoSpeechOfAnyDuration) {
+  SpeechDetector detector({.begins_after = milliseconds(0), .ends_after = milliseconds(0)});
+  const std::string silence = Silence(milliseconds(1000));
+  std::string_view pcm = silence;
+  EXPECT_EQ(detector.Feed(pcm), SpeechDetector::Change::kNone);
 }
 
 TEST(SpeechDetectorTest, PiecesOfAnySize) {
