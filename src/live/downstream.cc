@@ -14,10 +14,21 @@ milliseconds AudioDuration(size_t bytes) {
 }
 
 bool Downstream::AddEvent(std::string event) {
-  if (full()) return false;
+  if (event_bytes_ >= limits_.event_bytes_limit) return false;
   event_bytes_ += event.size();
   items_.push_back({false, std::move(event), {}});
   return true;
+}
+
+// What the client has not read shrinks while it reads, and grows when items are taken instead.
+bool Downstream::IsStalled(int64_t queued_bytes, Deadline now) {
+  const bool moves = queued_bytes != std::exchange(queued_bytes_, queued_bytes);
+  if (!full()) {
+    stalled_at_ = kNoDeadline;
+  } else if (moves || stalled_at_ == kNoDeadline) {
+    stalled_at_ = now + kReadWaitMax;
+  }
+  return now >= stalled_at_;
 }
 
 size_t Downstream::AddAudio(std::string pcm, Deadline arrived) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -16,8 +17,14 @@ namespace agent_graph::live {
 struct DownstreamLimits {
   // A model produces audio faster than it is played: this many bytes may wait (87 seconds).
   size_t audio_bytes_max = 4 * 1024 * 1024;
+  // The client is to have read events above the first limit soon. The second one is never exceeded
+  // by more than an event: results of tools come many at once, whatever the client reads.
   size_t event_bytes_max = 1024 * 1024;
+  size_t event_bytes_limit = 16 * 1024 * 1024;
 };
+
+// A client that reads nothing for so long while the queue is full is stalled.
+inline constexpr std::chrono::seconds kReadWaitMax{10};
 
 // Not thread-safe; used on the session's fiber, never blocks. It also computes how much of the
 // audio the client cannot have played yet: a client plays audio as soon as it arrives, at the
@@ -32,10 +39,15 @@ class Downstream {
 
   explicit Downstream(DownstreamLimits limits) : limits_(limits) {}
 
-  // True if the limit of event bytes is reached. A single event may have any size.
+  // True if more events wait than may for long. A single event may have any size.
   bool full() const { return event_bytes_ >= limits_.event_bytes_max; }
-  // Returns false if the queue is full because the client does not read.
+  // Returns false if the last limit is reached.
   [[nodiscard]] bool AddEvent(std::string event);
+  // True if the queue is full and the client has read nothing for kReadWaitMax. `queued_bytes`:
+  // bytes of items that were taken and that the client has not read.
+  bool IsStalled(int64_t queued_bytes, Deadline now);
+  // The earliest time at which IsStalled may become true.
+  Deadline stalled_at() const { return stalled_at_; }
   // Adds audio and drops the oldest chunks if there is no room. Returns how many were dropped.
   size_t AddAudio(std::string pcm, Deadline arrived);
   // Removes all audio that is still in the queue. Audio that was already taken is discarded by the
@@ -55,6 +67,8 @@ class Downstream {
   size_t audio_bytes_ = 0;
   size_t event_bytes_ = 0;
   Deadline playing_until_{};  // end of playback at the client
+  Deadline stalled_at_ = kNoDeadline;
+  int64_t queued_bytes_ = 0;  // as of the last IsStalled
 };
 
 // Duration of PCM16 audio at 24 kHz.

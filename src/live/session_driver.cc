@@ -75,7 +75,8 @@ std::string SessionDriver::Run() {
     Write();
     UpdateCounters();
     if (session_.phase() == Session::Phase::kClosed) break;
-    const Deadline wake = std::min({session_.wake_at(), links_.wake_at(), unwritten_until_});
+    const Deadline wake = std::min(
+        {session_.wake_at(), links_.wake_at(), unwritten_until_, downstream_.stalled_at()});
     // A wait with a deadline in the past would not let other fibers run.
     const bool more = !took_all || wake <= MonotonicClock::now();
     if (more && !cancellation_.cancelled()) {
@@ -184,7 +185,7 @@ void SessionDriver::CheckEnd() {
     session_.Fail("storage_unavailable", "the conversation cannot be stored",
                   websocket::close_code::kInternal);
   }
-  if (client_stalled_) {
+  if (downstream_.IsStalled(exchange_.queued_bytes(), now) || too_many_events_) {
     session_.Fail("slow_client", "the client does not read its events",
                   websocket::close_code::kPolicy);
   }
@@ -256,7 +257,8 @@ void SessionDriver::UpdateCounters() {
 
 void SessionDriver::Emit(std::string event) {
   if (downstream_.full()) Write();
-  if (!downstream_.AddEvent(std::move(event))) client_stalled_ = true;
+  const bool may_wait = !downstream_.full() || HasRoom();
+  if (!may_wait || !downstream_.AddEvent(std::move(event))) too_many_events_ = true;
 }
 
 void SessionDriver::EmitAudio(std::string pcm) {

@@ -100,7 +100,7 @@ class SessionDriver final : public SessionPorts {
   Links links_;
   bool stopped_ = false;                    // POST /v1/graph/stop ended the session
   Deadline unwritten_until_ = kNoDeadline;  // too much waits for the state service; see CheckEnd
-  bool client_stalled_ = false;             // the queue of events is full
+  bool too_many_events_ = false;            // the queue cannot take an event
   Closing closing_;
   Deadline arrived_{};  // arrival time of the event being handled
   SessionCounters counted_;

@@ -144,6 +144,21 @@ def asked(start_service, live_provider, slow_weather):
     return service, client, connection
 
 
+def test_a_client_that_reads_gets_many_large_results(start_service, live_provider):
+    """Results of one reply of the model come at once, more of them than may wait for long."""
+    words = "w" * 60_000
+    weather = HttpService(lambda *_: (200, "application/json", json.dumps({"words": words})))
+    with contextlib.closing(weather):
+        service = start_service(_settings(live_provider), files=_graph(weather.url))
+        client, connection = begin_session(service, live_provider)
+        _call_with_gemini(connection, *((f"c{n}", "weather", {}) for n in range(30)))
+        for _ in range(30):
+            assert client.read_to("tool_result")[-1]["result"] == {"result": {"words": words}}
+        connection.say("Enough.")
+        connection.complete_turn()
+        assert transcript(client.read_turn()) == "Enough."
+
+
 def test_a_tool_outlives_the_connection_that_called_it(asked, live_provider, slow_weather):
     _, client, connection = asked
     connection.abort()

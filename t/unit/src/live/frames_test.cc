@@ -11,6 +11,7 @@ namespace agent_graph::live {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 using testing::ElementsAre;
 
 Result<InitFrame> Read(std::string text, bool binary = false) {
@@ -152,7 +153,7 @@ TEST(UpstreamShareTest, DividesHalfOfTheWorkersBuffer) {
 }
 
 TEST(DownstreamTest, DropsAudioButNoEvents) {
-  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4});
+  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4, .event_bytes_limit = 4});
   EXPECT_EQ(downstream.AddAudio("1111", {}), 0u);
   EXPECT_TRUE(downstream.AddEvent("event"));
   EXPECT_EQ(downstream.AddAudio("2222", {}), 0u);
@@ -167,12 +168,29 @@ TEST(DownstreamTest, DropsAudioButNoEvents) {
 }
 
 TEST(DownstreamTest, AcceptsOneEventOfAnySize) {
-  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4});
+  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4, .event_bytes_limit = 4});
   const Deadline now = MonotonicClock::now();
   EXPECT_TRUE(downstream.AddEvent("a large event"));
   EXPECT_FALSE(downstream.AddEvent("another"));
   EXPECT_EQ(downstream.Take(now)->payload, "a large event");
   EXPECT_TRUE(downstream.AddEvent("another"));
+}
+
+TEST(DownstreamTest, ManyEventsAtOnceAreNoStall) {
+  Downstream downstream({});
+  const Deadline now = MonotonicClock::now();
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(downstream.AddEvent(std::string(40'000, 'r')));
+  EXPECT_TRUE(downstream.full());
+  EXPECT_FALSE(downstream.IsStalled(0, now));
+  EXPECT_EQ(downstream.stalled_at(), now + kReadWaitMax);
+  // The client reads a byte.
+  EXPECT_FALSE(downstream.IsStalled(40'000, now + seconds(9)));
+  EXPECT_FALSE(downstream.IsStalled(39'999, now + seconds(18)));
+  EXPECT_FALSE(downstream.IsStalled(39'999, now + seconds(27)));
+  EXPECT_TRUE(downstream.IsStalled(39'999, now + seconds(28)));
+  while (downstream.full()) (void)downstream.Take(now);
+  EXPECT_FALSE(downstream.IsStalled(39'999, now + seconds(60)));
+  EXPECT_EQ(downstream.stalled_at(), kNoDeadline);
 }
 
 TEST(DownstreamTest, ComputesUnplayedAudio) {
