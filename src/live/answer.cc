@@ -24,6 +24,13 @@ milliseconds Answer::Heard(milliseconds unplayed) const {
   return std::max(audio_ - unplayed, milliseconds(0));
 }
 
+Answer Answer::TakePart() {
+  Answer part = *this;
+  words_ = {};
+  part_begin_ = audio_;
+  return part;
+}
+
 void Answer::Cut(milliseconds heard) {
   if (spoken()) words_.Cut(heard);
 }

@@ -1,4 +1,5 @@
-// Answer: the words and the audio of one answer of the model.
+// Answer: the words and the audio of one answer of the model. Tool calls divide its words into
+// parts; durations of audio count from the beginning of the answer, as they do for the provider.
 #pragma once
 
 #include <chrono>
@@ -22,18 +23,22 @@ class Answer {
 
   const std::string& text() const { return words_.text(); }
   std::chrono::milliseconds audio() const { return audio_; }
-  bool spoken() const { return audio_ > std::chrono::milliseconds(0); }
-  bool empty() const { return !spoken() && text().empty(); }
+  // True if the current part has audio.
+  bool spoken() const { return audio_ > part_begin_; }
+  bool empty() const { return audio_ == std::chrono::milliseconds(0) && text().empty(); }
   // Duration of the audio that the user has heard if `unplayed` of it was not played yet.
   std::chrono::milliseconds Heard(std::chrono::milliseconds unplayed) const;
 
   // Removes the words that are spoken after `heard`. An answer without audio keeps its words.
   void Cut(std::chrono::milliseconds heard);
   std::string TakeText() { return words_.Take(); }
+  // Returns the current part. The next words and audio belong to another one.
+  Answer TakePart();
 
  private:
   Utterance words_;
-  std::chrono::milliseconds audio_{0};
+  std::chrono::milliseconds audio_{0};       // of all parts
+  std::chrono::milliseconds part_begin_{0};  // audio before the current part
 };
 
 }  // namespace agent_graph::live

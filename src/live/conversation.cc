@@ -14,11 +14,17 @@ Conversation::Conversation(SessionPorts& ports, const SessionTimes& times, std::
                            std::vector<Message> history)
     : ports_(ports), times_(times), agent_(std::move(agent)), history_(std::move(history)) {}
 
+void Conversation::SetAgent(std::string agent) {
+  EndAnswerPart();
+  agent_ = std::move(agent);
+}
+
 // --- the user ---------------------------------------------------------------------------------
 
 void Conversation::AddUserText(const std::string& text) {
   FinishTranscript();
   StoreUnplayed();
+  has_question_ = true;
   Keep({Line::Kind::kThread, Message::User(text)});
 }
 
@@ -103,12 +109,15 @@ void Conversation::FinishOpenTranscript() {
 
 void Conversation::KeepUserWords(std::string text) {
   if (text.empty()) return;
+  has_question_ = true;
   ports_.Emit(InputTranscriptEvent("", true));
   Keep({Line::Kind::kThread, SpokenByUser(std::move(text))});
 }
 
 void Conversation::OnNewLink() {
   FinishTranscript();
+  if (!answer_.text().empty()) EndAnswerPart();
+  answer_ = {};
   announces_transcripts_ = false;
 }
 
@@ -135,6 +144,7 @@ void Conversation::EndAnswerTranscript() {
 void Conversation::CompleteAnswer(bool asked, Deadline now) {
   // Some providers send a transcript late and do not announce it.
   late_until_ = asked ? Deadline() : now + times_.transcript_after_answer;
+  has_question_ = false;
   EndAnswerTranscript();
   StoreUnplayed();
   unplayed_ = Unplayed{std::exchange(answer_, {}), now + ports_.Unplayed()};
@@ -142,6 +152,7 @@ void Conversation::CompleteAnswer(bool asked, Deadline now) {
 }
 
 void Conversation::InterruptAnswer(milliseconds heard) {
+  has_question_ = false;
   EndAnswerTranscript();
   answer_.Cut(heard);
   StoreUnplayed();
@@ -160,6 +171,12 @@ void Conversation::StoreAnswer(Answer answer, bool interrupted) {
   Message message = Message::Assistant(answer.TakeText());
   message.metadata_json = Metadata(answer.spoken(), interrupted);
   Keep({Line::Kind::kThread, std::move(message)});
+}
+
+void Conversation::EndAnswerPart() {
+  EndAnswerTranscript();
+  StoreUnplayed();
+  StoreAnswer(answer_.TakePart(), /*interrupted=*/false);
 }
 
 void Conversation::AddToolCalls(const std::vector<realtime::ToolCall>& calls) {

@@ -33,7 +33,7 @@ class Conversation {
 
   // The agent that speaks; it is stored with its answers.
   const std::string& agent() const { return agent_; }
-  void SetAgent(std::string agent) { agent_ = std::move(agent); }
+  void SetAgent(std::string agent);
   History& history() { return history_; }
   const History& history() const { return history_; }
 
@@ -42,6 +42,8 @@ class Conversation {
   // True if the current link announces transcripts.
   bool announces_transcripts() const { return announces_transcripts_; }
   void AddUserText(const std::string& text);
+  // True if words of the user were kept that no complete answer follows.
+  bool has_question() const { return has_question_; }
   // The provider announces the transcript of an utterance.
   void AnnounceTranscript(Deadline now);
   // Expects, until then, a transcript that was not announced.
@@ -71,6 +73,8 @@ class Conversation {
   void InterruptAnswer(std::chrono::milliseconds heard);
   // Stores the unplayed answer; `heard`: only this part of it, because it was interrupted.
   void StoreUnplayed(std::optional<std::chrono::milliseconds> heard = std::nullopt);
+  // Stores the words before tool calls, whole: the calls follow at once. The answer may continue.
+  void EndAnswerPart();
   void AddToolCalls(const std::vector<realtime::ToolCall>& calls);
   // Adds text for the model, which the thread does not store.
   void AddHistoryText(std::string text);
@@ -107,6 +111,7 @@ class Conversation {
   bool announces_transcripts_ = false;
   // A transcript that begins before this time belongs to the question of the last answer.
   Deadline late_until_{};
+  bool has_question_ = false;
   Answer answer_;
   bool answer_shown_ = false;  // an event with words of answer_ was sent
   std::optional<Unplayed> unplayed_;

@@ -11,7 +11,7 @@ namespace agent_graph::live {
 void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
   OnContent();
   conversation_.FinishOpenTranscript();
-  conversation_.StoreUnplayed();
+  conversation_.EndAnswerPart();
   RecordAnswer("tool_calls");
   turn_.Speak();
   const bool may_transfer = !ports_.HandoverTargets(agent()).empty();
@@ -105,8 +105,8 @@ void Session::HandOver(const std::string& target, const PendingCalls::Batch& bat
   if (!current) return ReopenLink(now);
   // Some providers send a transcript late and do not announce it.
   const UserTranscript& transcript = conversation_.transcript();
-  const bool late = audio_sent_ && conversation_.history().Unanswered() == 0 &&
-                    !transcript.open() && !conversation_.announces_transcripts();
+  const bool late = audio_sent_ && !conversation_.has_question() && !transcript.open() &&
+                    !conversation_.announces_transcripts();
   if (late) conversation_.AwaitTranscript(now + times_.handover_max);
   if (!transcript.expected()) return ReopenLink(now);
   // The transcript that led to the handover is still expected over the old link.

@@ -18,6 +18,45 @@ TEST_F(SessionTest, ToolsAreCalledAndAnswered) {
   EXPECT_THAT(sent_, ElementsAre("audio meanwhile", "reply c13"));
 }
 
+TEST_F(SessionTest, WordsBeforeCallsAreStoredBeforeThem) {
+  BeginReady();
+  Say("Let me look.");
+  GiveAudio(seconds(2));
+  unplayed_ = seconds(2);
+  TakeEvents();
+  CallAdd();
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"output_transcript","text":"","finished":true})",
+                                        HasSubstr("tool_call")));
+  EXPECT_THAT(stored_, ElementsAre("assistant: Let me look.", "assistant: call add"));
+  session_->OnToolReplies({{"c1", "add", "3", false}}, {Message::ToolResult("c1", "3", false)},
+                          calls_number_, now_);
+  Say("Two.");
+  Give({.kind = Kind::kTurnComplete});
+  After(seconds(2));
+  EXPECT_THAT(stored_, ElementsAre("assistant: Let me look.", "assistant: call add",
+                                   "tool: result 3", "assistant: Two."));
+  EXPECT_EQ(metadata_.front(), R"({"modality":"audio","agent":"VOICE"})");
+  EXPECT_EQ(metadata_.back(), R"({"agent":"VOICE"})");
+}
+
+TEST_F(SessionTest, TheAudioBeforeCallsCountsForAnInterruptionOfTheRest) {
+  BeginReady();
+  Say("Let me look.");
+  GiveAudio(seconds(2));
+  CallAdd();
+  AnswerAdd();
+  sent_.clear();
+  Say("Two");
+  GiveAudio(seconds(1));
+  Say(" and a half.");
+  GiveAudio(seconds(1));
+  unplayed_ = milliseconds(1500);
+  Give({.kind = Kind::kInterrupted});
+  EXPECT_THAT(sent_, ElementsAre("heard 2500"));
+  EXPECT_THAT(stored_,
+              ElementsAre("assistant: Let me look.", "assistant: call add", "assistant: Two"));
+}
+
 // The text that a new connection receives about the call below.
 constexpr char kInWords[] = "The tool add, called with {\"a\":1}, returned 3";
 
@@ -171,6 +210,33 @@ TEST_F(SessionTest, HandsOverInPlace) {
   EXPECT_THAT(sent_, ElementsAre("now EXPERT", R"(reply c1{"result":"ok"})"));
   EXPECT_THAT(called_, IsEmpty());
   EXPECT_EQ(session_->agent(), "EXPERT");
+}
+
+TEST_F(SessionTest, WordsBelongToTheAgentThatSpokeThem) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  Say("One moment.");
+  GiveAudio(seconds(1));
+  unplayed_ = seconds(1);
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  Say("Hello.");
+  unplayed_ = seconds(0);
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, ElementsAre("assistant: One moment.", "assistant: Hello."));
+  EXPECT_THAT(metadata_, ElementsAre(HasSubstr("VOICE"), HasSubstr("EXPERT")));
+}
+
+TEST_F(SessionTest, WordsBeforeAHandoverDoNotHideTheQuestion) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  link_->reconfigurable = false;
+  Client(kAudio, "the expert, please");
+  Hear("the expert, please", true);
+  Say("One moment.");
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  ASSERT_EQ(configs_.size(), 2u);  // no wait for a transcript
+  EXPECT_TRUE(configs_[1].respond);
+  EXPECT_EQ(configs_[1].history.size(), 2u);
 }
 
 TEST_F(SessionTest, HandsOverToANewLinkWithTheHistory) {
