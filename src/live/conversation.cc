@@ -151,19 +151,31 @@ void Conversation::CompleteAnswer(bool asked, Deadline now) {
   if (now >= unplayed_->played_at) StoreUnplayed();
 }
 
-void Conversation::InterruptAnswer(milliseconds heard) {
+// Until audio of the next answer arrives, the provider, too, counts that of the unplayed one.
+milliseconds Conversation::Heard(milliseconds unplayed) const {
+  const bool has_audio = answer_.audio() > milliseconds(0);
+  return (unplayed_ && !has_audio ? unplayed_->answer : answer_).Heard(unplayed);
+}
+
+void Conversation::InterruptAnswer(milliseconds unplayed) {
   has_question_ = false;
   EndAnswerTranscript();
-  answer_.Cut(heard);
+  InterruptUnplayed(unplayed);
   StoreUnplayed();
+  answer_.Cut(answer_.Heard(unplayed));
   StoreAnswer(std::exchange(answer_, {}), /*interrupted=*/true);
 }
 
-void Conversation::StoreUnplayed(std::optional<milliseconds> heard) {
-  if (!unplayed_) return;
-  Answer answer = std::move(std::exchange(unplayed_, std::nullopt)->answer);
-  if (heard) answer.Cut(*heard);
-  StoreAnswer(std::move(answer), heard.has_value());
+// The audio of the answer follows that of the unplayed one.
+void Conversation::InterruptUnplayed(milliseconds unplayed) {
+  if (!unplayed_ || unplayed <= answer_.audio()) return;
+  Answer answer = TakeUnplayed();
+  answer.Cut(answer.Heard(unplayed - answer_.audio()));
+  StoreAnswer(std::move(answer), /*interrupted=*/true);
+}
+
+void Conversation::StoreUnplayed() {
+  if (unplayed_) StoreAnswer(TakeUnplayed(), /*interrupted=*/false);
 }
 
 void Conversation::StoreAnswer(Answer answer, bool interrupted) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent_graph/message.h"
@@ -67,12 +68,16 @@ class Conversation {
   // The answer that is being received, and the one that is complete and still played; null: none.
   const Answer& answer() const { return answer_; }
   const Answer* unplayed() const { return unplayed_ ? &unplayed_->answer : nullptr; }
+  // How much the user has heard of the audio that is being played if `unplayed` of it was not.
+  std::chrono::milliseconds Heard(std::chrono::milliseconds unplayed) const;
   // The answer is complete. `asked`: the user had said something that it answers.
   void CompleteAnswer(bool asked, Deadline now);
-  // The answer was interrupted: stores the part of it that was heard.
-  void InterruptAnswer(std::chrono::milliseconds heard);
-  // Stores the unplayed answer; `heard`: only this part of it, because it was interrupted.
-  void StoreUnplayed(std::optional<std::chrono::milliseconds> heard = std::nullopt);
+  // The user interrupts: stores the heard words of the answer, and of the unplayed one before it.
+  void InterruptAnswer(std::chrono::milliseconds unplayed);
+  // The same for the unplayed answer alone. Does nothing if all its audio was played.
+  void InterruptUnplayed(std::chrono::milliseconds unplayed);
+  // Stores the unplayed answer, which the user does not interrupt any more.
+  void StoreUnplayed();
   // Stores the words before tool calls, whole: the calls follow at once. The answer may continue.
   void EndAnswerPart();
   void AddToolCalls(const std::vector<realtime::ToolCall>& calls);
@@ -98,6 +103,7 @@ class Conversation {
 
   void FinishUtterance(Deadline now);
   void KeepUserWords(std::string text);
+  Answer TakeUnplayed() { return std::exchange(unplayed_, std::nullopt)->answer; }
   void StoreAnswer(Answer answer, bool interrupted);
   void EndAnswerTranscript();
   void Keep(Line line);

@@ -82,7 +82,7 @@ void Session::Send(const UpstreamFrame& frame) {
       audio_sent_ = true;
       return model.SendAudio(frame.payload);
     case UpstreamFrame::Kind::kText:
-      if (turn_.speaking()) OnInterrupted();
+      turn_.speaking() ? OnInterrupted() : InterruptPlayback();
       conversation_.AddUserText(frame.payload);
       turn_.Expect();
       return model.SendText(frame.payload);

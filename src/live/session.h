@@ -104,6 +104,8 @@ class Session {
   void OnAudio(std::string pcm);
   void OnTurnComplete(bool answer_due, Deadline now);
   void OnInterrupted();
+  void InterruptPlayback();
+  std::chrono::milliseconds StopPlayback();
   void RecordAnswer(std::string_view stop_reason);
 
   // --- session_links.cc: connections to the provider ---

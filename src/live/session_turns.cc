@@ -11,15 +11,25 @@ using std::chrono::milliseconds;
 void Session::OnSpeechStarted() {
   OnContent();
   turn_.Expect();
-  // The answer was complete, but not fully played.
-  const Answer* unplayed = conversation_.unplayed();
-  if (!turn_.speaking() && unplayed != nullptr && ports_.Unplayed() > milliseconds(0)) {
-    const milliseconds heard = unplayed->Heard(ports_.Unplayed());
-    if (realtime::Link* open = ports_.link()) open->Truncate(heard);
-    ports_.FlushAudio();
-    conversation_.StoreUnplayed(heard);
-    ports_.Emit(InterruptedEvent());
-  }
+  // While the model speaks, the provider reports the interruption.
+  if (!turn_.speaking() || ToolsRun()) InterruptPlayback();
+}
+
+// The user interrupts an answer, or the words before tool calls, that the model has generated and
+// the client still plays. The calls go on.
+void Session::InterruptPlayback() {
+  const bool has_answer = conversation_.unplayed() != nullptr || !conversation_.answer().empty();
+  if (!has_answer || ports_.Unplayed() == milliseconds(0)) return;
+  conversation_.InterruptAnswer(StopPlayback());
+  ports_.Emit(InterruptedEvent());
+}
+
+// Returns the duration of the audio that the client does not play any more.
+milliseconds Session::StopPlayback() {
+  const milliseconds unplayed = ports_.Unplayed();
+  if (realtime::Link* open = ports_.link()) open->Truncate(conversation_.Heard(unplayed));
+  ports_.FlushAudio();
+  return unplayed;
 }
 
 void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
@@ -55,12 +65,11 @@ void Session::OnTurnComplete(bool answer_due, Deadline now) {
 void Session::OnInterrupted() {
   OnContent();
   if (!turn_.speaking() && conversation_.answer().empty()) return;
+  const milliseconds unplayed = StopPlayback();
+  conversation_.InterruptUnplayed(unplayed);
   conversation_.FinishOpenTranscript();
   RecordAnswer("interrupted");
-  const milliseconds heard = conversation_.answer().Heard(ports_.Unplayed());
-  if (realtime::Link* open = ports_.link()) open->Truncate(heard);
-  ports_.FlushAudio();
-  conversation_.InterruptAnswer(heard);
+  conversation_.InterruptAnswer(unplayed);
   ports_.Emit(InterruptedEvent());
   turn_.Interrupt();
 }

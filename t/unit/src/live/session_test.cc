@@ -119,6 +119,40 @@ TEST_F(SessionTest, SpeechInterruptsACompleteAnswerThatIsUnplayed) {
   EXPECT_THAT(stored_, ElementsAre("assistant: one"));
 }
 
+TEST_F(SessionTest, ATextInterruptsACompleteAnswerThatIsUnplayed) {
+  BeginReady();
+  Say("one");
+  GiveAudio(seconds(1));
+  Say(" two");
+  GiveAudio(seconds(1));
+  unplayed_ = milliseconds(1800);
+  Give({.kind = Kind::kTurnComplete});
+  TakeEvents();
+  Client(kText, "stop");
+  EXPECT_THAT(sent_, ElementsAre("heard 200", "text stop"));
+  EXPECT_EQ(unplayed_, milliseconds(0));
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"interrupted"})"));
+  EXPECT_THAT(stored_, ElementsAre("assistant: one", "user: stop"));
+  EXPECT_THAT(metadata_.front(), HasSubstr(R"("interrupted":true)"));
+}
+
+TEST_F(SessionTest, AnInterruptionCutsTheUnplayedAnswerBeforeTheCurrentOne) {
+  BeginReady();
+  Say("one");
+  GiveAudio(seconds(1));
+  Say(" two");
+  GiveAudio(seconds(1));
+  unplayed_ = milliseconds(1800);
+  Give({.kind = Kind::kTurnComplete});
+  Say("three");
+  GiveAudio(seconds(1));
+  unplayed_ = milliseconds(2500);
+  Give({.kind = Kind::kInterrupted});
+  EXPECT_THAT(sent_, ElementsAre("heard 0"));
+  EXPECT_THAT(stored_, ElementsAre("assistant: one"));
+  EXPECT_THAT(metadata_, ElementsAre(HasSubstr(R"("interrupted":true)")));
+}
+
 TEST_F(SessionTest, AnAnswerIsStoredWhenItWasPlayed) {
   BeginReady();
   Say("one");
