@@ -13,6 +13,15 @@ bool IsLeaving(const ngx_connection_t* connection) {
   return ngx_terminate || (ngx_exiting && connection->close);
 }
 
+// True if the exchange continues without its client, whose WebSocket has ended if there is one.
+bool ContinuesAlone(const RequestContext& context, ExchangeSlot& slot) {
+  const bool has_session = context.websocket != nullptr && slot.exchange->socket().Close();
+  // A session completes a turn of which the user has heard a part. Before it begins, for example
+  // while it waits for its thread, there is none.
+  if (context.transport == api::Transport::kLiveSocket) return has_session;
+  return context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue);
+}
+
 }  // namespace
 
 // Detects a client that disconnects. nginx then ends the request, possibly after a post_action.
@@ -77,18 +86,14 @@ void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
                                   runtime::CancelReason reason) {
   context.TakeNote(*slot.exchange);
   context.address.reset();
-  // A live session has to complete a turn of which the user has heard a part.
-  bool may_go_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) ||
-                   context.transport == api::Transport::kLiveSocket;
-  bool goes_on = may_go_on && reason == runtime::CancelReason::kClientGone;
   const bool is_socket = IsSocket(context);
-  bool idle = is_socket && WebSocketConnection::IsIdle(slot);
-  if (goes_on && !slot.ended && !idle) {
+  const bool idle = is_socket && WebSocketConnection::IsIdle(slot);
+  const bool may_go_on = reason == runtime::CancelReason::kClientGone && !slot.ended && !idle;
+  if (may_go_on && ContinuesAlone(context, slot)) {
     slot.context = nullptr;
     // Unsent bytes count as sent, otherwise the run would wait for credit forever.
     slot.exchange->ReturnCredit(is_socket ? context.websocket->DiscardUnsent()
                                           : context.writer.DiscardUnsent());
-    if (is_socket) slot.exchange->socket().Close();
     return;
   }
   bridge::ExchangePtr exchange = slot.exchange;

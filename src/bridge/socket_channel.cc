@@ -20,14 +20,15 @@ bool SocketChannel::Deliver(SocketMessage message) {
   return !std::exchange(turn_running_, true);
 }
 
-void SocketChannel::Close() {
+bool SocketChannel::Close() {
   MutexLock lock(mutex_);
   if (arrival_ == nullptr) {
     EndMailbox();
-  } else {
-    closed_ = true;
-    arrival_->Notify();
+    return false;
   }
+  closed_ = true;
+  arrival_->Notify();
+  return true;
 }
 
 int64_t SocketChannel::EndMailbox() {

@@ -56,9 +56,9 @@ class SocketChannel {
   // Adds a message to the mailbox. Returns true if no turn is running to take it: the caller then
   // starts one with Inbox::Resume. A message after Close is dropped.
   [[nodiscard]] bool Deliver(SocketMessage message);
-  // Ends the mailbox: no more messages follow. Messages that were not taken are dropped, unless a
-  // turn that handles several messages at once is running.
-  void Close();
+  // Ends the mailbox: no more messages follow. Returns true if a turn that handles several messages
+  // at once is running: it still gets the messages that were not taken. Otherwise they are dropped.
+  bool Close();
   // Asks the session to end soon, because the worker is exiting: leaving() becomes true, and the
   // mailbox ends when the message taken last is over.
   void RequestLeave();

@@ -115,6 +115,25 @@ def test_one_session_a_thread(start_service):
     third.read_turn()
 
 
+def test_a_client_that_goes_while_it_waits_for_the_thread_leaves_the_queue(start_service):
+    """Nobody answers a session that has not begun."""
+    policy = {"policy": "enqueue", "queue_max": 1, "wait_ms_max": 3_600_000}
+    service = start_service(LIVE | {"busy_thread": policy}, workers=2)
+    client = LiveClient(service.port).start(thread_id="busy", modalities="TEXT")
+    client.type("hi")
+    client.read_turn()
+
+    def queue():
+        state = service.get("/v1/threads/busy/state").json()["data"]["state"]
+        return state["execution_meta"]["queued_runs"]
+
+    for end in (LiveClient.reset, LiveClient.close):
+        waiting = LiveClient(service.port).start(thread_id="busy")
+        wait_until(queue, "the session waits")
+        end(waiting)
+        wait_until(lambda: queue() == [], "its place is free")
+
+
 @pytest.mark.parametrize("config", [{}, {"cancel": True}])
 def test_a_stop_ends_the_session(start_service, config):
     service = start_service(LIVE)

@@ -221,7 +221,7 @@ TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
   EXPECT_TRUE(exchange->socket().leaving());
   // Messages that arrived before the end are not lost.
   EXPECT_FALSE(exchange->socket().Deliver({false, "two"}));
-  exchange->socket().Close();
+  EXPECT_TRUE(exchange->socket().Close());
   EXPECT_TRUE(arrived());
   EXPECT_FALSE(exchange->socket().drained());
   EXPECT_EQ(exchange->socket().TakeMessage()->payload, "two");
@@ -229,6 +229,7 @@ TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
   exchange->socket().NotifyArrivals(nullptr);
   EXPECT_FALSE(exchange->socket().Deliver({false, "three"}));
   EXPECT_FALSE(exchange->socket().TakeMessage());
+  EXPECT_FALSE(exchange->socket().Close());
 }
 
 TEST(Exchange, CountsMessagesUntilTheNextIsTaken) {

@@ -124,7 +124,7 @@ TEST_F(SocketTest, NobodyWaitsForAReaderWhoHasGone) {
 
 TEST_F(SocketTest, AClosedMailboxTakesNothing) {
   EXPECT_FALSE(exchange_->socket().Deliver({false, "a"}));
-  exchange_->socket().Close();
+  EXPECT_FALSE(exchange_->socket().Close());
   EndTurn();
   EXPECT_FALSE(exchange_->socket().Deliver({false, "b"}));
 }
