@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -126,6 +127,7 @@ constexpr int kPassedOverMax = 100;
 milliseconds Seconds(std::string_view text) {
   double seconds = 0;
   std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (std::isnan(seconds)) seconds = 0;
   return milliseconds(static_cast<int64_t>(std::clamp(seconds, 0.0, 3600.0) * 1000));
 }
 

@@ -252,6 +252,16 @@ TEST_F(GeminiTest, TextBlocksOfTheHistoryStayApart) {
             json::parse(R"([{"text":"a"},{"text":"b"}])"));
 }
 
+TEST_F(GeminiTest, TheTimeLeftIsANumber) {
+  BeginReady();
+  for (const char* text : {"nan", "-5s", "soon"}) {
+    Receive({{"goAway", {{"timeLeft", text}}}});
+  }
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 3u);
+  for (const Event& event : events) EXPECT_EQ(event.time_left, milliseconds(0));
+}
+
 TEST_F(GeminiTest, NonsenseIsIgnored) {
   BeginReady();
   for (const char* text : {"", "{", "[]", "5", "{}", R"({"serverContent":5})",
