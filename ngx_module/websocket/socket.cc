@@ -191,7 +191,7 @@ bool Socket::TakeNextFrames() {
   current_counts_ = false;
   if (endpoint_.has_close_frame() && (endpoint_.close_is_urgent() || queue_.empty())) {
     current_ = endpoint_.TakeControlFrames();
-    if (!endpoint_.close_is_urgent()) current_ += last_words_;
+    if (!endpoint_.close_is_urgent()) current_ += std::exchange(last_words_, {});
     current_ += endpoint_.TakeCloseFrame();
     for (const std::string& frames : queue_) released_ += frames.size();
     queue_.clear();

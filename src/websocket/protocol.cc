@@ -1,5 +1,7 @@
 #include "websocket/protocol.h"
 
+#include "base/utf8.h"
+
 namespace agent_graph::websocket {
 namespace {
 
@@ -47,6 +49,7 @@ std::string MakeFrame(Opcode opcode, std::string_view payload) {
 void AppendCloseFrame(std::string& out, uint16_t code, std::string_view reason) {
   std::string payload;
   if (code != close_code::kNone) {
+    if (!IsUtf8(reason)) reason = {};
     if (reason.size() > kCloseReasonMax) {
       size_t end = kCloseReasonMax;
       while (end > 0 && IsContinuationByte(reason[end])) --end;

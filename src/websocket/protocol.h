@@ -49,8 +49,8 @@ bool IsSendableCloseCode(uint16_t code);
 void AppendFrame(std::string& out, Opcode opcode, std::string_view payload);
 // Returns a complete, unmasked frame.
 std::string MakeFrame(Opcode opcode, std::string_view payload);
-// Appends a Close frame. A reason that is too long is cut at a character boundary. kNone sends no
-// code.
+// Appends a Close frame. A reason that is too long is cut at a character boundary, and one that is
+// not UTF-8 is left out. kNone sends no code.
 void AppendCloseFrame(std::string& out, uint16_t code, std::string_view reason);
 
 }  // namespace agent_graph::websocket

@@ -70,6 +70,14 @@ TEST(CloseFrame, CutsALongReasonBetweenCharacters) {
   EXPECT_EQ(frames->front().payload, ClosePayload(1011, std::string(122, 'a')));
 }
 
+TEST(CloseFrame, LeavesOutAReasonThatIsNotUtf8) {
+  std::string bytes;
+  AppendCloseFrame(bytes, 1011,
+                   "\xFF"
+                   "broken");
+  EXPECT_EQ(bytes, "\x88\x02" + ClosePayload(1011, ""));
+}
+
 TEST(CloseCode, OnlyThoseThatMayTravel) {
   for (int code = 0; code <= 0xFFFF; ++code) {
     bool expected = (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
