@@ -15,7 +15,7 @@
 namespace agent_graph::api {
 namespace {
 
-// A reader that takes nothing for so long loses its connection; it can come back with its cursor.
+// Longest wait until the queue is at its low mark; then the reader must return with its cursor.
 constexpr std::chrono::seconds kReaderWaitMax{60};
 constexpr auto kRandomMax = static_cast<double>(std::numeric_limits<uint64_t>::max());
 
