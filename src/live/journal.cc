@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "message/codec.h"
 #include "run/context/execution_meta.h"
 #include "run/log/run_record.h"
@@ -18,6 +19,7 @@ namespace agent_graph::live {
 namespace {
 
 constexpr size_t kNamingMessagesMax = 20;
+constexpr size_t kNamingBytesMax = 4 * 1024;  // of each message
 
 run::RunStatus StatusOf(const std::string& status) {
   return run::ParseRunStatus(status).value_or(run::RunStatus::kError);
@@ -54,11 +56,24 @@ void Journal::TakeToolRecord(run::RunLog& log) {
 void Journal::Append(Message message) {
   if (message.id.empty()) message.id = NewUuid();
   if (message.timestamp == 0) message.timestamp = UnixSeconds();
-  if (options_.environment->services->name_thread && first_messages_.size() < kNamingMessagesMax) {
-    first_messages_.push_back(message);
-  }
+  KeepForName(message);
   std::string json = message::ToJsonText(message);
   Push({.message = std::move(message), .message_json = std::move(json)});
+}
+
+// True if the thread gets its name from the messages of this session.
+bool Journal::NamesThread() const {
+  return options_.state != nullptr && options_.begun.created &&
+         options_.begun.state.record.name.empty();
+}
+
+// Keeps the beginning of the text, because a session may last for hours.
+void Journal::KeepForName(const Message& message) {
+  if (!NamesThread() || !options_.environment->services->name_thread) return;
+  if (first_messages_.size() >= kNamingMessagesMax) return;
+  const std::string text = message.Text();
+  if (text.empty()) return;
+  first_messages_.push_back(Message::User(std::string(CutAtCharacter(text, kNamingBytesMax))));
 }
 
 void Journal::AddModelCall(const std::string& agent, const std::string& model, Duration duration,
@@ -182,8 +197,7 @@ void Journal::Release(const std::string& status) {
 }
 
 std::string Journal::NameThread() {
-  const bool named = !options_.begun.state.record.name.empty();
-  if (options_.state == nullptr || !options_.begun.created || named) return "";
+  if (!NamesThread()) return "";
   return run::NameThread(*options_.environment, first_messages_);
 }
 

@@ -80,6 +80,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
     size_t bytes() const;
   };
 
+  bool NamesThread() const;
+  void KeepForName(const Message& message);
   void Push(Entry entry);
   Entry Pop();
   void AddToLog(Entry entry);
@@ -96,7 +98,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
   std::deque<Entry> queue_;
   size_t queued_bytes_ = 0;
   size_t logged_bytes_ = 0;                      // in log_ and not yet appended to the thread
-  std::vector<Message> first_messages_;          // input for the name of a new thread
+  std::vector<Message> first_messages_;          // their texts name a new thread
   std::vector<state::LogEntry> tools_recorded_;  // for exporters
   int64_t started_micros_ = 0;
   std::function<void()> changed_;

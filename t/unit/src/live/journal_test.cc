@@ -108,6 +108,34 @@ TEST_F(JournalTest, FinishWritesTheQueueAndReleasesTheLease) {
   EXPECT_EQ(state_.At("t").state.window.size(), 1u);
 }
 
+TEST_F(JournalTest, KeepsOnlyTheBeginningOfTextsForTheName) {
+  Journal::Options options = Begin();
+  options.begun.created = true;
+  auto services = std::make_shared<run::RunServices>();
+  std::vector<std::string> named;
+  services->name_thread = [&](const std::vector<std::string>& texts) {
+    named = texts;
+    return "a name";
+  };
+  auto environment = std::make_shared<run::RunEnvironment>(*options.environment);
+  environment->services = services;
+  options.environment = environment;
+  std::promise<void> ended;
+  runtime_.Spawn([&] {
+    auto journal = std::make_shared<Journal>(std::move(options));
+    journal->Append(Message::User("hello"));
+    journal->Append(Message::ToolResult("c1", "3", false));
+    journal->Append(Message::User(std::string(100'000, 'x')));
+    journal->Finish("done");
+    ended.set_value();
+  });
+  ended.get_future().wait();
+  EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok());
+  ASSERT_EQ(named.size(), 2u);
+  EXPECT_EQ(named[0], "hello");
+  EXPECT_EQ(named[1], std::string(4096, 'x'));
+}
+
 TEST_F(JournalTest, AWriteThatOutlivesFinishReleasesTheLease) {
   Journal::Options options = Begin();
   options.finish_max = std::chrono::milliseconds(0);
