@@ -22,7 +22,9 @@ constexpr milliseconds kWordPause{40};
 constexpr milliseconds kWordMax{480};
 constexpr milliseconds kPerLetter{40};
 constexpr double kLoudness = 6000;
-constexpr size_t kHistoryMax = 100;  // messages
+// Limits of the messages that are remembered, and of their texts.
+constexpr size_t kHistoryMax = 100;
+constexpr size_t kHistoryBytesMax = 2 * 1024 * 1024;
 // Spoken words of an answer. An answer may repeat a text of a client, of any length: the rest is
 // only in its complete text.
 constexpr int kWordsMax = 1000;
@@ -75,7 +77,7 @@ class DemoLink : public Link {
 
   void Begin(const LinkConfig& config) override {
     config_ = config;
-    history_ = config.history;
+    for (Message& message : std::exchange(config_.history, {})) Remember(std::move(message));
     Push(Event::Kind::kReady);
     if (config.resumption_handle.starts_with(kHandle)) {
       const std::string_view count =
@@ -193,8 +195,13 @@ class DemoLink : public Link {
   }
 
   void Remember(Message message) {
+    history_bytes_ += message.Text().size();
     history_.push_back(std::move(message));
-    if (history_.size() > kHistoryMax) history_.erase(history_.begin());
+    while (history_.size() > kHistoryMax ||
+           (history_bytes_ > kHistoryBytesMax && history_.size() > 1)) {
+      history_bytes_ -= history_.front().Text().size();
+      history_.pop_front();
+    }
   }
 
   void Interrupt() {
@@ -213,7 +220,7 @@ class DemoLink : public Link {
 
   void Answer() {
     models::ModelRequest request;
-    request.messages = history_;
+    request.messages = {history_.begin(), history_.end()};
     request.tools = config_.tools;
     auto reply = model_.Generate(request, runtime::Cancellation(),
                                  [](const models::ModelDelta&) { return Status::Ok(); });
@@ -262,7 +269,8 @@ class DemoLink : public Link {
   LinkConfig config_;
   SpeechDetector detector_;
   models::DemoModel model_;
-  std::vector<Message> history_;
+  std::deque<Message> history_;
+  size_t history_bytes_ = 0;  // of its texts
   std::deque<Event> events_;  // to be delivered at once
   std::deque<Event> pieces_;  // of the current word; delivered when due_
   std::deque<SpokenText> answers_;

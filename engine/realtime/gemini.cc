@@ -243,7 +243,7 @@ class GeminiProtocol final : public Protocol {
   void TakeReady() {
     if (!begun_ || std::exchange(ready_, true)) return;
     if (!config_.history.empty()) {
-      SendTurns(config_.history, config_.respond);
+      SendTurns(std::exchange(config_.history, {}), config_.respond);
     } else if (config_.respond) {
       Push({.kind = Kind::kNothingAsked});
     }

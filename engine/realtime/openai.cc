@@ -162,7 +162,9 @@ class OpenAiProtocol final : public Protocol {
   }
 
   void Start() {
-    for (const Message& message : config_.history) CreateItem(OpenAiTextItem(message));
+    for (const Message& message : std::exchange(config_.history, {})) {
+      CreateItem(OpenAiTextItem(message));
+    }
     if (config_.respond) Respond();
     Push({.kind = Kind::kReady});
   }
