@@ -230,6 +230,11 @@ void Conversation::Keep(Line line) {
   if (in_thread) ports_.Store(std::move(line.message));
 }
 
+size_t Conversation::bytes() const {
+  const size_t unplayed = unplayed_ ? unplayed_->answer.text().size() : 0;
+  return history_.bytes() + transcript_.bytes() + answer_.text().size() + unplayed;
+}
+
 void Conversation::EndTranscripts() {
   EndAnswerTranscript();
   FinishTranscript();

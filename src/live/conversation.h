@@ -91,6 +91,9 @@ class Conversation {
   // Stores everything that is left. Only messages of tools follow.
   void Close();
 
+  // Size of all texts that are kept in memory.
+  size_t bytes() const;
+
   // Performs the actions that are due.
   void Advance(Deadline now);
   Deadline wake_at() const;

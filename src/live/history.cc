@@ -34,12 +34,13 @@ size_t History::uncovered() const {
 }
 
 void History::Trim() {
-  size_t bytes = 0;
+  bytes_ = 0;
   size_t kept = 0;
   for (auto message = messages_.rbegin(); message != messages_.rend() && kept < kMessagesMax;
        ++message, ++kept) {
-    bytes += message->Text().size();
-    if (bytes > kBytesMax) break;
+    const size_t bytes = message->Text().size();
+    if (bytes_ + bytes > kBytesMax) break;
+    bytes_ += bytes;
   }
   messages_.erase(messages_.begin(), messages_.end() - static_cast<std::ptrdiff_t>(kept));
 }

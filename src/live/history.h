@@ -20,6 +20,7 @@ class History {
 
   void Add(Message message);
   size_t size() const { return messages_.size(); }
+  size_t bytes() const { return bytes_; }
   // Returns the latest messages; `count` <= size().
   std::vector<Message> Latest(size_t count) const;
   // Number of messages since the last answer.
@@ -34,6 +35,7 @@ class History {
   void Trim();
 
   std::vector<Message> messages_;
+  size_t bytes_ = 0;  // of their texts
   size_t uncovered_ = 0;
 };
 

@@ -140,6 +140,16 @@ void ReadThreadId(Reader& reader, std::string& out) {
 
 }  // namespace
 
+size_t InitFrame::bytes() const {
+  size_t bytes =
+      sizeof(InitFrame) + thread_id.size() + model.size() + voice.size() + resumption_handle.size();
+  if (system_prompt) bytes += system_prompt->size();
+  if (tools_tags) {
+    for (const std::string& tag : *tools_tags) bytes += sizeof(tag) + tag.size();
+  }
+  return bytes;
+}
+
 Result<InitFrame> ReadInitFrame(const bridge::SocketMessage& message) {
   const Status no_object(StatusCode::kInvalidArgument,
                          "the first frame must be a JSON object, as text");

@@ -1,6 +1,7 @@
 // The first frame of a session: values with which the client overrides the compiled agent.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct InitFrame {
   std::optional<std::vector<std::string>> tools_tags;
   VoiceActivity vad;
   std::string resumption_handle;
+
+  size_t bytes() const;
 };
 
 // kInvalidArgument, with a text for the client: the frame is not a JSON object, or a value is not

@@ -38,4 +38,12 @@ Deadline Links::wake_at() const {
   return wake;
 }
 
+size_t Links::unsent_bytes() const {
+  size_t bytes = 0;
+  for (const auto* link : {&current_, &next_}) {
+    if (*link != nullptr) bytes += (*link)->unsent_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace agent_graph::live

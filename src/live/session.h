@@ -83,7 +83,10 @@ class Session {
   Phase phase() const { return lifecycle_.phase(); }
   const std::string& agent() const { return conversation_.agent(); }
   const SessionCounters& counters() const { return counters_; }
-  size_t buffered_bytes() const { return upstream_.bytes(); }
+  // Size of the frames and texts that are kept in memory.
+  size_t buffered_bytes() const {
+    return upstream_.bytes() + conversation_.bytes() + unsent_results_.bytes();
+  }
 
  private:
   // --- session.cc: the client, and the end ---

@@ -28,6 +28,8 @@ constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;
 constexpr std::chrono::seconds kMoreUnwrittenMax{10};
 // Frames handled before other fibers get a turn: a client may send as fast as its frames are taken.
 constexpr int kFramesInARow = 64;
+// The texts of the init frame are also in the configurations of the link and of the next one.
+constexpr size_t kInitCopies = 3;
 
 Session::Options SessionOptions(const LiveContext& context, const state::ThreadState& thread,
                                 const InitFrame& init) {
@@ -56,6 +58,7 @@ SessionDriver::SessionDriver(bridge::Exchange& exchange, const LiveContext& cont
       session_(*this, SessionOptions(context, thread, init)) {
   exchange_.socket().NotifyArrivals(&wakeup_->signal);
   journal_->OnEnd([wakeup = wakeup_] { wakeup->signal.Notify(); });
+  CountMemory();
 }
 
 SessionDriver::~SessionDriver() {
@@ -247,7 +250,12 @@ void SessionDriver::UpdateCounters() {
   context_.counters->frames_forwarded += now.frames_forwarded - counted_.frames_forwarded;
   context_.counters->forward_micros += now.forward_micros - counted_.forward_micros;
   counted_ = now;
-  const auto held = static_cast<int64_t>(session_.buffered_bytes() + downstream_.bytes() +
+  CountMemory();
+}
+
+void SessionDriver::CountMemory() {
+  const auto held = static_cast<int64_t>(kInitCopies * init_.bytes() + session_.buffered_bytes() +
+                                         links_.unsent_bytes() + downstream_.bytes() +
                                          journal_->unwritten_bytes());
   exchange_.CountBuffered(held - buffered_);
   buffered_ = held;

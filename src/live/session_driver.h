@@ -88,6 +88,7 @@ class SessionDriver final : public SessionPorts {
   void Write();
   void SendItem(const Downstream::Item& item);
   void UpdateCounters();
+  void CountMemory();
 
   bridge::Exchange& exchange_;
   const LiveContext& context_;

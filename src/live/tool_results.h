@@ -20,6 +20,7 @@ class UnsentResults {
   // Adds a text. A text that exceeds the limit is cut.
   void Add(const std::string& text);
   bool empty() const { return text_.empty(); }
+  size_t bytes() const { return text_.size(); }
   std::string Take();
 
  private:

@@ -43,6 +43,12 @@ size_t UserTranscript::announced() const {
   return expected != nullptr ? expected->announced : 0;
 }
 
+size_t UserTranscript::bytes() const {
+  if (const auto* open = std::get_if<Open>(&state_)) return open->words.text().size();
+  const auto* expected = std::get_if<Expected>(&state_);
+  return expected != nullptr ? expected->words.text().size() + expected->held_bytes : 0;
+}
+
 Deadline UserTranscript::deadline() const {
   const auto* expected = std::get_if<Expected>(&state_);
   return expected != nullptr ? expected->until : kNoDeadline;

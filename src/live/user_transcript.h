@@ -43,6 +43,8 @@ class UserTranscript {
   bool expected() const { return phase() == Phase::kExpected; }
   // Number of utterances, including the current one, whose transcripts the provider has announced.
   size_t announced() const;
+  // Size of the words and of the lines that are held.
+  size_t bytes() const;
   // End of the wait for the transcript.
   Deadline deadline() const;
 

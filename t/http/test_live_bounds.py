@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.live import LiveClient, begin_session
+from harness.live import LIVE, LiveClient, begin_session
 from harness.waiting import wait_until
 from harness.websocket import BINARY, PING, PONG, TEXT, fragments, frame
 
@@ -88,3 +88,17 @@ def test_the_oldest_frame_goes_when_no_sound_waits(start_service, live_provider)
     connection.send({"setupComplete": {}})
     sent = [connection.receive_until("clientContent") for _ in range(_QUEUE)]
     assert [content["turns"][-1]["parts"][0]["text"] for content in sent] == words[2:]
+
+
+def test_the_first_frame_counts_while_its_session_lasts(start_service):
+    """Its texts stay in memory, also in the configuration of the model's connection."""
+    service = start_service(LIVE | {"limits": {"buffered_bytes_max": _MIB}}, workers=1)
+    large = "x" * 400_000
+    assert service.invoke(large).status == 422, "there is room; the graph is live"
+    client = LiveClient(service.port).start(system_prompt="p" * 300_000, modalities="TEXT")
+    client.type("hi")
+    client.read_turn()
+    assert service.invoke(large).status == 503
+    client.send_json({"type": "close"})
+    client.read_to_end()
+    wait_until(lambda: service.invoke(large).status == 422, "there is room again")

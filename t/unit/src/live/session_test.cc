@@ -153,6 +153,22 @@ TEST_F(SessionTest, AnInterruptionCutsTheUnplayedAnswerBeforeTheCurrentOne) {
   EXPECT_THAT(metadata_, ElementsAre(HasSubstr(R"("interrupted":true)")));
 }
 
+TEST_F(SessionTest, TheTextsInMemoryAreCounted) {
+  BeginReady({.history = {Message::User(std::string(1000, 'h'))}});
+  EXPECT_EQ(session_->buffered_bytes(), 1000u);
+  Give({.kind = Kind::kInputExpected});
+  Say(std::string(200, 'a'));  // the words of the user are still expected
+  EXPECT_EQ(session_->buffered_bytes(), 1200u);
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(session_->buffered_bytes(), 1200u);
+  Hear(std::string(30, 'u'));
+  EXPECT_EQ(session_->buffered_bytes(), 1230u);
+  Hear("", true);
+  EXPECT_EQ(session_->buffered_bytes(), 1230u);
+  Say(std::string(History::kBytesMax, 'b'));
+  EXPECT_EQ(session_->buffered_bytes(), 1230u) << "an answer has a limit, too";
+}
+
 TEST_F(SessionTest, AnAnswerIsStoredWhenItWasPlayed) {
   BeginReady();
   Say("one");
