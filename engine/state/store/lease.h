@@ -54,6 +54,19 @@ struct Lease {
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
 };
 
+// Why a worker no longer executes a run.
+enum class Loss : uint8_t {
+  kCrash,         // the worker's process has ended; only one run, a suspect, was in user code
+  kCrashBeside,   // the same, with one suspect and other runs in user code
+  kUnclearCrash,  // the same, with no suspect or several ones in user code
+  kLeft,          // the worker has left, or no longer holds the run
+  kGivenBack,     // the worker has given the run back
+  kHostGone,      // the worker's host has died
+};
+inline bool IsCrash(Loss loss) {
+  return loss < Loss::kLeft;
+}
+
 // A lease updates the thread's record when it ends, not when it begins.
 inline void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
   thread.lease_epoch = lease.epoch;

@@ -233,16 +233,6 @@ class Store {
   void MeasureWaits();
   void GrantRuns(MonotonicClock::time_point now);
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
-  // Why a worker no longer executes a run.
-  enum class Loss : uint8_t {
-    kCrash,         // the worker's process has ended; only one run, a suspect, was in user code
-    kCrashBeside,   // the same, with one suspect and other runs in user code
-    kUnclearCrash,  // the same, with no suspect or several ones in user code
-    kLeft,          // the worker has left, or no longer holds the run
-    kGivenBack,     // the worker has given the run back
-    kHostGone,      // the worker's host has died
-  };
-  static bool IsCrash(Loss loss) { return loss < Loss::kLeft; }
   // Keeps the lease for the next attempt. Returns why there is none; empty: there is one.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
   void ForgetAttempt(Lease& lease);
@@ -285,6 +275,11 @@ class Store {
   // Returns the stored snapshot with the changes that the run's entries in the log have made, as
   // the end of the run would have stored it (store_fold.cc). Does not write it.
   Result<Snapshot> FoldRun(const Lease& lease, const ThreadEditor& editor) const;
+  // True if the run has appended to the log, in this attempt or an earlier one.
+  Result<bool> HasActed(const Lease& lease) const;
+  // Stores the changes of a run that has not reported them, and ends the pause that it has resumed.
+  // A run that has not acted changes nothing: a paused thread stays paused.
+  Status StageLostState(const Lease& lease, ThreadEditor& editor, const std::string& reason);
   Result<RunEffects> ReadEffects(const Lease& lease) const;
   void NoteEffects(Lease& lease, const std::vector<LogEntry>& entries);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "state/rules/fold.h"
+#include "state/rules/lost_run.h"
 #include "state/rules/outside_change.h"
 #include "state/store/store.h"
 
@@ -54,6 +55,32 @@ Result<Snapshot> Store::FoldRun(const Lease& lease, const ThreadEditor& editor) 
     if (kept && kept->lease_epoch == lease.row.epoch) base = std::move(kept->fields_json);
   }
   return effects.FoldInto(std::move(stored), base, lease.outside.value_or(OutsideChangeRow()));
+}
+
+Result<bool> Store::HasActed(const Lease& lease) const {
+  if (lease.row.last_append > 0) return true;
+  if (!lease.accepted) return false;
+  AG_ASSIGN_OR_RETURN(const std::optional<RunRow> run,
+                      transaction_.GetRow<RunRow>(keys::Run(lease.thread, lease.row.run_id)));
+  return run && run->has_appended;
+}
+
+Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std::string& reason) {
+  AG_ASSIGN_OR_RETURN(const bool has_acted, HasActed(lease));
+  if (!has_acted) return Status::Ok();
+  Result<Snapshot> snapshot = FoldRun(lease, editor);
+  if (!snapshot.ok()) {
+    reports_.push_back({true, "the changes of run " + lease.row.run_id +
+                                  " cannot be read, so its thread keeps the state before it: " +
+                                  snapshot.status().ToString()});
+    snapshot = editor.ReadSnapshot();
+  }
+  // A snapshot that cannot be read stays as it is: the run ends nevertheless.
+  if (snapshot.ok()) {
+    snapshot->execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
+    editor.WriteSnapshot(*snapshot);
+  }
+  return ReplacePause(lease.row.thread_id, lease.thread, {});
 }
 
 }  // namespace agent_graph::state

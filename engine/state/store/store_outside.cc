@@ -60,7 +60,7 @@ Status Store::AddRunMessages(Lease& lease, ThreadEditor& editor,
 
 Status Store::WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
                         const FinishRunRequest& finish) {
-  if (finish.state_unread) return Status::Ok();
+  if (finish.state_unread) return StageLostState(lease, editor, finish.reason);
   Snapshot snapshot = finish.snapshot;
   std::vector<OpenCall> open = finish.open_calls;
   if (lease.row.state_changed) {

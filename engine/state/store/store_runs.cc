@@ -302,20 +302,7 @@ Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
   AG_RETURN_IF_ERROR(editor.AppendLog(
       LostRunEntries(lease.row.run_id, lease.row.current_node, lease.row.step, reason, micros),
       lease.row.epoch, micros));
-  // A run without appends has done nothing: a paused thread stays paused.
-  if (lease.row.last_append > 0) {
-    Result<Snapshot> folded = FoldRun(lease, editor);
-    if (!folded.ok()) {
-      reports_.push_back({true, "the changes of run " + lease.row.run_id +
-                                    " cannot be read, so its thread keeps the state before it: " +
-                                    folded.status().ToString()});
-      folded = editor.ReadSnapshot();
-    }
-    AG_ASSIGN_OR_RETURN(Snapshot snapshot, std::move(folded));
-    snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
-    editor.WriteSnapshot(snapshot);
-    AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));
-  }
+  AG_RETURN_IF_ERROR(StageLostState(lease, editor, reason));
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
                       FindThread(transaction_, lease.row.thread_id));
   const std::string previous_run = thread ? thread->last_run_id : std::string();
