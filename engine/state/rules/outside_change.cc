@@ -1,7 +1,11 @@
 #include "state/rules/outside_change.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <type_traits>
 
+#include "state/limits.h"
 #include "state/rules/pause.h"
 #include "state/rules/stored_json.h"
 
@@ -9,22 +13,44 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kOutsideFieldsMax = 10'000;
+// Maximum size of all names.
+constexpr size_t kOutsideNamesBytesMax = kThreadJsonBytesMax;
 
-void NoteField(const std::string& name, uint64_t behind, OutsideChangeRow& row) {
-  for (OutsideFieldChange& field : row.fields) {
-    if (field.name != name) continue;
-    field.behind = behind;
-    return;
-  }
-  row.fields.push_back({name, behind});
+// Points into a list of changes, which must not grow beyond its capacity meanwhile.
+template <typename Change>
+using ChangesByName = std::map<std::string_view, Change*>;
+
+template <typename Changes>
+auto IndexOf(Changes& changes) {
+  ChangesByName<std::remove_reference_t<decltype(changes.front())>> index;
+  for (auto& change : changes) index.emplace(change.name, &change);
+  return index;
 }
 
-// True if the run's last change of the field, at entry `at`, precedes a change from outside.
-bool IsLost(const OutsideChangeRow& outside, const std::string& name, uint64_t at) {
-  if (outside.all_behind && at < *outside.all_behind) return true;
-  return std::any_of(
-      outside.fields.begin(), outside.fields.end(),
-      [&](const OutsideFieldChange& field) { return field.name == name && at < field.behind; });
+size_t BytesOfNames(const std::vector<OutsideFieldChange>& changes) {
+  size_t bytes = 0;
+  for (const OutsideFieldChange& change : changes) bytes += change.name.size();
+  return bytes;
+}
+
+Status NoteFields(const std::vector<std::string>& names, uint64_t behind, OutsideChangeRow& row) {
+  size_t bytes = BytesOfNames(row.fields);
+  row.fields.reserve(std::min(row.fields.size() + names.size(), kOutsideFieldsMax));
+  auto index = IndexOf(row.fields);
+  for (const std::string& name : names) {
+    if (const auto found = index.find(name); found != index.end()) {
+      found->second->behind = behind;
+      continue;
+    }
+    bytes += name.size();
+    if (row.fields.size() >= kOutsideFieldsMax || bytes > kOutsideNamesBytesMax) {
+      return Status(StatusCode::kResourceExhausted,
+                    "too many fields were changed while a run of the thread is in flight");
+    }
+    OutsideFieldChange& change = row.fields.emplace_back(name, behind);
+    index.emplace(change.name, &change);
+  }
+  return Status::Ok();
 }
 
 bool IsSummaryLost(const OutsideChangeRow& outside, uint64_t at) {
@@ -37,13 +63,19 @@ bool HasPositions(const FinishRunRequest& finish) {
   return finish.changed_at.size() == finish.changed_fields.size();
 }
 
+// The changes of the run that no later change from outside has replaced.
 std::vector<std::string> FieldsThatStand(const FinishRunRequest& finish,
                                          const OutsideChangeRow& outside) {
   if (!HasPositions(finish)) return finish.changed_fields;
+  const auto index = IndexOf(outside.fields);
   std::vector<std::string> stand;
   for (size_t i = 0; i < finish.changed_fields.size(); ++i) {
     const std::string& name = finish.changed_fields[i];
-    if (!IsLost(outside, name, finish.changed_at[i])) stand.push_back(name);
+    const uint64_t at = finish.changed_at[i];
+    const auto change = index.find(name);
+    const bool is_lost = (outside.all_behind && at < *outside.all_behind) ||
+                         (change != index.end() && at < change->second->behind);
+    if (!is_lost) stand.push_back(name);
   }
   return stand;
 }
@@ -51,11 +83,7 @@ std::vector<std::string> FieldsThatStand(const FinishRunRequest& finish,
 }  // namespace
 
 Status AddOutsideChange(const OutsideChange& change, uint64_t behind, OutsideChangeRow& row) {
-  for (const std::string& name : change.fields) NoteField(name, behind, row);
-  if (row.fields.size() > kOutsideFieldsMax) {
-    return Status(StatusCode::kResourceExhausted,
-                  "too many fields were changed while a run of the thread is in flight");
-  }
+  AG_RETURN_IF_ERROR(NoteFields(change.fields, behind, row));
   if (change.summary) row.summary_behind = behind;
   if (change.everything) {
     row.all_behind = behind;

@@ -54,7 +54,7 @@ auto Fields(T& row) {
 }
 
 // Adds a change that was made after the run's first `behind` entries. kResourceExhausted: too many
-// fields were changed.
+// fields were changed, or their names are too long; `row` is then not to be used.
 Status AddOutsideChange(const OutsideChange& change, uint64_t behind, OutsideChangeRow& row);
 
 // The context was cleared during the run: returns true if a message of the run belongs to the new
