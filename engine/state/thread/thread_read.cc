@@ -91,26 +91,75 @@ Status ReadWindowByRow(const DatabaseSnapshot& snapshot, const keys::ThreadKey& 
   return Status::Ok();
 }
 
+// Collects messages, newest first, until the next one would not fit into a reply.
+class NewestMessages {
+ public:
+  // Returns false if no further message is needed.
+  bool Add(std::string_view value, uint64_t sequence) {
+    Result<StoredMessage> message = ToMessage(value, sequence);
+    if (!message.ok()) damage_ = message.status();
+    if (!message.ok() || bytes_ + message->json.size() > kWindowBytesMax) return false;
+    bytes_ += message->json.size();
+    messages_.push_back(*std::move(message));
+    return true;
+  }
+  Result<std::vector<StoredMessage>> Take() && {
+    AG_RETURN_IF_ERROR(damage_);
+    std::ranges::reverse(messages_);
+    return std::move(messages_);
+  }
+
+ private:
+  Status damage_;
+  size_t bytes_ = 0;
+  std::vector<StoredMessage> messages_;
+};
+
+Status ReadNewestByScan(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                        const std::vector<uint64_t>& items, NewestMessages& messages) {
+  auto next = items.rbegin();
+  return snapshot.ScanBackwards(
+      keys::Message(thread, WindowRow::Sequence(items.front())),
+      keys::Message(thread, WindowRow::Sequence(items.back()) + 1),
+      [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kMessage);
+        parser.Thread();
+        const uint64_t sequence = parser.Integer();
+        while (next != items.rend() && WindowRow::Sequence(*next) > sequence) ++next;
+        if (next == items.rend()) return false;
+        return WindowRow::Sequence(*next) != sequence || messages.Add(value, sequence);
+      });
+}
+
+Status ReadNewestByRow(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                       const std::vector<uint64_t>& items, NewestMessages& messages) {
+  for (auto item = items.rbegin(); item != items.rend(); ++item) {
+    const uint64_t sequence = WindowRow::Sequence(*item);
+    AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
+                        snapshot.Get(keys::Message(thread, sequence)));
+    if (value && !messages.Add(*value, sequence)) break;
+  }
+  return Status::Ok();
+}
+
+// A window of huge messages loses its oldest: it must fit into a reply.
 Result<std::vector<StoredMessage>> ReadMessagesOf(const DatabaseSnapshot& snapshot,
                                                   const keys::ThreadKey& thread,
                                                   const std::vector<uint64_t>& items,
                                                   size_t bytes_max = kAnyBytes) {
-  MessageList list(bytes_max);
   if (items.empty()) return std::vector<StoredMessage>();
   const uint64_t span = WindowRow::Sequence(items.back()) - WindowRow::Sequence(items.front()) + 1;
-  AG_RETURN_IF_ERROR(span <= items.size() * kScanSpanPerItem
-                         ? ReadWindowByScan(snapshot, thread, items, list)
-                         : ReadWindowByRow(snapshot, thread, items, list));
-  std::vector<StoredMessage> messages = std::move(list).Take();
-  // Keep the newest messages that fit; a window of huge messages loses its oldest.
-  size_t bytes = 0;
-  auto kept = messages.end();
-  while (kept != messages.begin() && bytes + std::prev(kept)->json.size() <= kWindowBytesMax) {
-    --kept;
-    bytes += kept->json.size();
-  }
-  messages.erase(messages.begin(), kept);
-  return messages;
+  const bool scans = span <= items.size() * kScanSpanPerItem;
+  MessageList list(std::min(bytes_max, kWindowBytesMax));
+  const Status read = scans ? ReadWindowByScan(snapshot, thread, items, list)
+                            : ReadWindowByRow(snapshot, thread, items, list);
+  if (read.ok()) return std::move(list).Take();
+  if (read.code() != StatusCode::kResourceExhausted || bytes_max < kWindowBytesMax) return read;
+  (void)std::move(list).Take();  // makes room
+  NewestMessages newest;
+  AG_RETURN_IF_ERROR(scans ? ReadNewestByScan(snapshot, thread, items, newest)
+                           : ReadNewestByRow(snapshot, thread, items, newest));
+  return std::move(newest).Take();
 }
 
 Result<std::vector<uint64_t>> ReadWindowItems(const DatabaseSnapshot& snapshot,
