@@ -244,7 +244,6 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& h
       return Decoded<ReleaseRunRequest>(
           body, [&](const auto& release) { return ReleaseRun(from, release); });
     case Operation::kRequestStop:
-      sync = false;
       return Decoded<StopRequest>(body, [&](const auto& stop) { return RequestStop(stop); });
     case Operation::kAcceptRun:
       return Decoded<AcceptRunRequest>(body, [&](auto& accept) {

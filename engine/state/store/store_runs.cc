@@ -124,7 +124,8 @@ void Store::BeginRun(Waiter begin) {
   const std::string thread_id = begin.run.thread_id;
   Enqueue(lease, std::move(begin));
   if (interrupts) StopHolder(thread_id, /*cancel=*/true);
-  transaction_.Accept(false);
+  // An accepted run that was stopped must not go on after a power cut.
+  transaction_.Accept(interrupts && sync_ != SyncLevel::kNone);
   AdmitWaiters();
 }
 
