@@ -32,7 +32,7 @@ class RunTable {
   Result<RunRow> Find(const std::string& run_id) const {
     AG_ASSIGN_OR_RETURN(std::optional<RunRow> row,
                         ReadRow<RunRow>(snapshot_, keys::Run(thread_, run_id)));
-    if (row) return WithLease(*std::move(row));
+    if (row && !IsOfEarlierRun(*row)) return WithLease(*std::move(row));
     for (RunRow& unstored : Unstored()) {
       if (unstored.record.run_id == run_id) return std::move(unstored);
     }
@@ -51,6 +51,7 @@ class RunTable {
                                           damage = DamagedState();
                                           return false;
                                         }
+                                        if (IsOfEarlierRun(row)) return true;
                                         runs.push_back(WithLease(std::move(row)).record);
                                         return true;
                                       }));
@@ -80,6 +81,12 @@ class RunTable {
         thread_id_(std::move(thread_id)),
         thread_(std::move(thread)),
         lease_(std::move(lease)) {}
+
+  // True for the record of a run that has ended if a client has given its id to the run in flight.
+  bool IsOfEarlierRun(const RunRow& row) const {
+    return lease_ && lease_->run_id == row.record.run_id && !lease_->client.empty() &&
+           HasEnded(row.record.state);
+  }
 
   RunRow WithLease(RunRow row) const {
     if (!lease_ || lease_->run_id != row.record.run_id || lease_->client.empty()) return row;

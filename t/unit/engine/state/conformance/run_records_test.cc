@@ -67,6 +67,24 @@ TEST_P(RunRecordsTest, RunsAreListedNewestFirstInPages) {
             StatusCode::kInvalidArgument);
 }
 
+TEST_P(RunRecordsTest, AnIdThatIsUsedAgainNamesTheRunInFlight) {
+  const BeginRunRequest run = RunOn("t", "", "r1");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
+  EXPECT_EQ(Run("t", "r1").state, RunState::kDone);
+  begun = service().BeginRun(run, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  EXPECT_EQ(Run("t", "r1").state, RunState::kRunning);
+  EXPECT_EQ(Run("t", "r1").log_begin, begun->log_index);
+  const Result<RunPage> page = service().ListRuns({Scope::All(), "t", {}, 10, ""});
+  ASSERT_TRUE(page.ok());
+  ASSERT_THAT(page->runs, SizeIs(1));
+  EXPECT_EQ(page->runs.front().state, RunState::kRunning);
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
+  EXPECT_EQ(Run("t", "r1").state, RunState::kDone);
+}
+
 TEST_P(RunRecordsTest, AFollowerWaitsForEntriesAndForTheEnd) {
   Grants grants;
   Client* worker = Connect(grants.Receiver());
