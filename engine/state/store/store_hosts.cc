@@ -61,7 +61,10 @@ Status Store::SyncLease(const std::string& thread_id) {
     if (found == leases_.end()) return Status::Ok();
     // The host that has ended the lease knows of no run that still waits.
     found->second.row.hosts.queue.clear();
-    if (!thread) RefuseWaiters(found->second, ThreadWasDeleted());
+    if (!thread) {
+      if (IsOurs(found->second)) NoticeCancel(found->second.row);
+      RefuseWaiters(found->second, ThreadWasDeleted());
+    }
     DropLease(thread_id);
     return Status::Ok();
   }

@@ -137,6 +137,7 @@ Result<ReplyRow> Store::DeleteThread(const ThreadRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
   if (auto lease = leases_.find(body.thread_id); lease != leases_.end()) {
     CancelWaiters(lease->second, ThreadWasDeleted());
+    NoticeCancel(lease->second.row);
     EndLease(body.thread_id);
   }
   DeleteThreadRows(transaction_, body.thread_id, thread);

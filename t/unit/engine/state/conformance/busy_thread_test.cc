@@ -67,6 +67,18 @@ TEST_P(BusyThreadTest, TheRunInFlightIsCancelledAndKeepsWhatItDid) {
   waiting.join();
 }
 
+TEST_P(BusyThreadTest, TheRunOfADeletedThreadIsCancelled) {
+  runtime::Cancellation cancellation;
+  runtime::Signal cancelled;
+  const auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
+  const BeginRunRequest run = RunOn("t");
+  const Result<BeginRunReply> begun = service().BeginRun(run, &cancellation);
+  ASSERT_TRUE(begun.ok());
+  ASSERT_TRUE(Connect()->DeleteThread(Scope::All(), "t").ok());
+  EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
+  EXPECT_EQ(service().FinishRun(FinishOf(run, *begun)).code(), StatusCode::kFenced);
+}
+
 TEST_P(BusyThreadTest, AnInterruptGoesBeforeTheRunsThatWait) {
   Accept(RunOn("t", "", "first"));
   Accept(RunOn("t", "", "waits"));

@@ -103,6 +103,18 @@ TEST_F(HostsTest, AStopFromTheOtherHostCancelsTheRun) {
   EXPECT_TRUE(on_a_.AppendRun(AppendOf(run, *begun))->stop_requested);
 }
 
+TEST_F(HostsTest, ADeletionAtTheOtherHostCancelsTheRun) {
+  runtime::Cancellation cancellation;
+  runtime::Signal cancelled;
+  const auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
+  const BeginRunRequest run = RunOn("t");
+  const Result<BeginRunReply> begun = on_a_.BeginRun(run, &cancellation);
+  ASSERT_TRUE(begun.ok());
+  ASSERT_TRUE(on_b_.DeleteThread(Scope::All(), "t").ok());
+  EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
+  EXPECT_EQ(on_a_.FinishRun(FinishOf(run, *begun)).code(), StatusCode::kFenced);
+}
+
 // The stop does not wait for the host at which the run is queued.
 TEST_F(HostsTest, AQueuedRunThatTheOtherHostHasStoppedIsNeverExecuted) {
   Grants grants;
