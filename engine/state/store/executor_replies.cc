@@ -43,7 +43,10 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
       if (!holds) {
         read();
       } else {
-        held.push_back({.connection = connection->second, .message = {}, .deliver = read});
+        // The message names the request, which is refused if the sync fails.
+        held.push_back({.connection = connection->second,
+                        .message = Reply{sequence, Status::Ok(), {}},
+                        .deliver = read});
       }
       continue;
     }

@@ -65,7 +65,47 @@ class Client : public ExecutorClient {
   int replies_ AG_GUARDED_BY(mutex_) = 0;
 };
 
+class FailingDatabase : public WrappedDatabase {
+ public:
+  bool syncs_later() const override { return true; }
+  Status SyncWritten() override { return {StatusCode::kUnavailable, "the disk is away"}; }
+};
+
+// Expects that every request is refused.
+class RefusedClient : public ExecutorClient {
+ public:
+  void SendAll(std::vector<ClientMessage> messages) override {
+    MutexLock lock(mutex_);
+    for (const ClientMessage& message : messages) {
+      const Reply* const reply = std::get_if<Reply>(&message);
+      if (reply == nullptr) continue;
+      EXPECT_FALSE(reply->status.ok());
+      is_refused_ = true;
+      changed_.NotifyAll();
+    }
+  }
+  void AwaitRefusal() {
+    MutexLock lock(mutex_);
+    while (!is_refused_) changed_.Wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool is_refused_ AG_GUARDED_BY(mutex_) = false;
+};
+
 class UnsyncedReadsTest : public ExecutorTest {};
+
+// The reply to this change is read after the sync.
+TEST_F(UnsyncedReadsTest, AChangeOfTheStateIsRefusedIfItsSyncFails) {
+  const auto client = std::make_shared<RefusedClient>();
+  Start(std::make_unique<FailingDatabase>(), client);
+  PutStateRequest put = PutOn("t", "");
+  put.fields_json = R"({"a":1})";
+  Send(Operation::kPutState, put);
+  client->AwaitRefusal();
+}
 
 TEST_F(UnsyncedReadsTest, AReadWaitsForTheSyncOfWhatItMayShow) {
   auto owned = std::make_unique<SlowDatabase>();
