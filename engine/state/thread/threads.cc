@@ -14,10 +14,11 @@ namespace agent_graph::state {
 namespace {
 
 constexpr keys::Table kSweptTables[] = {
-    keys::Table::kLog,      keys::Table::kMessage,  keys::Table::kMessageId,
-    keys::Table::kCounters, keys::Table::kSnapshot, keys::Table::kWindow,
-    keys::Table::kLogCut,   keys::Table::kPause,    keys::Table::kOutsideChange,
-    keys::Table::kRunBase,  keys::Table::kRun,      keys::Table::kRunRequest};
+    keys::Table::kLog,          keys::Table::kMessage,  keys::Table::kMessageId,
+    keys::Table::kCounters,     keys::Table::kSnapshot, keys::Table::kWindow,
+    keys::Table::kLogCut,       keys::Table::kPause,    keys::Table::kOutsideChange,
+    keys::Table::kRunBase,      keys::Table::kRun,      keys::Table::kRunRequest,
+    keys::Table::kIndexedThread};
 
 // Returns the thread of the first row of a table keyed by thread; nullopt if the table is empty.
 Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {

@@ -64,6 +64,25 @@ TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
   EXPECT_EQ(left, 0);
 }
 
+// A repair marks what a thread without a record has left.
+TEST_F(StoreTest, WhatIsLeftInTheIndexIsSwept) {
+  const keys::ThreadKey thread{"", 7};
+  const std::string indexed = keys::IndexedThread(thread);
+  const std::unique_ptr<RowBatch> batch = database_->NewBatch();
+  batch->Put(keys::Deleted(thread), {});
+  batch->Put(indexed, pack::ToBytes(IndexedThreadRow{.updated_micros = 1}));
+  ASSERT_TRUE(database_->WriteRows(*batch, WriteSync::kNone).ok());
+  Open();
+  for (int portion = 0; store_->wants_sweep(); ++portion) {
+    ASSERT_LT(portion, 100);
+    store_->Sweep();
+    Commit();
+  }
+  const Result<std::optional<std::string>> left = database_->Get(indexed);
+  ASSERT_TRUE(left.ok());
+  EXPECT_FALSE(*left);
+}
+
 class LogRetentionTest : public StoreTest {
  protected:
   static constexpr int64_t kDayMicros = int64_t{24} * 3600 * 1'000'000;
