@@ -37,10 +37,11 @@ Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, k
 }
 
 // There is no per-owner listing of threads without an owner.
-void Unlist(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
-  transaction.DeleteUnread(keys::Listing(row.updated_micros, thread_id));
-  if (!row.owner.empty()) {
-    transaction.DeleteUnread(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+void Unlist(Transaction& transaction, const std::string& thread_id, int64_t listed_micros,
+            const std::string& owner) {
+  transaction.DeleteUnread(keys::Listing(listed_micros, thread_id));
+  if (!owner.empty()) {
+    transaction.DeleteUnread(keys::ListingByOwner(owner, listed_micros, thread_id));
   }
 }
 
@@ -70,15 +71,13 @@ void SaveThread(Transaction& transaction, const std::string& thread_id, const Th
 void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
                  int64_t micros) {
   const int64_t listed_micros = row.updated_micros;
-  micros = std::max(micros, row.updated_micros);
-  if (micros != row.updated_micros) {
-    // A new thread is not in a listing yet.
-    if (row.updated_micros != 0) Unlist(transaction, thread_id, row);
-    row.updated_micros = micros;
-    transaction.PutUnread(keys::Listing(micros, thread_id), {});
-    if (!row.owner.empty()) {
-      transaction.PutUnread(keys::ListingByOwner(row.owner, micros, thread_id), {});
-    }
+  // Each change has a time of its own: RemoveMessages recognizes by it that nothing has changed.
+  row.updated_micros = std::max(micros, listed_micros + 1);
+  // A new thread is not in a listing yet.
+  if (listed_micros != 0) Unlist(transaction, thread_id, listed_micros, row.owner);
+  transaction.PutUnread(keys::Listing(row.updated_micros, thread_id), {});
+  if (!row.owner.empty()) {
+    transaction.PutUnread(keys::ListingByOwner(row.owner, row.updated_micros, thread_id), {});
   }
   transaction.PutRow(keys::Thread(thread_id), row);
   IndexThread(transaction, thread_id, row);
@@ -95,7 +94,7 @@ void DeleteThreadRows(Transaction& transaction, const std::string& thread_id,
     }
   }
   transaction.Delete(keys::Thread(thread_id));
-  Unlist(transaction, thread_id, row);
+  Unlist(transaction, thread_id, row.updated_micros, row.owner);
   UnindexThread(transaction, thread_id, row);
   transaction.Put(keys::Deleted(row.key()), {});
   transaction.Note({thread_id, row.owner, row.updated_micros, std::nullopt});

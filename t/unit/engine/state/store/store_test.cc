@@ -203,5 +203,21 @@ TEST_F(StoreTest, AWorkerThatIsLostAfterItsRunDidSomethingLeavesNone) {
             R"({"current_node":"NODE","step":1,"status":"error","reason":"worker_lost"})");
 }
 
+// The clock of a client may stand still, or go back.
+TEST_F(StoreTest, ChangesAtTheSameTimeAreToldApart) {
+  Apply(1, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("a"), UserMessage("b")}));
+  Commit();
+  RemoveMessagesRequest remove;
+  remove.thread_id = "t";
+  remove.updated_micros =
+      ReadThread(DatabaseSnapshot(*database_), Scope::All(), "t")->updated_micros;
+  remove.message_ids = {"b"};
+  Apply(2, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("c")}));
+  Apply(3, Operation::kRemoveMessages, remove);
+  const std::vector<StoreReply> replies = Commit();
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies.back().status.code(), StatusCode::kBusy);
+}
+
 }  // namespace
 }  // namespace agent_graph::state
