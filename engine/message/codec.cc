@@ -1,6 +1,9 @@
 #include "message/codec.h"
 
+#include <string>
+#include <string_view>
 #include <unordered_set>
+#include <variant>
 
 #include "agent_graph/json.h"
 #include "base/own_json.h"
@@ -98,6 +101,18 @@ Result<ToolCallBlock> ReadToolCall(const json& value, const std::string& locatio
   return call;
 }
 
+// A result is matched to its call by the id alone.
+Status CheckCallIds(const std::string& location, const Message& message) {
+  std::unordered_set<std::string_view> known;
+  for (size_t i = 0; i < message.content.size(); ++i) {
+    const auto* call = std::get_if<ToolCallBlock>(&message.content[i]);
+    if (call == nullptr || known.insert(call->id).second) continue;
+    const std::string block = MemberLocation(location, "content") + "." + std::to_string(i);
+    return InvalidField(MemberLocation(block, "id"), "is the id of another call of this message");
+  }
+  return Status::Ok();
+}
+
 // Adds a block for each call that is not already a content block.
 Status ReadToolCalls(const json& object, const std::string& location, Message& message) {
   const json* value = FindMember(object, "tools_calls");
@@ -172,6 +187,7 @@ Result<Message> Read(const json& value, const std::string& location, ReadMode mo
   }
   AG_RETURN_IF_ERROR(ReadReasoning(value, location, message));
   if (mode == ReadMode::kStored) return message;  // the blocks hold all calls
+  AG_RETURN_IF_ERROR(CheckCallIds(location, message));
   AG_RETURN_IF_ERROR(ReadToolCalls(value, location, message));
   return message;
 }

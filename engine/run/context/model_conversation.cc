@@ -1,42 +1,46 @@
 #include "run/context/model_conversation.h"
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 namespace agent_graph::run {
 namespace {
 
 constexpr char kNoResultJson[] = R"({"error":"this call has no result"})";
 
-struct PlacedResult {
-  size_t position;  // position of its message in the window
-  const ToolResultBlock* result;
+// The calls with one id in the newest message that has such calls.
+struct WaitingCalls {
+  size_t position = 0;  // of that message in the window
+  std::vector<const ToolCallBlock*> calls;
+  size_t answered = 0;
 };
 
-using ResultsById = std::unordered_multimap<std::string, PlacedResult>;
+using ResultOfCall = std::unordered_map<const ToolCallBlock*, const ToolResultBlock*>;
 
-ResultsById CollectResults(const std::vector<Message>& window) {
-  ResultsById results;
+// Gives each result to one call only, because the conversation has a copy of it for each call. Some
+// providers reuse ids: then the result belongs to the newest message before it with such a call.
+ResultOfCall AssignResults(const std::vector<Message>& window) {
+  std::unordered_map<std::string_view, WaitingCalls> waiting;
+  ResultOfCall results;
   for (size_t position = 0; position < window.size(); ++position) {
-    for (const ToolResultBlock* result : window[position].ToolResults()) {
-      results.emplace(result->call_id, PlacedResult{position, result});
+    const Message& message = window[position];
+    for (const ToolResultBlock* result : message.ToolResults()) {
+      const auto found = waiting.find(result->call_id);
+      if (found == waiting.end()) continue;
+      WaitingCalls& same = found->second;
+      if (same.answered < same.calls.size()) results[same.calls[same.answered++]] = result;
+    }
+    if (message.role != Role::kAssistant) continue;
+    for (const ToolCallBlock* call : message.ToolCalls()) {
+      WaitingCalls& same = waiting[call->id];
+      if (same.position != position) same = {.position = position, .calls = {}};
+      same.calls.push_back(call);
     }
   }
   return results;
-}
-
-// Returns the first result of `call_id` after `position`; some providers reuse ids.
-const ToolResultBlock* FindResult(const ResultsById& results, const std::string& call_id,
-                                  size_t position) {
-  const PlacedResult* found = nullptr;
-  auto [first, last] = results.equal_range(call_id);
-  for (auto at = first; at != last; ++at) {
-    const PlacedResult& placed = at->second;
-    if (placed.position <= position) continue;
-    if (found == nullptr || placed.position < found->position) found = &placed;
-  }
-  return found == nullptr ? nullptr : found->result;
 }
 
 bool HasOtherContent(const Message& message) {
@@ -67,21 +71,21 @@ void AppendPlain(std::vector<Message>& out, const Message& message) {
 }  // namespace
 
 std::vector<Message> ModelConversation(const std::vector<Message>& window) {
-  const ResultsById results = CollectResults(window);
+  const ResultOfCall results = AssignResults(window);
   std::vector<Message> out;
   out.reserve(window.size());
-  for (size_t position = 0; position < window.size(); ++position) {
-    const Message& message = window[position];
+  for (const Message& message : window) {
     if (message.role != Role::kAssistant) {
       AppendPlain(out, message);
       continue;
     }
     out.push_back(message);
     for (const ToolCallBlock* call : message.ToolCalls()) {
-      const ToolResultBlock* result = FindResult(results, call->id, position);
-      out.push_back(result == nullptr
+      const auto result = results.find(call);
+      out.push_back(result == results.end()
                         ? Message::ToolResult(call->id, kNoResultJson, true)
-                        : Message::ToolResult(call->id, result->output_json, result->is_error));
+                        : Message::ToolResult(call->id, result->second->output_json,
+                                              result->second->is_error));
     }
   }
   return out;

@@ -7,9 +7,10 @@
 
 namespace agent_graph::run {
 
-// Each tool call is followed directly by exactly one result, in the order of the calls. A call
-// without a result gets a failed one. Results without a call, which occur where the window was cut,
-// are omitted.
+// Each tool call is followed directly by exactly one result, in the order of the calls. No result
+// answers two calls: of calls with the same id in one message, the first gets the first result. A
+// call without a result gets a failed one. Results without a call, which occur where the window was
+// cut, are omitted.
 std::vector<Message> ModelConversation(const std::vector<Message>& window);
 
 }  // namespace agent_graph::run

@@ -91,6 +91,8 @@ bool ReadMessages(const json& object, const char* key, std::vector<Message>& out
   if (found == object.end() || !found->is_array()) return false;
   for (const json& item : *found) {
     Result<Message> message = message::FromJson(item, key);
+    // Messages of other protocols are not checked like those of a request.
+    if (!message.ok()) message = message::FromJsonText(DumpJson(item));
     if (!message.ok()) return false;
     out.push_back(*std::move(message));
   }

@@ -80,6 +80,15 @@ TEST(CodecTest, CallThatIsABlockTooIsReadOnce) {
   EXPECT_EQ(message.ToolCalls().size(), 1u);
 }
 
+TEST(CodecTest, TwoCallsOfAMessageHaveDifferentIds) {
+  const std::string text = R"({"role":"assistant","content":[
+      {"type":"tool_call","id":"c1","name":"f"},{"type":"remote_tool_call","id":"c1","name":"g"}]})";
+  EXPECT_EQ(Problem(text), "messages.0.content.1.id: is the id of another call of this message");
+  auto stored = FromJsonText(text);
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  EXPECT_EQ(stored->ToolCalls().size(), 2u);
+}
+
 TEST(CodecTest, ToolResults) {
   Message message = Read(R"({"role":"tool","content":[
       {"type":"tool_result","call_id":"c1"},

@@ -69,6 +69,27 @@ TEST(ModelConversationTest, TheFirstResultOfACallCounts) {
   EXPECT_EQ(messages[1].ToolResults().at(0)->output_json, "1");
 }
 
+TEST(ModelConversationTest, AResultAnswersOneCallOnly) {
+  EXPECT_EQ(Sketch(ModelConversation({Calling({"a", "a", "a"}), Message::ToolResult("a", "1"),
+                                      Message::ToolResult("a", "2")})),
+            "a?a?a?a t=a t=a t=a!");
+  EXPECT_EQ(Sketch(ModelConversation(
+                {Calling({"a"}), Calling({"a"}), Message::ToolResult("a", "1"), Calling({"a"})})),
+            "a?a t=a! a?a t=a a?a t=a!");
+}
+
+TEST(ModelConversationTest, ALargeResultIsNotMultiplied) {
+  const std::string output(1000, '1');
+  const auto messages = ModelConversation(
+      {Calling(std::vector<std::string>(8000, "a")), Message::ToolResult("a", output)});
+  size_t bytes = 0;
+  for (const Message& message : messages) {
+    for (const ToolResultBlock* result : message.ToolResults()) bytes += result->output_json.size();
+  }
+  EXPECT_EQ(messages.size(), 8001u);
+  EXPECT_LT(bytes, 8000 * 100u);
+}
+
 TEST(ModelConversationTest, AUserMessageOfResultsOnlyDisappears) {
   Message results = Message::User("");
   results.content = {ToolResultBlock{"a", "1", false}};

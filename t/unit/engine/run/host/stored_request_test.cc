@@ -129,6 +129,18 @@ TEST(StoredRequest, EachMessageGetsAnIdThatEveryAttemptSees) {
   EXPECT_EQ(loaded->initial_context[0].id, request.initial_context[0].id);
 }
 
+// Requests of other protocols are not checked by the same rules.
+TEST(StoredRequest, CallsWithTheSameIdAreReadBack) {
+  RunRequest request = Example();
+  Message calling = Message::Assistant("");
+  calling.content = {ToolCallBlock{.id = "c1", .name = "f"},
+                     ToolCallBlock{.id = "c1", .name = "f"}};
+  request.messages.push_back(calling);
+  const Result<RunRequest> loaded = LoadRequest(Stored(request));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  EXPECT_EQ(loaded->messages.back().ToolCalls().size(), 2u);
+}
+
 TEST(StoredRequest, AVeryLargeRequestIsRefused) {
   RunRequest request;
   request.messages = {Message::User(std::string(kStoredRequestBytesMax, 'x'))};
