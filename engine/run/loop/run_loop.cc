@@ -158,7 +158,7 @@ std::optional<RunLoop::Ending> RunLoop::EndBeforeNode() {
   if (IsCutShort()) return EndCancelled();
   if (paused_) return Ending{RunStatus::kInterrupted, {}, {}};
   if (next_ == END) return Ending{};
-  if (graph_.InterruptsBefore(next_) && !resumed_ && !arrived_before_) {
+  if (InterruptsBeforeNext()) {
     return Pause(ExecutionMeta::Phase::kInterruptedBefore, "before node " + next_);
   }
   if (meta_.step >= request_.recursion_limit) {
@@ -293,11 +293,16 @@ RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
 // If the client disconnects while the run pauses, the thread must be paused when it returns.
 bool RunLoop::IsCutShort() const {
   const runtime::CancelReason reason = environment_->cancellation.reason();
+  if (reason == runtime::CancelReason::kNone) return false;
   if (paused_ && reason == runtime::CancelReason::kClientGone) return false;
-  // A run that has reached its end is not continued elsewhere.
-  const bool over = paused_ || next_ == END;
-  if (over && environment_->hand_over && reason == runtime::CancelReason::kShutdown) return false;
-  return reason != runtime::CancelReason::kNone;
+  if (reason != runtime::CancelReason::kShutdown || !environment_->hand_over) return true;
+  // A run that has reached its end or a pause is not continued elsewhere. Another attempt would
+  // take the pause before `next_` for one that has been there.
+  return !paused_ && next_ != END && !InterruptsBeforeNext();
+}
+
+bool RunLoop::InterruptsBeforeNext() const {
+  return graph_.InterruptsBefore(next_) && !resumed_ && !arrived_before_;
 }
 
 bool RunLoop::MustLeave() const {

@@ -108,6 +108,7 @@ class RunLoop {
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
   bool IsCutShort() const;
+  bool InterruptsBeforeNext() const;
   bool MustLeave() const;
   // True if the run ended before it did anything: the thread then stays paused as before.
   bool StaysPaused(const Ending& ending) const;

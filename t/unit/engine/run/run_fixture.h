@@ -39,7 +39,8 @@ class ScriptedModel : public models::ModelProvider {
 
   std::deque<Turn> script;
   std::vector<models::ModelRequest> requests;
-  std::function<void()> on_wait;  // called when a turn starts to wait for its cancellation
+  std::function<void()> on_wait;   // called when a turn starts to wait for its cancellation
+  std::function<void()> on_reply;  // called before a turn returns its reply
 
   Result<models::ModelReply> Generate(
       const models::ModelRequest& request, const runtime::Cancellation& cancellation,
@@ -71,6 +72,7 @@ class ScriptedModel : public models::ModelProvider {
     reply.message = Message::Assistant(text);
     for (ToolCallBlock& call : turn.calls) reply.message.content.emplace_back(std::move(call));
     reply.message.usage = Usage{.prompt_tokens = 3, .completion_tokens = 2, .total_tokens = 5};
+    if (on_reply) on_reply();
     return reply;
   }
 };

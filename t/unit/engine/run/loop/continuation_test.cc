@@ -340,6 +340,21 @@ TEST_F(ContinuationTest, ARunInItsLastNodeEnds) {
   EXPECT_EQ(outcome.status, RunStatus::kDone);
 }
 
+// The reply was complete when the model call was cut.
+TEST_F(ContinuationTest, ARunThatLeavesAtAnInterruptIsPaused) {
+  builder_.AddAgent("A", {.system_prompt = "Be kind."});
+  builder_.AddFunction("B", Say("paid"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", END).InterruptBefore({"B"});
+  model_.script = {{.pieces = {"Hello."}}};
+  model_.on_reply = [this] { hand_over_->RequestNow(); };
+  const RunOutcome outcome = RunOk(Attempt(1));
+  EXPECT_FALSE(outcome.left);
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
+  EXPECT_EQ(finished_.status, "interrupted");
+  EXPECT_EQ(json::parse(outcome.interrupt_json).at("node"), "B");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Hello.");
+}
+
 TEST_F(ContinuationTest, ALogThatCannotBeReadGivesTheRunBack) {
   builder_.AddFunction("A", Say("ok"));
   builder_.AddEdge(START, "A");
