@@ -74,8 +74,7 @@ bool IsRepeated(const state::ThreadState& thread, const std::vector<Message>& me
   const Result<State> state = ReadWindow(thread.window);
   if (!state.ok()) return false;
   const ExecutionMeta meta = ExecutionMeta::FromJson(thread.snapshot.execution_json);
-  const bool failed = meta.phase == ExecutionMeta::Phase::kError;
-  const Repetition repetition = FindRepetition(state->messages(), messages, failed);
+  const Repetition repetition = FindRepetition(state->messages(), messages, meta.request_is_open());
   return std::find(repetition.known.begin(), repetition.known.end(), false) ==
          repetition.known.end();
 }

@@ -19,6 +19,11 @@ std::string TextAt(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+bool FlagAt(const json& object, const char* key) {
+  auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
 ExecutionMeta::Phase ParsePhase(std::string_view name) {
   using Phase = ExecutionMeta::Phase;
   for (Phase phase : {Phase::kInterruptedBefore, Phase::kInterruptedAfter, Phase::kError}) {
@@ -61,6 +66,7 @@ std::string ExecutionMeta::ToJson() const {
     out += ",\"interrupt_data\":" + interrupt_data_json + ",\"resume_node\":";
     AppendJsonString(out, resume_node);
     if (!inputs_json.empty()) out += ",\"inputs\":" + inputs_json;
+    if (unexecuted_resume) out += ",\"unexecuted_resume\":true";
   }
   if (stopped) out += ",\"stopped\":true";
   if (!error.empty()) {
@@ -92,10 +98,9 @@ ExecutionMeta ExecutionMeta::FromJson(std::string_view text) {
     if (auto inputs = object.find("inputs"); inputs != object.end()) {
       meta.inputs_json = DumpJson(*inputs);
     }
+    meta.unexecuted_resume = FlagAt(object, "unexecuted_resume");
   }
-  if (auto stopped = object.find("stopped"); stopped != object.end() && stopped->is_boolean()) {
-    meta.stopped = stopped->get<bool>();
-  }
+  meta.stopped = FlagAt(object, "stopped");
   if (meta.phase == Phase::kError) {
     meta.error = TextAt(object, "error");
     // If the worker died, the state server ended the run; its entry has only a reason.

@@ -23,12 +23,18 @@ struct ExecutionMeta {
   std::string interrupt_data_json = "null";
   std::string inputs_json;  // OpenInputs: calls that wait for the user; never sent to clients
   std::string resume_node;  // node where the next run of a paused thread resumes
-  bool stopped = false;     // the last run was stopped on request
-  std::string error;        // error text if phase is kError
+  // The messages of a resume are stored, but it ended before its first node: the thread stays
+  // paused.
+  bool unexecuted_resume = false;
+  bool stopped = false;  // the last run was stopped on request
+  std::string error;     // error text if phase is kError
 
   bool interrupted() const {
     return phase == Phase::kInterruptedBefore || phase == Phase::kInterruptedAfter;
   }
+
+  // True if the last run has stored its request and did not answer it.
+  bool request_is_open() const { return phase == Phase::kError || unexecuted_resume; }
 
   std::string ToJson() const;
   // Ignores unknown keys and returns the initial value for malformed text: a snapshot written by

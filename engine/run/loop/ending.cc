@@ -41,7 +41,7 @@ std::string ReasonOfFailure(const Status& failure) {
 [[gnu::noinline]] Result<RunOutcome> RunLoop::Conclude(Ending ending) {
   if (ending.leaves) return Leave(ending);
   // No later run has the window of a transient run.
-  if (ending.status == RunStatus::kDone && !IsAnswered() && !request_.transient) ShortenWindow();
+  if (ending.status == RunStatus::kDone && !answers_again_ && !request_.transient) ShortenWindow();
   NameThread();
   // The state grants the thread to the next run before it replies about the end of this one. The
   // window is kept before that, unless the outcome of an error would need it.
@@ -178,7 +178,7 @@ Status RunLoop::Record(const Ending& ending, bool keeps_window) {
     case RunStatus::kDone:
       // A repeated request, which is only answered, does not move the thread to the end of the
       // graph: its latest turn may have been cut off in a node.
-      if (!IsAnswered()) meta_.current_node = kEndNode;
+      if (!answers_again_) meta_.current_node = kEndNode;
       break;
     case RunStatus::kError:
       meta_.phase = ExecutionMeta::Phase::kError;

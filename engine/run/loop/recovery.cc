@@ -37,9 +37,10 @@ std::optional<std::string> GraphOf(const EntryBody& body) {
   if (!request_.note_json.empty()) log_.Add(entry::RunNote{.note_json = request_.note_json});
   paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
   AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded.state), std::move(loaded.messages)));
-  const bool failed = paused_before_.phase == ExecutionMeta::Phase::kError;
-  repetition_ = FindRepetition(thread_.state().messages(), request_.messages, failed);
-  if (IsAnswered()) return Status::Ok();
+  repetition_ = FindRepetition(thread_.state().messages(), request_.messages,
+                               paused_before_.request_is_open());
+  answers_again_ = IsAnswered();
+  if (answers_again_) return Status::Ok();
   resumed_ = paused_before_.interrupted() && !paused_before_.resume_node.empty();
   if (resumed_) {
     next_ = paused_before_.resume_node;
@@ -159,10 +160,11 @@ Status RunLoop::AppendMissing() {
 bool RunLoop::IsAnswered() const {
   if (repetition_.is_answered_turn) return true;
   if (!repetition_.is_latest_turn || paused_before_.stopped) return false;
-  if (paused_before_.interrupted()) return true;
+  const bool has_answer = repetition_.answer_begins < thread_.state().messages().size();
+  if (paused_before_.interrupted()) return has_answer || !paused_before_.unexecuted_resume;
   const bool ended = paused_before_.phase == ExecutionMeta::Phase::kCompleted &&
                      paused_before_.current_node == kEndNode;
-  return ended && repetition_.answer_begins < thread_.state().messages().size();
+  return ended && has_answer;
 }
 
 RunLoop::Ending RunLoop::AnswerAgain() {
@@ -204,6 +206,7 @@ Status RunLoop::AppendRequest() {
       return open.contains(result->call_id);
     });
     AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), ""));
+    paused_before_.unexecuted_resume = true;
     if (answers) QueueMessage(text, "", 0, LogEnd());
   }
   FreeMemory(request_.messages);

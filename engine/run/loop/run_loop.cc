@@ -126,7 +126,7 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, std::vector<Message>
     if (again && status.code() == StatusCode::kUnavailable) return Ending{.leaves = true};
     return Fail(std::move(status));
   }
-  if (IsAnswered()) return AnswerAgain();
+  if (answers_again_) return AnswerAgain();
   return std::nullopt;
 }
 

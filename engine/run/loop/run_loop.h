@@ -155,11 +155,12 @@ class RunLoop {
 
   OpenInputs inputs_;  // calls with questions for the user
   ExecutionMeta meta_;
-  ExecutionMeta paused_before_;  // the loaded value; used if resumed_
+  ExecutionMeta paused_before_;  // what the thread keeps if it stays paused: the loaded value
   std::string next_;             // the node to execute next
   std::string message_id_;       // NodeRun::message_id of next_
   bool resumed_ = false;         // next_ is the node at which a paused thread resumes
   Repetition repetition_;        // messages of the request that are repeated
+  bool answers_again_ = false;   // the request was answered before: no node is executed
   bool resume_node_gone_ = false;
   bool arrived_before_ = false;             // an earlier attempt has arrived at next_
   std::optional<LostCalls> earlier_calls_;  // nullopt: this is the first attempt

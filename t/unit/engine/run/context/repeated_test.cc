@@ -3,6 +3,7 @@
 
 #include "../run_fixture.h"
 #include "message/codec.h"
+#include "run/context/execution_meta.h"
 #include "run/context/repeated_messages.h"
 
 namespace agent_graph::run {
@@ -156,6 +157,41 @@ TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsRunFailed) {
   EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
   request.messages = {Message::ToolResult("c1", "\"other\"")};
   EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(RepeatedTest, AResumeThatEndedBeforeItsFirstNodeIsExecuted) {
+  builder_.InterruptBefore({"A"});
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, RunStatus::kInterrupted);
+  for (int i = 0; i < 2; ++i) {
+    cancellation_ = runtime::Cancellation();
+    cancellation_.Cancel(runtime::CancelReason::kClientGone);
+    EXPECT_EQ(RunOk(AskAs("m2", "yes")).status, RunStatus::kStopped);
+  }
+  cancellation_ = runtime::Cancellation();
+  EXPECT_EQ(calls_, 0);
+  EXPECT_THAT(Texts(RunOk(AskAs("m2", "yes"))), ElementsAre("hi", "yes", "re: yes"));
+  EXPECT_EQ(RunOk(AskAs("m2", "yes")).status, RunStatus::kDone);
+  EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsResumeWasCancelled) {
+  Message calling = Named(Message::Assistant(""), "m1");
+  calling.content = {ToolCallBlock{"c1", "show_map", "{}", false}};
+  auto& thread = state_.At("t1").state;
+  thread.window = {{"m1", 1, message::ToJsonText(calling)}};
+  ExecutionMeta paused;
+  paused.phase = ExecutionMeta::Phase::kInterruptedAfter;
+  paused.interrupted_node = paused.resume_node = "A";
+  thread.snapshot.execution_json = paused.ToJson();
+  RunRequest request = Ask("");
+  request.messages = {Message::ToolResult("c1", "\"shown\"")};
+  cancellation_.Cancel(runtime::CancelReason::kClientGone);
+  EXPECT_EQ(RunOk(request).status, RunStatus::kStopped);
+  cancellation_ = runtime::Cancellation();
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  EXPECT_EQ(outcome.messages_json.size(), 3u);
+  EXPECT_EQ(calls_, 1);
 }
 
 TEST(Repetition, AFileThatIsStoredAgainIsTheSame) {
