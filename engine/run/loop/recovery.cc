@@ -65,17 +65,18 @@ Status RunLoop::Continue(LoadedThread loaded) {
   meta_.current_node = accepted.current_node;
   next_ = accepted.current_node == kEndNode ? END : accepted.current_node;
   arrived_before_ = true;
-  AG_RETURN_IF_ERROR(ReadEarlierAttempts());
-  AG_RETURN_IF_ERROR(AppendMissing());
+  AG_ASSIGN_OR_RETURN(const MessageIdSet added, ReadEarlierAttempts());
+  AG_RETURN_IF_ERROR(AppendMissing(added));
   return CheckResumeNode();
 }
 
-Status RunLoop::ReadEarlierAttempts() {
+Result<RunLoop::MessageIdSet> RunLoop::ReadEarlierAttempts() {
   state::FollowRunRequest read;
   read.scope = request_.scope;
   read.thread_id = environment_->thread_id;
   read.run_id = environment_->run_id;
   LostCalls calls;
+  MessageIdSet added;
   bool left = false;       // the attempt before gave the run back
   std::string graph_hash;  // of that attempt
   int64_t started_micros = started_micros_;
@@ -90,6 +91,8 @@ Status RunLoop::ReadEarlierAttempts() {
       if (!body || std::holds_alternative<entry::MessagePiece>(*body)) continue;
       log_.usage().Count(*body);
       calls.Note(*body);
+      const auto* message = std::get_if<entry::MessageAdded>(&*body);
+      if (message != nullptr && message->node.empty()) added.insert(message->message_id);
       if (std::optional<std::string> hash = GraphOf(*body)) graph_hash = *std::move(hash);
       left = std::holds_alternative<entry::AttemptLeft>(*body);
     }
@@ -105,7 +108,7 @@ Status RunLoop::ReadEarlierAttempts() {
                                      .cost_nano_usd = used.cost_nano_usd()},
                                     started_micros);
   }
-  return Status::Ok();
+  return added;
 }
 
 // If another version of the graph has set the fields, checks that this one accepts them.
@@ -145,16 +148,27 @@ void RunLoop::EstimateLostCall(const graph::Node& node) {
 }
 
 // An earlier attempt has stored the request's messages, unless it died between two portions of a
-// very large request.
-Status RunLoop::AppendMissing() {
+// very large request. A message that was deleted since then stays deleted.
+Status RunLoop::AppendMissing(const MessageIdSet& added) {
   for (std::vector<Message>* messages : {&request_.initial_context, &request_.messages}) {
     for (Message& message : *messages) {
+      if (added.contains(message.id)) continue;
+      AG_ASSIGN_OR_RETURN(const bool is_known, IsInHistory(message.id));
+      if (is_known) continue;
       AG_RETURN_IF_ERROR(thread_.Append(std::move(message), "").status());
     }
     messages->clear();
   }
   emitter_.HoldThread(thread_.weight());
   return Status::Ok();
+}
+
+Result<bool> RunLoop::IsInHistory(const std::string& message_id) const {
+  const Status found =
+      state_->GetMessage(request_.scope, environment_->thread_id, message_id).status();
+  if (found.code() == StatusCode::kNotFound) return false;
+  AG_RETURN_IF_ERROR(found);
+  return true;
 }
 
 bool RunLoop::IsAnswered() const {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/status.h"
@@ -79,8 +80,10 @@ class RunLoop {
   Status Prepare(LoadedThread loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.
   Status Continue(LoadedThread loaded);
-  // Counts what earlier attempts have used, and finds out about their tool calls.
-  Status ReadEarlierAttempts();
+  using MessageIdSet = std::unordered_set<std::string>;
+  // Counts what earlier attempts have used, and finds out about their tool calls. Returns the ids
+  // of the request's messages that they have added.
+  Result<MessageIdSet> ReadEarlierAttempts();
   Status CheckLostNode();
   Status CheckFieldsOf(const std::string& graph_hash) const;
   void EstimateLostCall(const graph::Node& node);
@@ -91,7 +94,8 @@ class RunLoop {
   Ending AnswerAgain();
   Status CloseOpenCalls();
   Status AppendRequest();
-  Status AppendMissing();
+  Status AppendMissing(const MessageIdSet& added);
+  Result<bool> IsInHistory(const std::string& message_id) const;
   Status ChooseFirstNode();
   // Ends the run before `next_`, if there is a reason; otherwise arrives there.
   std::optional<Ending> BeforeNode();

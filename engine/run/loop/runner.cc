@@ -1,6 +1,8 @@
 #include "run/loop/runner.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -327,7 +329,7 @@ Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
 Status Runner::TakeResults(RunRequest& request, Opening& opening) const {
   const bool continues = request.accepted && request.accepted->continues();
   const state::ThreadState& thread = opening.begun.reply.state;
-  if (continues) RemoveStored(request, thread);
+  if (continues) RemoveLoaded(request, thread);
   const bool brings_results = BringResults(request.messages);
   opening.inputs = InputsOf(thread);
   AG_RETURN_IF_ERROR(TakeDecisions(request, opening));
@@ -353,16 +355,16 @@ Status Runner::TakeDecisions(const RunRequest& request, Opening& opening) const 
   return taken;
 }
 
-// Removes the messages that an earlier attempt of the run has stored.
-void Runner::RemoveStored(RunRequest& request, const state::ThreadState& thread) const {
-  const auto is_stored = [&](const Message& message) {
-    if (message.id.empty()) return true;
-    const auto same = [&](const state::StoredMessage& one) { return one.id == message.id; };
-    if (std::ranges::any_of(thread.window, same)) return true;
-    return state_->GetMessage(request.scope, request.thread_id, message.id).ok();
+// Removes the messages that the window has: an earlier attempt has stored them. RunLoop finds those
+// that it has stored elsewhere.
+void Runner::RemoveLoaded(RunRequest& request, const state::ThreadState& thread) {
+  std::unordered_set<std::string_view> loaded;
+  for (const state::StoredMessage& one : thread.window) loaded.insert(one.id);
+  const auto is_loaded = [&](const Message& message) {
+    return message.id.empty() || loaded.contains(message.id);
   };
-  std::erase_if(request.messages, is_stored);
-  std::erase_if(request.initial_context, is_stored);
+  std::erase_if(request.messages, is_loaded);
+  std::erase_if(request.initial_context, is_loaded);
 }
 
 Result<RunOutcome> Runner::Execute(RunRequest&& request, const runtime::Cancellation& cancellation,

@@ -114,7 +114,7 @@ class Runner {
   Status CheckResults(const RunRequest& request) const;
   Status TakeResults(RunRequest& request, Opening& opening) const;
   Status TakeDecisions(const RunRequest& request, Opening& opening) const;
-  void RemoveStored(RunRequest& request, const state::ThreadState& thread) const;
+  static void RemoveLoaded(RunRequest& request, const state::ThreadState& thread);
   template <typename Work>
   auto WhileLeased(const RunRequest& request, const BegunRun& begun, Work work) -> decltype(work());
   // `fault`: the text of the exception that the work threw.

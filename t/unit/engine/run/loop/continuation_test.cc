@@ -178,6 +178,39 @@ TEST_F(ContinuationTest, OnlyAnAcceptedRunClaimsAGrant) {
   EXPECT_EQ(granted, (std::vector<bool>{true, false}));
 }
 
+TEST_F(ContinuationTest, AMessageThatWasDeletedDuringTheRunStaysDeleted) {
+  builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
+    hand_over_->Request();
+    return Message::Assistant("one");
+  });
+  builder_.AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", END);
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  auto& window = state_.At("t1").state.window;
+  ASSERT_EQ(window.front().id, "m1");
+  window.erase(window.begin());
+  const RunOutcome second = RunOk(NextAttempt());
+  EXPECT_EQ(second.status, RunStatus::kDone);
+  ASSERT_EQ(second.messages_json.size(), 2u);
+  EXPECT_EQ(TextOf(json::parse(second.messages_json[0])), "one");
+}
+
+TEST_F(ContinuationTest, AMessageThatTheLastAttemptDidNotStoreIsAdded) {
+  builder_.AddFunction("A", Say("ok"));
+  builder_.AddEdge(START, "A");
+  DieInTools({}, {});
+  auto& window = state_.At("t1").state.window;
+  window.erase(window.begin());
+  EXPECT_CALL(state_, GetMessage(_, "t1", "m1"))
+      .WillOnce(testing::Return(Status(StatusCode::kUnavailable, "no answer")));
+  EXPECT_TRUE(RunOk(Attempt(2, "A", 0)).left);
+  testing::Mock::VerifyAndClearExpectations(&state_);
+  const RunOutcome outcome = RunOk(Attempt(3, "A", 0));
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  ASSERT_EQ(outcome.messages_json.size(), 3u);  // the call, the question, the answer
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[1])), "hi");
+}
+
 TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
   std::mutex mutex;
   std::map<std::string, std::string> keys;
