@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "agent_graph/json.h"
 #include "base/allocation_account.h"
@@ -94,6 +96,21 @@ Status Add(const StateField& field, json& current, const json& update) {
   return Status::Ok();
 }
 
+// Not recursive, because the value may be too deep for the stack of a fiber.
+bool IsDeeperThan(const json& value, size_t depth_max) {
+  std::vector<std::pair<const json*, size_t>> open = {{&value, 1}};
+  while (!open.empty()) {
+    const auto [part, depth] = open.back();
+    open.pop_back();
+    if (!part->is_structured()) continue;
+    if (depth > depth_max) return true;
+    for (const json& child : *part) {
+      if (child.is_structured()) open.emplace_back(&child, depth + 1);
+    }
+  }
+  return false;
+}
+
 Status ApplyCustom(const StateField& field, json& current, const json& update,
                    UpdateEffect* effect) {
   json result;
@@ -104,6 +121,12 @@ Status ApplyCustom(const StateField& field, json& current, const json& update,
     } catch (...) {
       return FieldStatus(field, "the reducer failed: " + CaughtUserFailure().text);
     }
+  }
+  // A function that nests the current value in the new one would make the state unreadable.
+  constexpr size_t kDepthMax = JsonLimits{}.depth_max;
+  if (IsDeeperThan(result, kDepthMax)) {
+    return FieldStatus(field,
+                       "the reducer's result is nested deeper than " + std::to_string(kDepthMax));
   }
   if (effect != nullptr) *effect = EffectOfCustom(current, result);
   current = std::move(result);

@@ -155,6 +155,30 @@ TEST(StateFieldsTest, BadUpdatesAreStatuses) {
   EXPECT_EQ(graph->SetFields(json(5), state).code(), StatusCode::kInvalidArgument);
 }
 
+TEST(StateFieldsTest, ACustomReducerCannotNestWithoutEnd) {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  size_t levels = 1;
+  builder.AddField({.name = "history",
+                    .reducer = Reducer::kCustom,
+                    .custom = [&](const json& current, const json&) {
+                      json nested = current;
+                      for (size_t i = 0; i < levels; ++i) nested = json::array({std::move(nested)});
+                      return nested;
+                    }});
+  auto graph = Compile(builder);
+  State state;
+  graph->AddMissingFields(state);
+  for (int i = 0; i < 128; ++i) ASSERT_TRUE(graph->ApplyUpdates({{"history", "1"}}, state).ok());
+  const std::string before = state.Field("history").dump();
+  levels = 100'000;
+  const Status status = graph->ApplyUpdates({{"history", "1"}}, state);
+  EXPECT_EQ(status.code(), StatusCode::kGraph);
+  EXPECT_EQ(status.message(),
+            "state field \"history\": the reducer's result is nested deeper than 128");
+  EXPECT_EQ(state.Field("history").dump(), before);
+}
+
 TEST(StateFieldsTest, SchemaAndNames) {
   auto graph = GraphWithFields();
   EXPECT_THAT(graph->StateFieldNames(), ElementsAre("context", "context_summary", "execution_meta",
