@@ -1,6 +1,7 @@
 #include "agent_graph/state.h"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "agent_graph/json.h"
 #include "message/texts.h"
@@ -38,18 +39,14 @@ const Message* State::LastMessage() const {
 }
 
 std::vector<const ToolCallBlock*> State::PendingToolCalls() const {
-  std::vector<const ToolResultBlock*> results;
+  std::unordered_set<std::string_view> answered;
   for (auto message = messages_.rbegin(); message != messages_.rend(); ++message) {
     if (message->role == Role::kAssistant) {
       std::vector<const ToolCallBlock*> calls = message->ToolCalls();
-      std::erase_if(calls, [&](const ToolCallBlock* call) {
-        return std::any_of(results.begin(), results.end(), [&](const ToolResultBlock* result) {
-          return result->call_id == call->id;
-        });
-      });
+      std::erase_if(calls, [&](const ToolCallBlock* call) { return answered.contains(call->id); });
       return calls;
     }
-    for (const ToolResultBlock* result : message->ToolResults()) results.push_back(result);
+    for (const ToolResultBlock* result : message->ToolResults()) answered.insert(result->call_id);
   }
   return {};
 }

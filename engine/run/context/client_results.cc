@@ -1,8 +1,11 @@
 #include "run/context/client_results.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "agent_graph/state.h"
 #include "base/json.h"
@@ -33,12 +36,36 @@ Result<State> ReadWindow(const std::vector<state::StoredMessage>& window) {
   return state;
 }
 
-Result<std::vector<std::string>> OpenCalls(const std::vector<state::StoredMessage>& window) {
-  AG_ASSIGN_OR_RETURN(const State state, ReadWindow(window));
-  std::vector<std::string> open;
-  for (const ToolCallBlock* call : state.PendingToolCalls()) open.push_back(call->id);
-  return open;
-}
+// The calls that wait for a result.
+class OpenCalls {
+ public:
+  void Add(const std::string& id) {
+    if (places_.emplace(id, next_).second) ids_.emplace(next_++, id);
+  }
+  void Clear() {
+    places_.clear();
+    ids_.clear();
+  }
+  // Returns false if no call with that id waits.
+  bool Answer(const std::string& id) {
+    const auto found = places_.find(id);
+    if (found == places_.end()) return false;
+    ids_.erase(found->second);
+    places_.erase(found);
+    return true;
+  }
+  // In the order in which they were added.
+  std::vector<std::string> ids() const {
+    std::vector<std::string> ids;
+    for (const auto& [place, id] : ids_) ids.push_back(id);
+    return ids;
+  }
+
+ private:
+  size_t next_ = 0;
+  std::map<size_t, std::string> ids_;
+  std::unordered_map<std::string, size_t> places_;  // in ids_
+};
 
 bool IsPlainResult(const Message& message) {
   return message.role == Role::kTool && message.ToolResults().empty() &&
@@ -81,16 +108,18 @@ bool IsRepeated(const state::ThreadState& thread, const std::vector<Message>& me
 
 Status MatchResults(const std::vector<state::StoredMessage>& window, std::vector<Message>& messages,
                     OpenInputs& inputs) {
-  AG_ASSIGN_OR_RETURN(std::vector<std::string> open, OpenCalls(window));
-  inputs.KeepOnly(open);
+  AG_ASSIGN_OR_RETURN(const State state, ReadWindow(window));
+  OpenCalls open;
+  for (const ToolCallBlock* call : state.PendingToolCalls()) open.Add(call->id);
+  inputs.KeepOnly(open.ids());
   AG_RETURN_IF_ERROR(inputs.TakeAnswers(messages));
   for (size_t i = 0; i < messages.size(); ++i) {
     Message& message = messages[i];
-    if (message.role == Role::kAssistant) open.clear();
-    for (const ToolCallBlock* call : message.ToolCalls()) open.push_back(call->id);
-    if (IsPlainResult(message)) AG_RETURN_IF_ERROR(NameCall(i, open, inputs, message));
+    if (message.role == Role::kAssistant) open.Clear();
+    for (const ToolCallBlock* call : message.ToolCalls()) open.Add(call->id);
+    if (IsPlainResult(message)) AG_RETURN_IF_ERROR(NameCall(i, open.ids(), inputs, message));
     for (const ToolResultBlock* result : message.ToolResults()) {
-      if (std::erase(open, result->call_id) > 0) continue;
+      if (open.Answer(result->call_id)) continue;
       return Refuse(i, "no tool call with the id \"" + result->call_id + "\" waits for a result");
     }
   }

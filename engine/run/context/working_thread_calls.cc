@@ -1,5 +1,7 @@
 // The tool calls of a working thread: finding those without a result, and closing them.
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -26,6 +28,22 @@ std::unordered_set<std::string> AnsweredCalls(const std::vector<Message>& messag
     for (const ToolResultBlock* result : message.ToolResults()) ids.insert(result->call_id);
   }
   return ids;
+}
+
+using MessagesOfCall = std::unordered_map<std::string_view, std::vector<std::string>>;
+
+// Returns the ids of the messages with each call since the newest assistant message: a call that
+// was handed out appears in two messages.
+MessagesOfCall MessagesOfNewestCalls(const std::vector<Message>& messages) {
+  MessagesOfCall carriers;
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    for (const ToolCallBlock* call : message->ToolCalls()) {
+      std::vector<std::string>& ids = carriers[call->id];
+      if (ids.empty() || ids.back() != message->id) ids.push_back(message->id);
+    }
+    if (message->role == Role::kAssistant) break;
+  }
+  return carriers;
 }
 
 bool IsAnsweredRemoteCall(const ContentBlock& block,
@@ -73,21 +91,13 @@ Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers,
 }
 
 std::vector<state::OpenCall> WorkingThread::OpenCalls() const {
+  const std::vector<const ToolCallBlock*> pending = state_->PendingToolCalls();
+  if (pending.empty()) return {};
   const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
-  const std::vector<Message>& messages = state_->messages();
+  const MessagesOfCall carriers = MessagesOfNewestCalls(state_->messages());
   std::vector<state::OpenCall> open;
-  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
-    state::OpenCall waiting{call->id, handed_out.contains(call->id), {}};
-    // A call that was handed out appears in two messages.
-    for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-      const std::vector<const ToolCallBlock*> calls = message->ToolCalls();
-      const bool carries = std::any_of(calls.begin(), calls.end(), [&](const ToolCallBlock* one) {
-        return one->id == waiting.id;
-      });
-      if (carries) waiting.message_ids.push_back(message->id);
-      if (message->role == Role::kAssistant) break;
-    }
-    open.push_back(std::move(waiting));
+  for (const ToolCallBlock* call : pending) {
+    open.push_back({call->id, handed_out.contains(call->id), carriers.at(call->id)});
   }
   return open;
 }

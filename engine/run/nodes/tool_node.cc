@@ -85,12 +85,14 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
   const OfferedTools tools =
       ToolsOf(environment->graph, node, environment->services->catalog,
               environment->remote_tools.get(), environment->cancellation, environment->deadline);
+  auto place = all.begin();  // the pending calls are in the same order
   for (const ToolCallBlock* block : pending) {
+    place = std::find(place, all.end(), block);
     if (block->remote) continue;  // the client executes it
     auto call = std::make_shared<PendingCall>();
     call->environment = environment;
     call->block = *block;
-    size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
+    const auto index = static_cast<size_t>(place - all.begin());
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
     if (Settle(earlier, inputs != nullptr, *call) ||

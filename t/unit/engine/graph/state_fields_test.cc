@@ -192,6 +192,21 @@ TEST(StateFieldsTest, SchemaAndNames) {
   EXPECT_TRUE(schema["$defs"].contains("Message"));
 }
 
+TEST(StateTest, ResultsOfAnyNumberOfCallsAreFound) {
+  constexpr int kCalls = 20'000;
+  State state;
+  Message calling = Message::Assistant("");
+  for (int i = 0; i < kCalls; ++i) {
+    calling.content.emplace_back(ToolCallBlock{"call_" + std::to_string(i), "look", "{}", false});
+  }
+  state.mutable_messages().push_back(std::move(calling));
+  for (int i = kCalls - 1; i > 0; --i) {
+    state.mutable_messages().push_back(Message::ToolResult("call_" + std::to_string(i), "1"));
+  }
+  ASSERT_EQ(state.PendingToolCalls().size(), 1u);
+  EXPECT_EQ(state.PendingToolCalls()[0]->id, "call_0");
+}
+
 TEST(StateTest, IsAValue) {
   State state;
   state.mutable_messages() = {Message::User("first"), Message::Assistant("a"),

@@ -51,6 +51,27 @@ TEST(ClientResultsTest, ProblemsNameMessageAndCalls) {
             "message 0: no tool call with the id \"c2\" waits for a result");
 }
 
+TEST(ClientResultsTest, ManyResultsAreMatched) {
+  constexpr int kCalls = 20'000;
+  std::vector<std::string> ids;
+  std::vector<Message> messages;
+  for (int i = 0; i < kCalls; ++i) ids.push_back("call_" + std::to_string(i));
+  for (int i = kCalls; i > 1; --i) messages.push_back(Message::ToolResult(ids[i - 1], "1"));
+  messages.push_back(Plain("the last"));
+  OpenInputs none;
+  ASSERT_TRUE(MatchResults(Waiting(ids), messages, none).ok());
+  EXPECT_EQ(messages.back().ToolResults().at(0)->call_id, "call_0");
+  EXPECT_EQ(ProblemOf(ids, {messages.back(), messages.back()}),
+            "message 1: no tool call with the id \"call_0\" waits for a result");
+}
+
+TEST(ClientResultsTest, ACallMayWaitAgainAfterItsResult) {
+  Message again;
+  again.role = Role::kTool;
+  again.content.emplace_back(ToolCallBlock{"c1", "show_map", "{}", true});
+  EXPECT_EQ(ProblemOf({"c1"}, {Message::ToolResult("c1", "1"), again, Plain("2")}), "");
+}
+
 TEST(ClientResultsTest, ACallThatAClientSendsBackIsNoResult) {
   Message announced;
   announced.role = Role::kTool;

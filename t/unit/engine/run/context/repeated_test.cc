@@ -194,6 +194,29 @@ TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsResumeWasCancelled) {
   EXPECT_EQ(calls_, 1);
 }
 
+TEST(Repetition, AnyNumberOfMessagesIsCompared) {
+  constexpr int kMessages = 20'000;
+  std::vector<Message> window = {Message::Assistant("")};
+  std::vector<Message> request;
+  for (int i = 0; i < kMessages; ++i) {
+    const std::string number = std::to_string(i);
+    window.push_back(Named(Message::ToolResult("c" + number, number), "r" + number));
+    window.push_back(Named(Message::User("hi"), "m" + number));
+    request.push_back(Message::ToolResult("c" + number, number));
+    request.push_back(Named(Message::User("hi"), "m" + number));
+  }
+  window.erase(window.end() - 2);
+  window.push_back(Message::Assistant("done"));
+  Repetition repetition = FindRepetition(window, request, true);
+  EXPECT_FALSE(repetition.Knows(0));  // behind the newest assistant message is none
+  EXPECT_TRUE(repetition.Knows(1));
+  window.pop_back();
+  request.erase(request.end() - 2);
+  repetition = FindRepetition(window, request, true);
+  EXPECT_TRUE(repetition.is_latest_turn);
+  EXPECT_EQ(repetition.answer_begins, window.size());
+}
+
 TEST(Repetition, AFileThatIsStoredAgainIsTheSame) {
   const auto image = [](const std::string& file_id, int64_t size) {
     Message message = Named(Message::User("look"), "m1");
