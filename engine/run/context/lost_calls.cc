@@ -24,8 +24,9 @@ void LostCalls::Note(const EntryBody& body) {
   const entry::CallRef* call = CallOf(body);
   if (call == nullptr || call->call_id.empty()) return;
   Fate& fate = fates_[call->call_id];
-  fate.intended = true;
   if (const auto* intent = std::get_if<entry::ToolIntent>(&body)) {
+    if (intent->idempotency_key != fate.idempotency_key) fate = Fate();
+    fate.idempotency_key = intent->idempotency_key;
     fate.repeatable = intent->idempotent;
   }
   if (std::holds_alternative<entry::ToolPaused>(body)) fate.repeatable = true;
@@ -44,10 +45,12 @@ Message LostCalls::ResultOf(const std::string& call_id) const {
   return Message::ToolResult(call_id, fate.output_json, fate.is_error);
 }
 
-std::optional<LostCalls::Settled> LostCalls::Settle(const std::string& call_id) const {
+std::optional<LostCalls::Settled> LostCalls::Settle(const std::string& call_id,
+                                                    const std::string& idempotency_key) const {
   const auto found = fates_.find(call_id);
   if (found == fates_.end()) return std::nullopt;
   const Fate& fate = found->second;
+  if (fate.idempotency_key != idempotency_key) return std::nullopt;
   Settled settled;
   if (fate.finished) {
     settled.result.json = fate.output_json;

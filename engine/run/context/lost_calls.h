@@ -28,16 +28,17 @@ class LostCalls {
 
   // How the next attempt of the same run handles the call: with this result, or, if nullopt, by
   // calling the tool (again). A call that may have taken effect and is not idempotent gets a failed
-  // result.
+  // result. The key tells the call from an earlier one with the same id.
   struct Settled {
     ToolOutput result;
     bool is_known = false;  // the result is that of the tool
   };
-  std::optional<Settled> Settle(const std::string& call_id) const;
+  std::optional<Settled> Settle(const std::string& call_id,
+                                const std::string& idempotency_key) const;
 
  private:
   struct Fate {
-    bool intended = false;
+    std::string idempotency_key;
     bool repeatable = false;  // idempotent, or it has only asked the user so far
     bool finished = false;
     bool is_error = false;

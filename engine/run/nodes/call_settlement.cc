@@ -46,7 +46,7 @@ bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
 
 bool Settle(const LostCalls* earlier, bool may_ask, PendingCall& call) {
   if (earlier == nullptr) return false;
-  std::optional<LostCalls::Settled> settled = earlier->Settle(call.block.id);
+  std::optional<LostCalls::Settled> settled = earlier->Settle(call.block.id, call.idempotency_key);
   if (!settled) return false;
   std::atomic<uint64_t>* const counter = call.environment->services->unknown_effects;
   if (!settled->is_known && counter != nullptr) ++*counter;

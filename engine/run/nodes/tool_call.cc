@@ -1,9 +1,12 @@
 #include "run/nodes/tool_call.h"
 
 #include "base/json.h"
+#include "base/sha256.h"
 
 namespace agent_graph::run {
 namespace {
+
+constexpr size_t kIdempotencyKeyDigits = 32;
 
 entry::CallRef RefOf(const std::string& node, const PendingCall& call) {
   return {.node = node, .tool = call.block.name, .call_id = call.block.id};
@@ -15,6 +18,14 @@ entry::CallTime TimeOf(const PendingCall& call) {
 }
 
 }  // namespace
+
+// A digest, because clients choose ids: keys are sent in headers, and no thread must be able to
+// produce the key of another.
+std::string IdempotencyKey(const std::string& thread_id, const std::string& message_id,
+                           size_t index) {
+  const std::string place = thread_id + '\0' + message_id + '\0' + std::to_string(index);
+  return Sha256Hex(place).substr(0, kIdempotencyKeyDigits);
+}
 
 ToolOutput Failure(const std::string& text) {
   ToolOutput output;

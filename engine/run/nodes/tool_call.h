@@ -41,6 +41,11 @@ struct PendingCall {
 
 using PendingCallPtr = std::shared_ptr<PendingCall>;
 
+// Returns the key of the call at `index` of a message. It identifies a position in the thread, so
+// the same call has it again after a crash.
+std::string IdempotencyKey(const std::string& thread_id, const std::string& message_id,
+                           size_t index);
+
 // Returns a failed result for the model.
 ToolOutput Failure(const std::string& text);
 

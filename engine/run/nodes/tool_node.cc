@@ -8,7 +8,6 @@
 #include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/sha256.h"
 #include "graph/flatten.h"
 #include "run/context/handed_out_calls.h"
 #include "run/context/run_meter.h"
@@ -22,8 +21,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-constexpr size_t kIdempotencyKeyDigits = 32;
 
 // Returns an error text for the model, which may correct its call.
 std::string Describe(const std::string& tool, const std::vector<std::string>& problems) {
@@ -54,15 +51,6 @@ void Resolve(PendingCall& call, const OfferedTools& tools) {
   call.arguments = std::move(*arguments);
   call.tool = offered->tool;
   call.remote = offered->origin == tools::ToolOrigin::kRemote;
-}
-
-// The key identifies a position in the thread, so the same call has it again after a crash. It is a
-// digest, because clients choose ids: keys are sent in headers, and no thread must be able to
-// produce the key of another.
-std::string IdempotencyKey(const std::string& thread_id, const std::string& message_id,
-                           size_t index) {
-  const std::string place = thread_id + '\0' + message_id + '\0' + std::to_string(index);
-  return Sha256Hex(place).substr(0, kIdempotencyKeyDigits);
 }
 
 const Message* NewestCallingMessage(const State& state) {

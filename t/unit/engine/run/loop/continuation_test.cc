@@ -10,6 +10,7 @@
 #include "message/codec.h"
 #include "run/hand_over.h"
 #include "run/log/log_entry.h"
+#include "run/nodes/tool_call.h"
 #include "run/run_request.h"
 
 namespace agent_graph::run {
@@ -70,6 +71,9 @@ class ContinuationTest : public RunTest {
   static entry::CallRef Ref(const std::string& id, const std::string& tool) {
     return {.node = "TOOLS", .tool = tool, .call_id = id};
   }
+
+  // The key of a call in the message of DieInTools.
+  static std::string Key(size_t index) { return IdempotencyKey("t1", "m2", index); }
 
   std::vector<json> ToolResults(const RunOutcome& outcome) {
     std::vector<json> results;
@@ -225,9 +229,9 @@ TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
        {"c2", "pay", "{}", false},
        {"c3", "look", "{}", false},
        {"c4", "pay", "{}", false}},
-      {entry::ToolIntent{.call = Ref("c1", "pay"), .idempotency_key = "k"},
-       entry::ToolIntent{.call = Ref("c2", "pay"), .idempotency_key = "k"},
-       entry::ToolIntent{.call = Ref("c3", "look"), .idempotency_key = "k", .idempotent = true},
+      {entry::ToolIntent{.call = Ref("c1", "pay"), .idempotency_key = Key(0)},
+       entry::ToolIntent{.call = Ref("c2", "pay"), .idempotency_key = Key(1)},
+       entry::ToolIntent{.call = Ref("c3", "look"), .idempotency_key = Key(2), .idempotent = true},
        entry::ToolStarted{.call = Ref("c1", "pay"), .micros = 1},
        entry::ToolFinished{.call = Ref("c1", "pay"),
                            .time = entry::CallTime{.finished_micros = 2},
@@ -243,6 +247,25 @@ TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
   EXPECT_EQ(results[2].at("output"), "again");
   EXPECT_EQ(results[3].at("output"), "again");  // it was never started
   EXPECT_EQ(keys.size(), 2u);
+}
+
+// A function node in a loop may use one id again and again.
+TEST_F(ContinuationTest, ACallIsNotSettledByAnEarlierOneWithItsId) {
+  std::atomic<int> calls = 0;
+  AddAgentWithTools({MakeTool("pay", false, [&](const json&, ToolContext&) -> ToolOutput {
+    ++calls;
+    return "now";
+  })});
+  DieInTools({{"c1", "pay", "{}", false}},
+             {entry::ToolIntent{.call = Ref("c1", "pay"),
+                                .idempotency_key = IdempotencyKey("t1", "m0", 0)},
+              entry::ToolFinished{.call = Ref("c1", "pay"), .output_json = "\"before\""}});
+  model_.script = {{.pieces = {"Done."}}};
+  const RunOutcome outcome = RunOk(Attempt(2, "TOOLS", 1));
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  EXPECT_EQ(calls, 1);
+  ASSERT_EQ(ToolResults(outcome).size(), 1u);
+  EXPECT_EQ(ToolResults(outcome)[0].at("output"), "now");
 }
 
 TEST_F(ContinuationTest, StepsOfAllAttemptsCount) {

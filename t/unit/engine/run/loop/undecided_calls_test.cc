@@ -6,6 +6,7 @@
 #include "run/context/execution_meta.h"
 #include "run/hand_over.h"
 #include "run/log/log_entry.h"
+#include "run/nodes/tool_call.h"
 
 namespace agent_graph::run {
 namespace {
@@ -37,11 +38,12 @@ class UndecidedCallsTest : public RunTest {
     store(Message::User("hi"), "m1");
     Message calling = Message::Assistant("");
     for (const char* id : {"c1", "c2"}) {
+      const size_t index = calling.ToolCalls().size();
       calling.content.emplace_back(
           ToolCallBlock{id, "pay", std::string(R"({"to":")") + id + "\"}", false});
       thread.log.push_back(
           Encode(entry::ToolIntent{.call = {.node = "TOOLS", .tool = "pay", .call_id = id},
-                                   .idempotency_key = "k"},
+                                   .idempotency_key = IdempotencyKey("t1", "m2", index)},
                  2));
     }
     store(calling, "m2");
