@@ -56,6 +56,10 @@ Result<NodeResult> CallFunction(const NodeRun& run, const graph::FunctionNode& n
   };
   Status status = CallUserCode(*run.environment, node.execution, work, name, deadline);
   emission->Close();
+  if (status.code() == StatusCode::kGraph) {
+    // The exception that a budget causes is not a mistake of the function.
+    AG_RETURN_IF_ERROR(call->context->budget_failure());
+  }
   if (!status.ok()) return Describe(status, name, node);
   NameEmittedMessage(call->result, call->context->emitted_message_id());
   return std::move(call->result);

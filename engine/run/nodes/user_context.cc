@@ -67,10 +67,19 @@ Message FunctionContext::CallModel(const ModelCall& call) {
     auto waited = promise.Wait(&environment_->cancellation, deadline_);
     return waited.ok() ? std::move(**waited) : Result<models::ModelReply>(waited.status());
   }();
+  if (reply.status().code() == StatusCode::kBudgetExceeded) {
+    MutexLock lock(mutex_);
+    budget_failure_ = reply.status();
+  }
   if (!reply.ok()) ThrowModelFailure(reply.status());
   reply->message.id = message_id;
   reply->message.role = Role::kAssistant;
   return std::move(reply->message);
+}
+
+Status FunctionContext::budget_failure() const {
+  MutexLock lock(mutex_);
+  return budget_failure_;
 }
 
 Result<models::ModelReply> FunctionContext::Generate(const ModelCall& call,

@@ -7,6 +7,8 @@
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
 #include "agent_graph/tool.h"
+#include "base/mutex.h"
+#include "base/status.h"
 #include "models/model.h"
 #include "run/nodes/memory_access.h"
 #include "run/nodes/user_emission.h"
@@ -37,6 +39,9 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
 
   // Id of the message that EmitText's deltas belong to; empty if nothing was emitted.
   const std::string& emitted_message_id() const { return emitted_message_id_; }
+  // The failure of a model call for which the budget of the run or of its user did not suffice; Ok:
+  // there was none. Thread-safe.
+  Status budget_failure() const;
 
  private:
   Result<models::ModelReply> Generate(const ModelCall& call, const std::string& message_id);
@@ -47,6 +52,8 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   const std::shared_ptr<UserEmission> emission_;
   RunMemories memories_;
   std::string emitted_message_id_;
+  mutable Mutex mutex_;
+  Status budget_failure_ AG_GUARDED_BY(mutex_);
 };
 
 // Context of one call of a tool, owned by its PendingCall. Used by the thread or fiber that runs

@@ -127,6 +127,34 @@ TEST_F(BudgetTest, AFunctionThatCallsAModelCannotHideIt) {
   EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "never mind");
 }
 
+TEST_F(BudgetTest, AFunctionThatFailsBecauseOfItIsNotRetried) {
+  std::atomic<int> calls = 0;
+  builder_.AddFunction("A", [&](const State&, RunContext& context) -> NodeResult {
+    ++calls;
+    context.CallModel({.messages = {Message::User("x")}});
+    return context.CallModel({.messages = {Message::User("y")}});
+  });
+  builder_.AddEdge(START, "A");
+  builder_.SetRetry("A", {.attempts_max = 3, .delay = std::chrono::milliseconds(1)});
+  model_.script = {{.pieces = {"1"}}, {.pieces = {"2"}}};
+  ExpectExceeded(RunOk(AskWith(R"({"model_calls":1})")), "1 model calls");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(BudgetTest, AFunctionThatFailsBecauseOfTheUsersTokensIsNoMistake) {
+  const Status used_up(StatusCode::kBudgetExceeded, "the user has used up the tokens");
+  options_.services.check_tokens = [&](const std::string&) { return used_up; };
+  options_.services.charge_tokens = [](const std::string&, int64_t) {};
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    return context.CallModel({.messages = {Message::User("x")}});
+  });
+  builder_.AddEdge(START, "A");
+  const RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kBudgetExceeded);
+  EXPECT_EQ(outcome.error.message(), used_up.message());
+  EXPECT_EQ(finished_.reason, "BUDGET_EXCEEDED");
+}
+
 // The worker may die in the function, so the next attempt must know of its calls before it ends.
 TEST_F(BudgetTest, CallsOfAFunctionAreStoredAsTheyEnd) {
   std::vector<size_t> stored;  // after each call
