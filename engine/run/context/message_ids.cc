@@ -19,11 +19,13 @@ bool IsUsable(const std::string& id) {
 bool MessageIds::IsInHistory(const std::string& id) const {
   if (!in_history_) return false;
   const Result<bool> found = in_history_(id);
-  return found.ok() ? *found : id != announced_;
+  return !found.ok() || *found;
 }
 
 void MessageIds::Assign(Message& message) {
-  if (!IsUsable(message.id) || taken_.contains(message.id) || IsInHistory(message.id)) {
+  const bool is_generated = announced_.erase(message.id) > 0;
+  if (taken_.contains(message.id) ||
+      (!is_generated && (!IsUsable(message.id) || IsInHistory(message.id)))) {
     message.id = generator_.Next();
   }
   taken_.insert(message.id);

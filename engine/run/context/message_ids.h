@@ -28,9 +28,10 @@ class MessageIds {
   void Reserve(std::string id) { taken_.insert(std::move(id)); }
   bool IsTaken(const std::string& id) const { return taken_.contains(id); }
 
-  // Call when readers get pieces of a message under this id: the message then keeps the id, even if
-  // the state does not answer.
-  void Announce(std::string id) { announced_ = std::move(id); }
+  // Call with an id that the engine has generated for a message, of which readers may get pieces:
+  // it is not looked up, so the message keeps it even if the state does not answer.
+  void Announce(std::string id) { announced_.insert(std::move(id)); }
+  bool IsAnnounced(const std::string& id) const { return announced_.contains(id); }
 
   void Assign(Message& message);
 
@@ -40,7 +41,7 @@ class MessageIds {
   const IdGenerator& generator_;
   Lookup in_history_;
   std::unordered_set<std::string> taken_;
-  std::string announced_;
+  std::unordered_set<std::string> announced_;  // and not assigned yet
 };
 
 }  // namespace agent_graph::run

@@ -170,9 +170,10 @@ Result<std::string_view> WorkingThread::Append(Message message, std::string_view
   return std::string_view(stored_.back().json);
 }
 
-// Most runs only add messages whose ids are generated here, and those are new.
+// Ids that the engine has generated need no lookup, and most runs add no other messages.
 void WorkingThread::ReserveLoaded(const std::string& wanted) {
-  if (wanted.empty() || std::exchange(reserved_loaded_, true)) return;
+  if (wanted.empty() || ids_.IsAnnounced(wanted)) return;
+  if (std::exchange(reserved_loaded_, true)) return;
   for (const state::StoredMessage& stored : stored_) {
     if (stored.sequence > 0) ids_.Reserve(stored.id);
   }

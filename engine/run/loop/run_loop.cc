@@ -183,7 +183,6 @@ Status RunLoop::Arrive() {
   // Followers of an accepted run get pieces; if the attempt is lost, the log names their message.
   if (request_.accepted && node != nullptr && RunnerOf(*node).StreamsOneMessage(*node)) {
     message_id_ = environment_->services->ids->Next();
-    thread_.Announce(message_id_);
     log_.Add(entry::ModelStarted{.node = next_, .message_id = message_id_});
   }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));

@@ -178,6 +178,7 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   if (!request.ok()) return request.status();
   const std::string message_id =
       run.message_id.empty() ? environment.services->ids->Next() : run.message_id;
+  run.thread.Announce(message_id);
   std::string partial;  // kept only if a budget may cut the reply
   auto on_delta = [&](const models::ModelDelta& delta) {
     const size_t bytes = delta.text.size() + delta.reasoning.size();

@@ -62,6 +62,9 @@ Result<NodeResult> CallFunction(const NodeRun& run, const graph::FunctionNode& n
   }
   if (!status.ok()) return Describe(status, name, node);
   NameEmittedMessage(call->result, call->context->emitted_message_id());
+  for (const Message& message : call->result.messages) {
+    if (call->context->HasMadeId(message.id)) run.thread.Announce(message.id);
+  }
   return std::move(call->result);
 }
 

@@ -21,7 +21,7 @@ namespace agent_graph::run {
 struct NodeRun {
   RunEnvironmentPtr environment;  // `deadline` includes the node's timeout
   const graph::Node& node;
-  WorkingThread& thread;  // to read the state; the loop applies the result
+  WorkingThread& thread;  // to read the state and announce ids; the loop applies the result
   Emitter& emitter;
   RunLog& log;
   OpenInputs* inputs = nullptr;  // the calls that wait for the user; null: no call can ask

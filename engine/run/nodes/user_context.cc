@@ -50,13 +50,13 @@ bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
 
 bool FunctionContext::EmitText(std::string_view piece) {
   const TolerateAllocations tolerated;
-  if (emitted_message_id_.empty()) emitted_message_id_ = environment_->services->ids->Next();
+  if (emitted_message_id_.empty()) emitted_message_id_ = MakeMessageId();
   return emission_->EmitPiece(emitted_message_id_, piece, "").ok();
 }
 
 Message FunctionContext::CallModel(const ModelCall& call) {
   const TolerateAllocations tolerated;
-  const std::string message_id = environment_->services->ids->Next();
+  const std::string message_id = MakeMessageId();
   Result<models::ModelReply> reply = [&] {
     if (runtime::OnFiber()) return Generate(call, message_id);
     // Providers wait on fibers, so this thread spawns a fiber and waits for it.
@@ -75,6 +75,18 @@ Message FunctionContext::CallModel(const ModelCall& call) {
   reply->message.id = message_id;
   reply->message.role = Role::kAssistant;
   return std::move(reply->message);
+}
+
+std::string FunctionContext::MakeMessageId() {
+  std::string id = environment_->services->ids->Next();
+  MutexLock lock(mutex_);
+  made_ids_.insert(id);
+  return id;
+}
+
+bool FunctionContext::HasMadeId(const std::string& message_id) const {
+  MutexLock lock(mutex_);
+  return made_ids_.contains(message_id);
 }
 
 Status FunctionContext::budget_failure() const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
@@ -39,12 +40,15 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
 
   // Id of the message that EmitText's deltas belong to; empty if nothing was emitted.
   const std::string& emitted_message_id() const { return emitted_message_id_; }
+  // True if this context has generated the id. Thread-safe.
+  bool HasMadeId(const std::string& message_id) const;
   // The failure of a model call for which the budget of the run or of its user did not suffice; Ok:
   // there was none. Thread-safe.
   Status budget_failure() const;
 
  private:
   Result<models::ModelReply> Generate(const ModelCall& call, const std::string& message_id);
+  std::string MakeMessageId();
 
   const RunEnvironmentPtr environment_;
   const std::string node_;
@@ -54,6 +58,7 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   std::string emitted_message_id_;
   mutable Mutex mutex_;
   Status budget_failure_ AG_GUARDED_BY(mutex_);
+  std::unordered_set<std::string> made_ids_ AG_GUARDED_BY(mutex_);
 };
 
 // Context of one call of a tool, owned by its PendingCall. Used by the thread or fiber that runs

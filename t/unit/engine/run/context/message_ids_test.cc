@@ -31,6 +31,8 @@ TEST(MessageIdsTest, AnAnnouncedIdIsKeptIfTheStateDoesNotAnswer) {
   ids.Announce("shown");
   EXPECT_EQ(IdAfter(ids, "shown"), "shown");
   EXPECT_NE(IdAfter(ids, "of a client"), "of a client");
+  ids.Announce("shown");
+  EXPECT_NE(IdAfter(ids, "shown"), "shown") << "it is taken now";
 }
 
 }  // namespace

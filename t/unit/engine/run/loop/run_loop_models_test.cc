@@ -37,6 +37,31 @@ TEST_F(RunLoopModelsTest, ANodeMayAskAModelFromItsThread) {
   EXPECT_EQ(model_.requests.at(0).system_prompt, "Count.");
 }
 
+// A lookup that failed would give the message another id than its pieces have.
+TEST_F(RunLoopModelsTest, IdsOfStreamedMessagesAreNotLookedUp) {
+  builder_.AddAgent("MAIN", {});
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    EXPECT_TRUE(context.EmitText("Hello"));
+    return Message::Assistant("Hello");
+  });
+  builder_.AddFunction("B", [](const State&, RunContext& context) -> NodeResult {
+    return context.CallModel({.messages = {Message::User("x")}});
+  });
+  builder_.AddEdge(START, "MAIN").AddEdge("MAIN", "A").AddEdge("A", "B");
+  model_.script = {{.pieces = {"1"}}, {.pieces = {"2"}}, {.pieces = {"3"}}, {.pieces = {"4"}}};
+  RunOk(Ask("hi"));
+  sink_.events.clear();
+  EXPECT_CALL(state_, GetMessage).Times(0);
+  RunOk(Ask("hi"));
+  const auto deltas = sink_.Of(RunEvent::Kind::kMessageDelta);
+  const auto messages = sink_.Of(RunEvent::Kind::kMessage);
+  ASSERT_EQ(deltas.size(), 3u);
+  ASSERT_EQ(messages.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(deltas[i].at("message_id"), messages[i].at("message_id"));
+  }
+}
+
 TEST_F(RunLoopModelsTest, AModelFailureReachesTheNodeAsAnException) {
   model_.script = {{.pieces = {}, .calls = {}, .failure = Status(StatusCode::kModel, "no quota")}};
   builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
