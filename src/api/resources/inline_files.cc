@@ -76,7 +76,7 @@ std::optional<ErrorInfo> Store(HandlerContext& context, MediaReference& referenc
 std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<Message>& messages,
                                           bool texts_added) {
   const MessageLimits limits = MessageLimitsOf(context);
-  if (!texts_added && limits.body_bytes <= limits.message_bytes_max) return std::nullopt;
+  if (!texts_added && !limits.may_be_exceeded()) return std::nullopt;
   for (Message& message : messages) {
     if (message::ToJsonText(message).size() <= limits.message_bytes_max) continue;
     // The caller could not read the file after it is stored.

@@ -111,7 +111,7 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
       problems.Add(std::move(location), "is the id of another message of this request",
                    ProblemType::kValue);
     }
-    if (limits.body_bytes > limits.message_bytes_max) {
+    if (limits.may_be_exceeded()) {
       CheckMessageSize(*message, path, i, limits.message_bytes_max, problems);
     }
     messages.push_back(*std::move(message));

@@ -17,9 +17,14 @@ namespace agent_graph::api {
 // Limits for the messages of a request.
 struct MessageLimits {
   const settings::MediaUrls& media_urls;
-  // Size of the whole request. If it is below message_bytes_max, no message can exceed the limit.
-  size_t body_bytes = 0;
+  size_t body_bytes = 0;  // size of the whole request
   size_t message_bytes_max = 0;
+
+  // False if no message of the request can exceed the limit, which is that of its stored form.
+  bool may_be_exceeded() const { return body_bytes > message_bytes_max / kStoredFactorMax; }
+
+  // A stored message names the arguments of calls twice, and writes 1e14 as 100000000000000.0.
+  static constexpr size_t kStoredFactorMax = 8;
 };
 MessageLimits MessageLimitsOf(const HandlerContext& context);
 

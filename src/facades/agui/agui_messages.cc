@@ -270,7 +270,7 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
     if (thought && message.role == Role::kAssistant) {
       message.content.insert(message.content.begin(), *std::move(thought));
     }
-    if (limits.body_bytes > limits.message_bytes_max) {
+    if (limits.may_be_exceeded()) {
       api::CheckMessageSize(message, path, i, limits.message_bytes_max, problems);
     }
   }

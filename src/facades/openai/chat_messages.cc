@@ -173,7 +173,7 @@ std::vector<Message> ReadChatMessages(const json& array, size_t first,
   for (size_t i = first; i < array.size(); ++i) {
     MessageReader reader(array[i], Below(path, std::to_string(i)), limits, problems);
     messages.push_back(reader.Read());
-    if (limits.body_bytes > limits.message_bytes_max) {
+    if (limits.may_be_exceeded()) {
       api::CheckMessageSize(messages.back(), path, i, limits.message_bytes_max, problems);
     }
   }

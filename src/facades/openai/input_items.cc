@@ -50,13 +50,18 @@ class InputReader {
                     api::ProblemType::kValue);
       return {};
     }
+    std::vector<size_t> items;  // the last item of each message
     for (size_t i = 0; i < input.size(); ++i) {
       ReadItem(input[i], Below(place, std::to_string(i)));
-      if (limits_.body_bytes > limits_.message_bytes_max && !messages_.empty()) {
-        api::CheckMessageSize(messages_.back(), place, i, limits_.message_bytes_max, problems_);
-      }
+      items.resize(messages_.size(), i);
+      if (!items.empty()) items.back() = i;
     }
     AddAttachments();
+    items.resize(messages_.size(), input.size() - 1);
+    // Not for each item, because a message may have very many.
+    for (size_t i = 0; limits_.may_be_exceeded() && i < messages_.size(); ++i) {
+      api::CheckMessageSize(messages_[i], place, items[i], limits_.message_bytes_max, problems_);
+    }
     return std::move(messages_);
   }
 

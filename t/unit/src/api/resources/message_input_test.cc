@@ -49,6 +49,26 @@ TEST(Messages, ABlankIdCountsAsNone) {
   }
 }
 
+TEST(ReadMessages, AMessageThatGrowsBeyondTheLimitIsRefused) {
+  json numbers = json::array();
+  for (int i = 0; i < 200; ++i) numbers.push_back(1e14);
+  const json message = {
+      {"role", "assistant"},
+      {"content",
+       {{{"type", "tool_call"}, {"id", "c"}, {"name", "f"}, {"args", {{"n", numbers}}}}}}};
+  const json body = {{"messages", {message}}};
+  const auto accepts = [&](size_t body_bytes, size_t message_bytes_max) {
+    Problems problems;
+    ReadMessages(body, "messages", {kAllUrls, body_bytes, message_bytes_max}, problems);
+    return problems.empty();
+  };
+  // A client may write the numbers as 1e14.
+  const size_t sent = 200 * 5 + 100;
+  EXPECT_FALSE(accepts(sent, 2 * sent));
+  EXPECT_FALSE(accepts(sent, 5 * sent));
+  EXPECT_TRUE(accepts(sent, 8 * sent));
+}
+
 TEST(ReadMessages, WantsAtLeastOne) {
   for (const char* text : {"{}", R"({"messages":null})", R"({"messages":[]})",
                            R"({"messages":"hello"})", R"({"messages":{}})"}) {
