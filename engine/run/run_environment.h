@@ -116,7 +116,7 @@ struct RunEnvironment {
   Deadline deadline = kNoDeadline;
   std::shared_ptr<RunMeter> meter;                          // null: the run has no budget
   std::shared_ptr<const models::CallOptions> call_options;  // null: none
-  // A model call of this attempt was already made to call a tool.
+  // The client's demand for a tool call was already passed to a model, which has replied.
   std::shared_ptr<std::atomic<bool>> tool_was_forced = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<HandOver> hand_over;  // null: another worker cannot continue the run
   // Ids of the files in an accepted run's request. The run fails if one of them is gone when a

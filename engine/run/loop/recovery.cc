@@ -28,6 +28,12 @@ std::optional<std::string> GraphOf(const EntryBody& body) {
   return std::nullopt;
 }
 
+// True for the message of a node with tool calls.
+bool CallsTools(const entry::MessageAdded& message) {
+  return !message.node.empty() && !message.tools.empty() &&
+         message.role == RoleName(Role::kAssistant);
+}
+
 }  // namespace
 
 [[gnu::noinline]] Status RunLoop::Prepare(LoadedThread loaded, const InitialState& initial) {
@@ -91,8 +97,10 @@ Result<RunLoop::MessageIdSet> RunLoop::ReadEarlierAttempts() {
       if (!body || std::holds_alternative<entry::MessagePiece>(*body)) continue;
       log_.usage().Count(*body);
       calls.Note(*body);
-      const auto* message = std::get_if<entry::MessageAdded>(&*body);
-      if (message != nullptr && message->node.empty()) added.insert(message->message_id);
+      if (const auto* message = std::get_if<entry::MessageAdded>(&*body)) {
+        if (message->node.empty()) added.insert(message->message_id);
+        if (CallsTools(*message)) environment_->tool_was_forced->store(true);
+      }
       if (std::optional<std::string> hash = GraphOf(*body)) graph_hash = *std::move(hash);
       left = std::holds_alternative<entry::AttemptLeft>(*body);
     }

@@ -89,8 +89,8 @@ std::vector<Message> InContext(const std::optional<ContextPolicy>& policy,
   return ModelConversation({window.begin() + static_cast<ptrdiff_t>(first), window.end()});
 }
 
-// A demand for a tool call holds for the first model call of the run that can fulfil it, or the
-// agent would never come to its answer.
+// A demand for a tool call holds for the first reply of the run that can fulfil it, or the agent
+// would never come to its answer.
 bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& request) {
   const models::CallOptions* options = request.options;
   if (options == nullptr || options->tool_choice == models::CallOptions::ToolChoice::kAuto) {
@@ -100,7 +100,7 @@ bool ForcesTool(const RunEnvironment& environment, const models::ModelRequest& r
   const bool can_call = std::ranges::any_of(request.tools, [&](const auto& tool) {
     return !is_named || tool.name == options->tool_name;
   });
-  return can_call && !environment.tool_was_forced->exchange(true);
+  return can_call && !environment.tool_was_forced->load();
 }
 
 // The client knows its own tools only: a call that it demands is one of them.
@@ -190,13 +190,17 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
     }
     return run.emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
+  const bool forces_tool = request->forces_tool;
   const int64_t started_micros = UnixMicros();
   MeteredReply metered = [&] {
     const HandOver::RepeatableWork work(environment.hand_over.get());
     return CallModel(environment, agent.model, *std::move(request), on_delta);
   }();
   const int64_t duration_micros = UnixMicros() - started_micros;
-  if (metered.reply.ok()) run.emitter.AwaitReply();
+  if (metered.reply.ok()) {
+    run.emitter.AwaitReply();
+    if (forces_tool) environment.tool_was_forced->store(true);
+  }
   return ResultOf(run, agent, message_id, metered, std::move(partial), duration_micros);
 }
 

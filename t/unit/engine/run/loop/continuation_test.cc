@@ -8,6 +8,7 @@
 
 #include "../run_fixture.h"
 #include "message/codec.h"
+#include "models/call_options.h"
 #include "run/hand_over.h"
 #include "run/log/log_entry.h"
 #include "run/nodes/tool_call.h"
@@ -144,6 +145,25 @@ TEST_F(ContinuationTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
   EXPECT_EQ(
       json::parse(finished_.usage_json),
       json({{"input_tokens", 6}, {"output_tokens", 4}, {"model_calls", 2}, {"tool_calls", 1}}));
+}
+
+TEST_F(ContinuationTest, ADemandForAToolCallIsNotMadeAgain) {
+  AddAgentWithTools({MakeTool("add", false, [&](const json&, ToolContext&) -> ToolOutput {
+    hand_over_->Request();
+    return "3";
+  })});
+  model_.script = {{.calls = {{"c1", "add", "{}", false}}}, {.pieces = {"Three."}}};
+  const auto options = std::make_shared<models::CallOptions>();
+  options->tool_choice = models::CallOptions::ToolChoice::kRequired;
+  RunRequest request = Attempt(1);
+  request.call_options = options;
+  EXPECT_TRUE(RunOk(request).left);
+  request = NextAttempt();
+  request.call_options = options;
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
+  ASSERT_EQ(model_.requests.size(), 2u);
+  EXPECT_TRUE(model_.requests[0].forces_tool);
+  EXPECT_FALSE(model_.requests[1].forces_tool);
 }
 
 // If the attempt is lost, a reset can then name the message whose pieces readers have.

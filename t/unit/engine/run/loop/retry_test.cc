@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "../run_fixture.h"
+#include "models/call_options.h"
 
 namespace agent_graph::run {
 namespace {
@@ -16,6 +17,12 @@ class RetryTest : public RunTest {
       if (++calls_ <= failures) throw std::runtime_error("not yet");
       return Message::Assistant("after " + std::to_string(calls_));
     };
+  }
+  static Tool Look() {
+    Tool tool;
+    tool.name = "look";
+    tool.function = [](const json&, ToolContext&) -> ToolOutput { return "1"; };
+    return tool;
   }
   std::atomic<int> calls_{0};
 };
@@ -52,6 +59,23 @@ TEST_F(RetryTest, AModelThatFailedIsAskedAgain) {
   model_.script.push_back({.pieces = {"fine"}});
   EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
   EXPECT_EQ(model_.requests.size(), 2u);
+}
+
+TEST_F(RetryTest, ADemandForAToolCallHoldsUntilAModelHasReplied) {
+  AddAgentWithTools({Look()});
+  builder_.SetRetry("MAIN", {.attempts_max = 2, .delay = milliseconds(1)});
+  model_.script = {{.failure = Status(StatusCode::kModel, "overloaded")},
+                   {.calls = {{"c1", "look", "{}", false}}},
+                   {.pieces = {"fine"}}};
+  const auto options = std::make_shared<models::CallOptions>();
+  options->tool_choice = models::CallOptions::ToolChoice::kRequired;
+  RunRequest request = Ask("hi");
+  request.call_options = options;
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
+  ASSERT_EQ(model_.requests.size(), 3u);
+  EXPECT_TRUE(model_.requests[0].forces_tool);
+  EXPECT_TRUE(model_.requests[1].forces_tool);
+  EXPECT_FALSE(model_.requests[2].forces_tool);
 }
 
 TEST_F(RetryTest, TextThatAClientHasSeenIsNotRepeated) {
