@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "agent_graph/json.h"
-#include "base/json.h"
+#include "base/sized_json.h"
 #include "graph/compiled_graph.h"
 #include "graph/reducers.h"
 #include "tools/schema/json_schema.h"
@@ -27,7 +27,7 @@ Result<json> ReadUpdate(const FieldUpdate& update) {
   if (IsBuiltInField(update.name)) {
     return FieldStatus(update.name, "belongs to the state itself and cannot be set by a node");
   }
-  Result<json> value = ParseJson(update.value_json);
+  Result<json> value = ParseJson(update.value_json, kSizedJsonLimits);
   if (!value.ok()) return FieldStatus(update.name, value.status().message());
   return value;
 }

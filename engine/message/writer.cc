@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "base/seconds.h"
+#include "base/sized_json.h"
 #include "message/codec.h"
 #include "message/reader.h"
 
@@ -49,7 +50,7 @@ void AppendChecked(std::string& out, const std::string& text, json::value_t kind
     out += otherwise;
     return;
   }
-  auto value = ParseJson(text);
+  auto value = ParseJson(text, kSizedJsonLimits);
   if (value.ok() && value->type() == kind) {
     out += DumpJson(*value);
   } else {
@@ -63,7 +64,7 @@ void AppendObject(std::string& out, const std::string& text) {
 
 // Any JSON value; text that is not JSON is written as a string.
 void AppendAny(std::string& out, const std::string& text) {
-  auto value = ParseJson(text);
+  auto value = ParseJson(text, kSizedJsonLimits);
   if (value.ok()) {
     out += DumpJson(*value);
   } else {
@@ -75,7 +76,7 @@ void AppendAny(std::string& out, const std::string& text) {
 void AppendExtraMembers(std::string& out, const std::string& extra_json,
                         std::initializer_list<std::string_view> written) {
   if (extra_json == "{}") return;
-  auto extra = ParseJson(extra_json);
+  auto extra = ParseJson(extra_json, kSizedJsonLimits);
   if (!extra.ok() || !extra->is_object()) return;
   for (const auto& [key, value] : extra->items()) {
     if (std::find(written.begin(), written.end(), key) != written.end()) continue;

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "agent_graph/json.h"
-#include "base/json.h"
+#include "base/sized_json.h"
 
 namespace agent_graph::run {
 namespace {
@@ -38,7 +38,7 @@ std::string_view TypeOf(const ContentBlock& block) {
 
 // The provider's name of the model, which agents store in the message's metadata.
 std::optional<std::string> ModelOf(const Message& message) {
-  const Result<json> metadata = ParseJson(message.metadata_json);
+  const Result<json> metadata = ParseJson(message.metadata_json, kSizedJsonLimits);
   if (!metadata.ok() || !metadata->is_object()) return std::nullopt;
   const auto model = metadata->find("model");
   if (model == metadata->end() || !model->is_string()) return std::nullopt;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/sized_json.h"
 #include "graph/compiled_graph.h"
 #include "run/context/run_meter.h"
 #include "run/hand_over.h"
@@ -273,7 +274,7 @@ void RunLoop::CheckInterruptAfter(const std::string& node,
   meta_.interrupted_node = node;
   if (next_ == END) meta_.resume_node.clear();
   if (interrupt) {
-    Result<json> data = ParseJson(interrupt->data_json);
+    Result<json> data = ParseJson(interrupt->data_json, kSizedJsonLimits);
     if (data.ok()) meta_.interrupt_data_json = DumpJson(*data);
   }
   paused_ = true;

@@ -8,6 +8,7 @@
 #include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/sized_json.h"
 #include "graph/flatten.h"
 #include "run/context/handed_out_calls.h"
 #include "run/context/run_meter.h"
@@ -36,7 +37,7 @@ void Resolve(PendingCall& call, const OfferedTools& tools) {
     call.result = Failure("there is no tool named \"" + call.block.name + "\"");
     return;
   }
-  Result<json> arguments = ParseJson(call.block.arguments_json);
+  Result<json> arguments = ParseJson(call.block.arguments_json, kSizedJsonLimits);
   if (!arguments.ok() || !arguments->is_object()) {
     call.result = Failure("the arguments of \"" + call.block.name + "\" are not a JSON object");
     return;
@@ -102,7 +103,7 @@ ToolOutput CheckedOutput(ToolOutput output, const std::string& name) {
     return Failure("the output of \"" + name + "\" is larger than " +
                    std::to_string(kToolOutputBytesMax) + " bytes");
   }
-  if (!ParseJson(output.json).ok()) {
+  if (!ParseJson(output.json, kSizedJsonLimits).ok()) {
     return Failure("the output of \"" + name + "\" is not valid JSON");
   }
   return output;

@@ -155,6 +155,14 @@ TEST(StateFieldsTest, BadUpdatesAreStatuses) {
   EXPECT_EQ(graph->SetFields(json(5), state).code(), StatusCode::kInvalidArgument);
 }
 
+TEST(StateFieldsTest, AValueMayHaveVeryManyParts) {
+  auto graph = GraphWithFields();
+  State state;
+  const json many = json::array_t(200'000, json(1));
+  ASSERT_TRUE(graph->ApplyUpdates({{"tier", many.dump()}}, state).ok());
+  EXPECT_EQ(state.Field("tier"), many);
+}
+
 TEST(StateFieldsTest, ACustomReducerCannotNestWithoutEnd) {
   GraphBuilder builder;
   AddAgentAndTools(builder);

@@ -222,6 +222,26 @@ TEST(CodecTest, SearchTextHoldsTextAndToolOutput) {
   EXPECT_EQ(SearchText("not json"), "");
 }
 
+// The operator's limit may be higher than that of other JSON.
+TEST(CodecTest, PartsWithVeryManyValuesAreKept) {
+  const json many = {{"n", json::array_t(200'000, json(1))}};
+  const json value = {{"role", "assistant"},
+                      {"metadata", many},
+                      {"content",
+                       {{{"type", "tool_call"}, {"id", "c1"}, {"name", "f"}, {"args", many}},
+                        {{"type", "tool_result"}, {"call_id", "c1"}, {"output", many}},
+                        {{"type", "data"}, {"mime_type", "text/csv"}, {"rows", many}}}}};
+  auto message = FromJson(value, "m");
+  ASSERT_TRUE(message.ok()) << message.status().ToString();
+  auto stored = FromJsonText(ToJsonText(*message));
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  const json written = ToJson(*stored);
+  EXPECT_EQ(written["metadata"], many);
+  EXPECT_EQ(written["content"][0]["args"], many);
+  EXPECT_EQ(written["content"][1]["output"], many);
+  EXPECT_EQ(written["content"][2]["rows"], many);
+}
+
 TEST(CodecTest, StoredTextThatIsNotOursIsDataLoss) {
   for (const char* text : {"", "{", "[]", "{}", R"({"role":"king","content":[]})"}) {
     auto message = FromJsonText(text);
