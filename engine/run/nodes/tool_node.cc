@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -225,7 +226,7 @@ void KeepQuestions(const std::vector<PendingCallPtr>& calls, OpenInputs& inputs)
 }
 
 // Logs the intents. They are durable before a tool starts that must not run twice.
-Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& name, int64_t step,
+Status LogIntents(std::span<const PendingCallPtr> calls, const std::string& name, int64_t step,
                   RunLog& log) {
   bool durable = false;
   for (const PendingCallPtr& call : calls) {
@@ -279,21 +280,19 @@ bool WasCut(const PendingCall& call) {
          environment.cancellation.reason() == runtime::CancelReason::kShutdown;
 }
 
-Status ExecuteAll(const RunEnvironment& environment, const std::vector<PendingCallPtr>& calls,
-                  const std::string& name, int64_t step, RunLog& log, CallMemory* call_memory) {
+// Calls that are executed at the same time. Returns an error if one of them was cut.
+Status ExecuteWave(const RunEnvironment& environment, std::span<const PendingCallPtr> calls,
+                   const std::string& name, EndLog& ends, ToolMemory* memory) {
   const bool repeatable =
       std::ranges::all_of(calls, [](const auto& call) { return call->tool->idempotent; });
   const HandOver::RepeatableWork work(repeatable ? environment.hand_over.get() : nullptr);
-  EndLog ends(name, step, calls.size(), log);
-  std::optional<ToolMemory> memory;
-  if (call_memory != nullptr) memory.emplace(*call_memory, environment.cancellation);
   bool cut = false;
   ForEachConcurrently(*environment.runtime, calls.size(), kToolCallsAtOnce, [&](size_t index) {
     PendingCall& call = *calls[index];
     std::optional<ToolMemory::Reply> reply;
-    if (memory) reply.emplace(*memory, environment.DeadlineOf(call.tool->timeout));
+    if (memory != nullptr) reply.emplace(*memory, environment.DeadlineOf(call.tool->timeout));
     Execute(calls[index], name, reply ? &*reply : nullptr);
-    if (memory) memory->Keep(call.result.json);
+    if (memory != nullptr) memory->Keep(call.result.json);
     reply.reset();
     if (WasCut(call)) {
       cut = true;
@@ -303,6 +302,22 @@ Status ExecuteAll(const RunEnvironment& environment, const std::vector<PendingCa
   });
   if (cut) return Status(StatusCode::kCancelled, "another worker continues the run");
   return ends.status();
+}
+
+// Logs the intents of one wave after the other, so that the calls of a wave that has not begun when
+// the worker dies are known not to have taken effect.
+Status ExecuteAll(const RunEnvironment& environment, std::span<const PendingCallPtr> calls,
+                  const std::string& name, int64_t step, RunLog& log, CallMemory* call_memory) {
+  EndLog ends(name, step, calls.size(), log);
+  std::optional<ToolMemory> memory;
+  if (call_memory != nullptr) memory.emplace(*call_memory, environment.cancellation);
+  while (!calls.empty()) {
+    const auto wave = calls.first(std::min(calls.size(), kToolCallsAtOnce));
+    calls = calls.subspan(wave.size());
+    AG_RETURN_IF_ERROR(LogIntents(wave, name, step, log));
+    AG_RETURN_IF_ERROR(ExecuteWave(environment, wave, name, ends, memory ? &*memory : nullptr));
+  }
+  return Status::Ok();
 }
 
 class ToolNodeRunner final : public NodeRunner {
@@ -335,7 +350,6 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
                            static_cast<int64_t>(std::ranges::count_if(remote, is_new));
     AG_RETURN_IF_ERROR(environment->meter->BeginToolCalls(new_calls));
   }
-  AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
   AG_RETURN_IF_ERROR(ExecuteAll(*environment, runnable, name, step, log, options.memory));
   if (inputs != nullptr) KeepQuestions(calls, *inputs);
 

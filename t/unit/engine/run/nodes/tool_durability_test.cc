@@ -60,6 +60,34 @@ TEST_F(ToolNodeTest, IntentsAreOnDiskBeforeAToolThatMustNotRunTwice) {
   EXPECT_NE(position("tool_finished"), kinds.end());
 }
 
+// If the worker dies in the first wave, the calls of the next one have certainly not been made.
+TEST_F(ToolNodeTest, TheIntentsOfAWaveAreWrittenWhenItBegins) {
+  std::vector<ptrdiff_t> intents;
+  Tool charge = MakeTool("charge", [&](const json&, ToolContext&) -> ToolOutput {
+    const std::vector<std::string> kinds = state_.Kinds("t1");
+    intents.push_back(std::count(kinds.begin(), kinds.end(), "tool_intent"));
+    return "paid";
+  });
+  charge.idempotent = false;
+  charge.execution = Execution::kNonBlocking;
+  constexpr int kAtOnce = static_cast<int>(kToolCallsAtOnce);
+  const size_t count = kToolCallsAtOnce + 2;
+  std::vector<ToolCallBlock> calls;
+  for (int i = 0; i < kAtOnce + 2; ++i) calls.push_back(Call(CallId(i), "charge"));
+  EXPECT_EQ(Results({charge}, calls).size(), count);
+  ASSERT_EQ(intents.size(), count);
+  EXPECT_EQ(intents.front(), static_cast<ptrdiff_t>(kToolCallsAtOnce));
+  EXPECT_EQ(intents.back(), static_cast<ptrdiff_t>(count));
+  // The results of the first wave are stored before the second one begins.
+  const auto& log = state_.At("t1").log;
+  const auto last = std::find_if(log.begin(), log.end(), [](const state::LogEntry& entry) {
+    return entry.kind == "tool_finished" &&
+           json::parse(entry.json).at("call_id") == CallId(kAtOnce - 1);
+  });
+  ASSERT_NE(last, log.end());
+  EXPECT_EQ(json::parse(last->json).at("output"), "paid");
+}
+
 TEST_F(ToolNodeTest, AToolWhoseIntentCannotBeStoredIsNotCalled) {
   state_.before_append = [](const state::AppendRunRequest& append) {
     for (const auto& entry : append.entries) {
