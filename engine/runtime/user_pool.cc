@@ -164,7 +164,8 @@ void UserPool::RunWorker(Worker& worker) {
 void UserPool::OnThreadEnd(Worker& worker) {
   MutexLock lock(mutex_);
   --live_;
-  worker.exited = true;
+  StartWork();           // functions may wait because there were too many threads
+  worker.exited = true;  // from now on another thread may join this one
   worker_exited_.NotifyAll();
 }
 

@@ -205,6 +205,34 @@ TEST(RunUserFunction, AThreadThatDoesNotEndKeepsNoFunctionWaiting) {
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
 }
 
+TEST(RunUserFunction, WhenAThreadEndsAnotherStartsForAFunctionThatWaits) {
+  RuntimeOptions options = SmallPool();
+  options.threads = 1;
+  options.user_threads_max = 1;
+  Runtime runtime(options);
+  ASSERT_TRUE(runtime.Start().ok());
+  const Cancellation cancellation;
+  auto release = std::make_shared<std::promise<void>>();
+  const auto stuck = Function([cancellation, release] {
+    cancellation.Cancel(CancelReason::kClientGone);
+    release->get_future().wait();
+  });
+  EXPECT_EQ(runtime.RunUserFunction(stuck, "stuck", cancellation, kNoDeadline).code(),
+            StatusCode::kCancelled);
+  const Promise<bool> waits;
+  const Promise<bool> returned;
+  runtime.Spawn([&runtime, returned] {
+    const Status next =
+        runtime.RunUserFunction(Function([] {}), "next", Cancellation(), kNoDeadline);
+    returned.Set(next.ok());
+  });
+  runtime.Spawn([waits] { waits.Set(true); });  // behind the other fiber, on the same thread
+  ASSERT_TRUE(waits.Wait(nullptr, kNoDeadline).ok());
+  release->set_value();
+  EXPECT_TRUE(*returned.Wait(nullptr, kNoDeadline));
+  EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
+}
+
 TEST(RunUserFunction, CalledByAUserFunctionRunsOnItsThread) {
   RuntimeOptions options = SmallPool();
   options.user_threads_active = 1;
