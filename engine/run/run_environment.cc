@@ -1,6 +1,6 @@
 #include "run/run_environment.h"
 
-#include <algorithm>
+#include <chrono>
 
 namespace agent_graph::run {
 
@@ -9,7 +9,10 @@ models::ModelProvider* RunEnvironment::FindModel(const std::string& name) const 
 }
 
 Deadline RunEnvironment::DeadlineOf(std::chrono::milliseconds timeout) const {
-  return std::min(deadline, DeadlineAfter(timeout));
+  // Compared before they are added, because graphs may have timeouts that the clock cannot reach.
+  const auto now = MonotonicClock::now();
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now);
+  return timeout >= left ? deadline : now + timeout;
 }
 
 void RunEnvironment::Log(LogLevel level, std::string_view node, std::string_view text) const {

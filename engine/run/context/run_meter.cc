@@ -101,7 +101,8 @@ Deadline RunMeter::deadline() const {
   if (!budget_.seconds) return kNoDeadline;
   MutexLock lock(mutex_);
   const int64_t used_micros = std::max<int64_t>(0, UnixMicros() - started_micros_);
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kSecondMicros / 1000;
+  // Half of what the clock can reach, because the deadline is that much later than now.
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kSecondMicros / 1000 / 2;
   const int64_t left = std::min(*budget_.seconds, kMost) * kSecondMicros - used_micros;
   return DeadlineAfter(std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::microseconds(std::max<int64_t>(0, left))));

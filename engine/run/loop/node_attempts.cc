@@ -14,11 +14,14 @@
 namespace agent_graph::run {
 namespace {
 
+// A graph may set a maximum that the clock cannot reach.
+constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(24 * 365);
+
 // Returns the delay after attempt number `attempt`, before the next one.
 std::chrono::milliseconds DelayBefore(const RetryPolicy& retry, int attempt) {
   const double delay =
       static_cast<double>(retry.delay.count()) * std::pow(retry.factor, attempt - 1);
-  const auto longest = static_cast<double>(retry.delay_max.count());
+  const auto longest = static_cast<double>(std::min(retry.delay_max, kDelayMax).count());
   return std::chrono::milliseconds(static_cast<int64_t>(std::min(delay, longest)));
 }
 

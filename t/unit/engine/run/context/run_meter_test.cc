@@ -64,6 +64,14 @@ TEST(RunMeterTest, TimeIsCountedFromTheFirstAttempt) {
             "the run has used up its budget of 3600 seconds");
 }
 
+TEST(RunMeterTest, AVeryLongTimeDoesNotEndAtOnce) {
+  for (const int64_t seconds : {int64_t{4'000'000'000}, int64_t{9'300'000'000}, INT64_MAX}) {
+    RunMeter meter({.seconds = seconds}, UnixMicros());
+    EXPECT_TRUE(meter.BeginModelCall("m", false).ok());
+    EXPECT_GT(meter.deadline(), MonotonicClock::now()) << seconds;
+  }
+}
+
 TEST(RunMeterTest, CostsNeedAPrice) {
   RunMeter meter({.cost_nano_usd = 1'000'000}, UnixMicros());
   EXPECT_TRUE(meter.BeginModelCall("m", true).ok());

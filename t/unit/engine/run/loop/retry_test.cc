@@ -78,6 +78,18 @@ TEST_F(RetryTest, ADemandForAToolCallHoldsUntilAModelHasReplied) {
   EXPECT_FALSE(model_.requests[2].forces_tool);
 }
 
+TEST_F(RetryTest, TimeoutsMayBeLongerThanTheClockCanReach) {
+  Tool look = Look();
+  look.timeout = milliseconds::max();
+  AddAgentWithTools({std::move(look)});
+  builder_.SetTimeout("MAIN", milliseconds::max());
+  model_.script = {{.calls = {{"c1", "look", "{}", false}}}, {.pieces = {"fine"}}};
+  const RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, RunStatus::kDone) << outcome.error.ToString();
+  ASSERT_EQ(outcome.messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("content").at(0).at("output"), "1");
+}
+
 TEST_F(RetryTest, TextThatAClientHasSeenIsNotRepeated) {
   builder_.AddAgent("A", {}).AddEdge(START, "A");
   builder_.SetRetry("A", {.attempts_max = 2, .delay = milliseconds(1)});
