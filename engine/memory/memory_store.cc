@@ -114,7 +114,7 @@ Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& me
   state::StoreMemoryRequest store;
   AG_ASSIGN_OR_RETURN(store.embedding, Embed(memory.content, wait));
   store.scope = access.scope;
-  store.record.id = NewHexId();
+  store.record.id = memory.id.empty() ? NewHexId() : memory.id;
   store.record.owner = access.user_id;
   store.record.agent_id = access.agent_id;
   store.record.thread_id = memory.thread_id;
@@ -123,7 +123,9 @@ Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& me
   store.record.content = memory.content;
   store.record.message_json = memory.message_json;
   store.record.metadata_json = memory.metadata_json;
-  AG_RETURN_IF_ERROR(memories_.StoreMemory(store));
+  const Status stored = memories_.StoreMemory(store);
+  const bool is_repeated = stored.code() == StatusCode::kConflict && !memory.id.empty();
+  if (!stored.ok() && !is_repeated) return stored;
   return std::move(store.record.id);
 }
 

@@ -44,6 +44,8 @@ struct WaitOptions {
 };
 
 struct NewMemory {
+  // Identifies the memory among all; it is stored once. Empty: a new id is generated.
+  std::string id = {};
   std::string content;       // the text to embed; may be blank if there is a message
   std::string message_json;  // JSON of the message that `content` is the text of; empty: plain text
   std::string memory_type = "episodic";
@@ -81,7 +83,7 @@ class MemoryStore {
   MemoryStore(state::Memories& memories, Embedder& embedder)
       : memories_(memories), embedder_(embedder) {}
 
-  // Returns the id of the new memory.
+  // Returns the id of the new memory, or of the one that was stored with this id before.
   Result<std::string> Store(const Access& access, const NewMemory& memory, WaitOptions wait);
   // kNotFound if there is no such memory within `access`; so do Update and Delete.
   Result<state::MemoryRecord> Get(const Access& access, const std::string& id);

@@ -50,7 +50,8 @@ Result<NodeResult> CallFunction(const NodeRun& run, const graph::FunctionNode& n
   auto call = std::make_shared<FunctionCall>();
   call->environment = run.environment;
   call->state = run.thread.shared_state();
-  call->context = std::make_shared<FunctionContext>(run.environment, name, deadline, emission);
+  call->context =
+      std::make_shared<FunctionContext>(run.environment, name, run.step, deadline, emission);
   auto work = [call, function = &node.function] {
     call->result = (*function)(*call->state, *call->context);
   };

@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "message/codec.h"
 #include "message/texts.h"
 #include "state/limits.h"
@@ -67,6 +68,18 @@ memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
   return access;
 }
 
+// Depends also on the content, so that nothing is lost if a repeated call stores something else.
+std::string RunMemories::NextId(const memory::NewMemory& memory) {
+  constexpr size_t kIdDigits = 32;
+  const std::string ordinal = std::to_string(stored_++);
+  std::string place;
+  for (const std::string* part :
+       {&environment_->run_id, &key_, &ordinal, &memory.content, &memory.message_json}) {
+    place += std::to_string(part->size()) + ':' + *part;
+  }
+  return Sha256Hex(place).substr(0, kIdDigits);
+}
+
 std::string RunMemories::Store(const NewMemory& memory) {
   const TolerateAllocations tolerated;
   IndexOf(memory::kMemoryTypes, memory.memory_type, "memory_type");
@@ -91,6 +104,7 @@ std::string RunMemories::Store(const NewMemory& memory) {
   stored.category = memory.category;
   stored.thread_id = environment_->thread_id;
   stored.metadata_json = DumpJson(*metadata);
+  stored.id = NextId(stored);
   Result<std::string> id = store().Store(AccessOf(memory.agent_id), stored, wait_options());
   if (!id.ok()) Throw(id.status());
   return *std::move(id);

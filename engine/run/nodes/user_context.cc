@@ -36,13 +36,13 @@ bool SleepUntilDeadline(std::chrono::milliseconds duration, const RunEnvironment
 
 }  // namespace
 
-FunctionContext::FunctionContext(RunEnvironmentPtr environment, std::string node, Deadline deadline,
-                                 std::shared_ptr<UserEmission> emission)
+FunctionContext::FunctionContext(RunEnvironmentPtr environment, std::string node, int64_t step,
+                                 Deadline deadline, std::shared_ptr<UserEmission> emission)
     : environment_(std::move(environment)),
       node_(std::move(node)),
       deadline_(deadline),
       emission_(std::move(emission)),
-      memories_(environment_, deadline_) {}
+      memories_(environment_, deadline_, std::to_string(step)) {}
 
 bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
   return SleepUntilDeadline(duration, *environment_, deadline_);
@@ -136,7 +136,7 @@ CallContext::CallContext(RunEnvironmentPtr environment, std::string node, std::s
       idempotency_key_(std::move(idempotency_key)),
       deadline_(deadline),
       input_(input),
-      memories_(environment_, deadline_) {}
+      memories_(environment_, deadline_, idempotency_key_) {}
 
 bool CallContext::SleepFor(std::chrono::milliseconds duration) {
   return SleepUntilDeadline(duration, *environment_, deadline_);

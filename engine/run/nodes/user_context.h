@@ -23,7 +23,8 @@ namespace agent_graph::run {
 // thread (or suspend the fiber).
 class FunctionContext : public RunContext, public std::enable_shared_from_this<FunctionContext> {
  public:
-  FunctionContext(RunEnvironmentPtr environment, std::string node, Deadline deadline,
+  // `step`: number of nodes that the run executed before.
+  FunctionContext(RunEnvironmentPtr environment, std::string node, int64_t step, Deadline deadline,
                   std::shared_ptr<UserEmission> emission);
 
   const std::string& thread_id() const override { return environment_->thread_id; }

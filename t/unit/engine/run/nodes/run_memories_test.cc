@@ -41,6 +41,28 @@ class RunMemoriesTest : public RunTest {
   std::function<void(MemoryAccess&)> work_;
 };
 
+TEST_F(RunMemoriesTest, WhatARepeatedFunctionStoresAgainIsStoredOnce) {
+  builder_.SetRetry("A", {.attempts_max = 2, .delay = std::chrono::milliseconds(1)});
+  std::vector<std::string> ids;
+  const auto store_and_fail = [&](MemoryAccess& access) {
+    for (const char* text : {"tea", "tea", "cake"}) ids.push_back(access.Store({.content = text}));
+    // From now on the store has them.
+    memories_.failure = Status(StatusCode::kConflict, "a memory with this id exists");
+    if (ids.size() == 3) throw std::runtime_error("boom");
+  };
+  EXPECT_EQ(With(store_and_fail), "");
+  ASSERT_EQ(ids.size(), 6u);
+  EXPECT_EQ(std::vector<std::string>(ids.begin(), ids.begin() + 3),
+            std::vector<std::string>(ids.begin() + 3, ids.end()));
+  EXPECT_NE(ids[0], ids[1]);
+  EXPECT_NE(ids[1], ids[2]);
+  const std::string first = ids[0];
+  memories_.failure = {};
+  ids = {"", "", ""};
+  EXPECT_EQ(With(store_and_fail), "");
+  EXPECT_NE(ids[3], first) << "another run stores a memory of its own";
+}
+
 TEST_F(RunMemoriesTest, AMemoryBelongsToUserAndThread) {
   std::string id;
   EXPECT_EQ(With(
