@@ -17,7 +17,8 @@ namespace agent_graph::run {
 size_t EstimateTokens(const Message& message);
 
 // Returns the index of the first message to send. It is a user message, so that no tool result is
-// separated from its call. The newest turn is always complete, whatever its size.
+// separated from its call; 0 if there is none. The newest turn is always complete, whatever its
+// size.
 size_t FirstInContext(const std::vector<Message>& messages, const ContextPolicy& policy);
 
 // Like FirstInContext, but for messages that leave the thread's working window. This is done in

@@ -55,7 +55,7 @@ class WorkingThread {
   // Appends a message to the window and the log; `node` is empty for messages of the request.
   // Returns its JSON text, which is valid until the next call.
   Result<std::string_view> Append(Message message, std::string_view node);
-  // True if there are calls that have no result, in the thread or in `answers`.
+  // True if a pending call has a result neither in the thread nor in `answers`.
   bool HasOpenCalls(const std::vector<Message>& answers) const;
   // Adds a result for each of these calls, as the run that made the call has logged it in
   // `entries`.
