@@ -21,6 +21,7 @@ struct MessageLimits {
   size_t message_bytes_max = 0;
 
   // False if no message of the request can exceed the limit, which is that of its stored form.
+  // One with stored content, such as that of a referenced item, may exceed it nevertheless.
   bool may_be_exceeded() const { return body_bytes > message_bytes_max / kStoredFactorMax; }
 
   // A stored message names the arguments of calls twice, and writes 1e14 as 100000000000000.0.
@@ -31,7 +32,8 @@ MessageLimits MessageLimitsOf(const HandlerContext& context);
 // Returns the bytes of base64 that inline files take in the message.
 size_t InlineBytes(const Message& message);
 
-// Adds a problem if the message without its inline files is too large.
+// Adds a problem if the message without its inline files is too large. Serialises the whole
+// message: call it once for each.
 void CheckMessageSize(const Message& message, const std::vector<std::string>& path, size_t index,
                       size_t message_bytes_max, Problems& problems);
 void AddTooLarge(const std::vector<std::string>& path, size_t index, size_t message_bytes_max,

@@ -26,13 +26,6 @@ constexpr std::string_view kAttachedResult = "The result is attached below.";
 // Each reference is a read of the state.
 constexpr size_t kReferencesMax = 1000;
 
-bool HasText(const Message& message) {
-  for (const ContentBlock& block : message.content) {
-    if (std::holds_alternative<TextBlock>(block)) return true;
-  }
-  return false;
-}
-
 class InputReader {
  public:
   InputReader(const api::MessageLimits& limits, const StoredMessageLookup& find_message,
@@ -53,19 +46,25 @@ class InputReader {
     std::vector<size_t> items;  // the last item of each message
     for (size_t i = 0; i < input.size(); ++i) {
       ReadItem(input[i], Below(place, std::to_string(i)));
-      items.resize(messages_.size(), i);
-      if (!items.empty()) items.back() = i;
+      first_items_.resize(messages_.size(), i);
     }
     AddAttachments();
-    items.resize(messages_.size(), input.size() - 1);
-    // Not for each item, because a message may have very many.
-    for (size_t i = 0; limits_.may_be_exceeded() && i < messages_.size(); ++i) {
-      api::CheckMessageSize(messages_[i], place, items[i], limits_.message_bytes_max, problems_);
-    }
+    first_items_.resize(messages_.size(), input.size() - 1);
+    CheckSizes(place);
     return std::move(messages_);
   }
 
  private:
+  // Checks each message once, when it is complete: many items may belong to it. The problem names
+  // the first of them. A small body may refer to large stored messages.
+  void CheckSizes(const Location& place) {
+    if (!limits_.may_be_exceeded() && references_ == 0) return;
+    for (size_t i = 0; i < messages_.size(); ++i) {
+      api::CheckMessageSize(messages_[i], place, first_items_[i], limits_.message_bytes_max,
+                            problems_);
+    }
+  }
+
   void ReadItem(const json& item, const Location& place) {
     if (!item.is_object()) {
       problems_.Add(place, "must be an object", api::ProblemType::kObjectType);
@@ -92,9 +91,17 @@ class InputReader {
   // The message to which a further item of the assistant belongs.
   Message& Answer(bool begins_text) {
     const bool continues = !messages_.empty() && messages_.back().role == Role::kAssistant &&
-                           !(begins_text && HasText(messages_.back()));
-    if (!continues) messages_.emplace_back().role = Role::kAssistant;
+                           !(begins_text && answer_has_text_);
+    if (!continues) {
+      messages_.emplace_back().role = Role::kAssistant;
+      answer_has_text_ = false;
+    }
     return messages_.back();
+  }
+
+  void AddToAnswer(Message& answer, ContentBlock block) {
+    answer_has_text_ = answer_has_text_ || std::holds_alternative<TextBlock>(block);
+    answer.content.push_back(std::move(block));
   }
 
   void ReadMessage(const json& item, const Location& place) {
@@ -118,7 +125,7 @@ class InputReader {
       return;
     }
     Message& answer = Answer(true);
-    for (ContentBlock& block : read.content) answer.content.push_back(std::move(block));
+    for (ContentBlock& block : read.content) AddToAnswer(answer, std::move(block));
   }
 
   void ReadContent(const json& item, const char* member, const Location& place, Message& out) {
@@ -315,7 +322,7 @@ class InputReader {
                                             : std::holds_alternative<ReasoningBlock>(block) ==
                                                   (name.kind == ItemKind::kReasoning);
       if (is_named && (call != nullptr || name.kind != ItemKind::kCall)) {
-        answer.content.push_back(std::move(block));
+        AddToAnswer(answer, std::move(block));
       }
     }
   }
@@ -324,7 +331,9 @@ class InputReader {
   const StoredMessageLookup& find_message_;
   api::Problems& problems_;
   std::vector<Message> messages_;
-  Message attachments_;  // the images and files of the results before
+  std::vector<size_t> first_items_;  // for each message the index of its first item
+  bool answer_has_text_ = false;     // the last message, if it is the assistant's
+  Message attachments_;              // the images and files of the results before
   size_t references_ = 0;
 };
 
