@@ -41,6 +41,31 @@ def test_a_response_follows_another(service):
     assert second["previous_response_id"] == branch["previous_response_id"] == first["id"]
 
 
+def test_a_branch_of_a_long_conversation_begins_with_a_message_of_the_user(start_service):
+    """A window that begins with the result of a tool lacks its call, which no model takes."""
+    service = start_service(DEMO | {"window_max": 3})
+    call = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "sunny"}
+    asked = [{"role": "user", "content": "weather"}, call, result, {"role": "user", "content": "one"}]
+    first = completed(service.post(PATH, ask(asked)))
+    branch = completed(service.post(PATH, ask("two", previous_response_id=first["id"], store=False)))
+    assert output_text(branch) == "You said: two"
+    stored = [completed(service.post(PATH, ask(text, previous_response_id=first["id"]))) for text in ("x", "y")]
+    listed = service.get(f"{PATH}/{stored[1]['id']}/input_items?order=asc").json()["data"]
+    assert [item["content"][0]["text"] for item in listed] == ["one", "You said: one", "y"]
+
+
+def test_a_branch_of_a_conversation_that_no_run_can_hold_is_refused(start_service):
+    """A thread whose state was deleted keeps its history, which may be of any size."""
+    service = start_service(DEMO | {"limits": {"run_bytes_max": 65536}})
+    for _ in range(4):
+        response = completed(service.post(PATH, ask("x" * 20_000, conversation="talk")))
+        assert service.request("DELETE", "/v1/threads/talk/state").status == 200
+    refused = service.post(PATH, ask("more", previous_response_id=response["id"], store=False))
+    assert refused.status == 400 and error(refused)["param"] == "previous_response_id", refused.text
+    assert "limits.run_bytes_max" in error(refused)["message"]
+
+
 def _continue_at_once(service, provider, asked):
     """Continues a new response with each of the texts, in workers that find all requests at once."""
     provider.open_gate()

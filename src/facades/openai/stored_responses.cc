@@ -59,6 +59,40 @@ Result<std::string> LastMessageOf(HandlerContext& context, const state::RunRecor
   }
 }
 
+Status TooLongConversation(uint64_t bytes_max) {
+  return Status(StatusCode::kInvalidArgument, "follows a conversation of more than " +
+                                                  std::to_string(bytes_max) +
+                                                  " bytes (limits.run_bytes_max)");
+}
+
+// Counts a page of a conversation of `bytes` until now as memory of the request, once there is
+// room. kInvalidArgument: no run can hold so much.
+Status AdmitPage(HandlerContext& context, const state::MessagePage& page, uint64_t& bytes) {
+  const uint64_t bytes_max = context.api().settings->limits.run_bytes_max;
+  for (const state::StoredMessage& stored : page.messages) bytes += stored.json.size();
+  if (bytes > bytes_max) return TooLongConversation(bytes_max);
+  if (context.exchange().cancellation().cancelled()) {
+    return Status(StatusCode::kCancelled, "the request was cancelled");
+  }
+  return api::AwaitRunGrowth(context.exchange(), bytes, 0);
+}
+
+// Drops messages with a higher sequence number. Returns true if no page follows that is needed.
+bool DropBehind(uint64_t last_sequence, state::MessagePage& page) {
+  const auto behind =
+      std::ranges::upper_bound(page.messages, last_sequence, {}, &state::StoredMessage::sequence);
+  const bool drops = behind != page.messages.end();
+  page.messages.erase(behind, page.messages.end());
+  return drops || page.next_cursor.empty();
+}
+
+// Drops what is in front of the first message of the user: results whose calls are missing, which
+// no model takes.
+void CutAtUserMessage(std::vector<Message>& messages) {
+  const auto first = std::ranges::find(messages, Role::kUser, &Message::role);
+  messages.erase(messages.begin(), first);
+}
+
 // Returns the messages of the thread up to this one, the latest that fit into a window.
 Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
                                                const std::string& thread_id,
@@ -68,23 +102,28 @@ Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
                       context.state().GetMessage(scope, thread_id, last_id));
   const uint64_t window =
       std::min(context.api().settings->window_max.value_or(kWindowMax), kWindowMax);
+  const bool is_cut = last.sequence > window;
   state::PageRequest page;
   page.limit = kPageMessages;
-  page.cursor = state::CursorOfMessage(last.sequence - std::min(last.sequence, window));
+  page.cursor = state::CursorOfMessage(is_cut ? last.sequence - window : 0);
   std::vector<Message> messages;
-  for (;;) {
-    AG_ASSIGN_OR_RETURN(const state::MessagePage found,
+  uint64_t bytes = 0;
+  bool is_complete = false;
+  while (!is_complete) {
+    AG_ASSIGN_OR_RETURN(state::MessagePage found,
                         context.state().ListMessages(scope, thread_id, page));
+    is_complete = DropBehind(last.sequence, found);
+    AG_RETURN_IF_ERROR(AdmitPage(context, found, bytes));
     for (const state::StoredMessage& stored : found.messages) {
-      if (stored.sequence > last.sequence) return messages;
       AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
       // Calls that were handed to the client are in the answer of the model, too.
       const bool hands_out = message.role != Role::kAssistant && !message.ToolCalls().empty();
       if (!hands_out) messages.push_back(std::move(message));
     }
-    page.cursor = found.next_cursor;
-    if (page.cursor.empty()) return messages;
+    page.cursor = std::move(found.next_cursor);
   }
+  if (is_cut) CutAtUserMessage(messages);
+  return messages;
 }
 
 }  // namespace
@@ -193,7 +232,18 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
       !room.ok()) {
     return context.Explain(room);
   }
+  api::PageReads::Place place;
+  if (auto error = api::EnterPageReads(context.exchange(), *context.api().page_reads,
+                                       context.api().settings->limits, place)) {
+    return error;
+  }
   Result<std::vector<Message>> messages = ConversationUntil(context, previous.thread_id, *last);
+  if (messages.status().code() == StatusCode::kInvalidArgument) {
+    api::Problems problems;
+    problems.Add({"body", "previous_response_id"}, messages.status().message(),
+                 api::ProblemType::kTooLong);
+    return std::move(problems).Error();
+  }
   if (!messages.ok()) return context.Explain(messages.status());
   if (may_repeat) DropRepeated(*messages, run.messages);
   if (uses_thread) return std::nullopt;
