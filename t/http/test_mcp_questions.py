@@ -209,6 +209,46 @@ def test_a_graph_that_waits_for_a_person(start_service):
     assert stream.rest()[-1]["result"]["content"][0]["text"] == "second"
 
 
+_APPROVALS = {
+    "app": {
+        "nodes": [{"name": name, "type": "reply", "text": name.lower()} for name in ("PLAN", "STAGE", "DEPLOY")],
+        "edges": [
+            {"from": "START", "to": "PLAN"}, {"from": "PLAN", "to": "STAGE"}, {"from": "STAGE", "to": "DEPLOY"},
+        ],
+        "interrupt_before": ["STAGE", "DEPLOY"],
+    }
+}
+
+
+def test_an_old_answer_is_not_given_to_another_pause(start_service):
+    service = start_service({"agent": "steps.json:app"}, files={"steps.json": json.dumps(_APPROVALS)})
+    client = Stateless(service, capabilities=FORMS)
+    params = _agent("go")
+    first = _asked(client.ask("tools/call", params))
+    [(key, question)] = first["inputRequests"].items()
+    assert "STAGE" in question["params"]["message"]
+    second = _asked(_repeat(client, params, first, {key: _accept(message="yes")}))
+    assert "DEPLOY" in second["inputRequests"][key]["params"]["message"]
+    late = result_of(_repeat(client, params, first, {key: _accept(message="yes")}))
+    assert late["isError"] and "no longer waits" in late["content"][0]["text"]
+    done = result_of(_repeat(client, params, second, {key: _accept(message="yes")}))
+    assert done["content"][0]["text"] == "deploy"
+
+
+def test_an_answer_on_a_stream_is_for_its_own_pause(start_service):
+    service = start_service({"agent": "steps.json:app"}, files={"steps.json": json.dumps(_APPROVALS)})
+    session = Session(service, capabilities=FORMS)
+    stream = session.open("tools/call", _agent("go", thread_id="t"))
+    question = next(e.message for e in iter(stream.next, None) if e.message)
+    # Meanwhile somebody else answers, and the thread waits for another approval.
+    assert service.invoke("yes", config={"thread_id": "t"}).status == 200
+    assert session.respond(question["id"], _accept(message="yes")).status == 202
+    result = stream.rest()[-1]["result"]
+    assert result["isError"] and "no longer waits" in result["content"][0]["text"]
+    meta = service.get("/v1/threads/t/state").json()["data"]["state"]["execution_meta"]
+    assert meta["is_interrupted"] and meta["interrupt"]["node"] == "DEPLOY"
+
+
 # Tools of the graph
 
 

@@ -105,7 +105,8 @@ size_t OpenInput::bytes() const {
 }
 
 std::string OpenInput::IdOf(size_t question) const {
-  return call_id + "/" + std::to_string(question + 1);
+  std::string id = call_id + "/" + std::to_string(question + 1);
+  return rounds > 1 ? id + "." + std::to_string(rounds) : id;
 }
 
 OpenInputs OpenInputs::FromJson(std::string_view text) {

@@ -32,7 +32,8 @@ struct OpenInput {
   // True if every question is answered, or the decision made.
   bool answered() const;
   size_t bytes() const;
-  // Returns the id with which the client answers a question.
+  // Returns the id with which the client answers a question. It has the number of the pause: an
+  // answer that is sent again must not answer a later question of the same call.
   std::string IdOf(size_t question) const;
 };
 

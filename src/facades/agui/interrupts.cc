@@ -27,8 +27,7 @@ OpenInterrupt QuestionOf(const run::OpenInput& call, size_t index) {
   open.kind = Kind::kQuestion;
   open.call_id = call.IdOf(index);
   open.question = call.pause.questions[index];
-  // A call that asks again numbers its questions as before.
-  open.id = open.call_id + (call.rounds > 1 ? "." + std::to_string(call.rounds) : "");
+  open.id = open.call_id;
   open.shown = ShownInterrupt(open.id, "input_required", open.question.message);
   open.shown["toolCallId"] = call.call_id;
   json metadata = {{"tool", call.tool}, {"server", call.pause.asker}};

@@ -9,6 +9,7 @@
 #include "facades/mcp/call_writer.h"
 #include "facades/mcp/errors.h"
 #include "facades/mcp/input_required.h"
+#include "facades/mcp/paused_run.h"
 #include "facades/mcp/request_headers.h"
 #include "facades/mcp/session_call.h"
 #include "facades/run/facade_run.h"
@@ -31,8 +32,10 @@ void Perform(const Call& call, const ToolCall& tool, api::GraphRequest request) 
   if (reader.outcome() == run::RunStatus::kInterrupted && shows_thread && call.stateless()) {
     const Pause pause = ReadPause(reader.interrupt_json());
     if (CanAsk(call.peer, pause.questions)) {
-      const Result<std::string> asked =
-          AskForInput(call, {tool.digest, reader.thread_id(), pause, ""});
+      const Result<std::string> asked = AskForInput(call, {.digest = tool.digest,
+                                                           .thread_id = reader.thread_id(),
+                                                           .run_id = reader.run_id(),
+                                                           .pause = pause});
       if (!asked.ok()) return writer.Fail(context.Explain(asked.status()));
       return writer.Finish(*asked);
     }
@@ -69,7 +72,10 @@ void Continue(const Call& call, const ToolCall& tool) {
   }
   std::optional<std::vector<Message>> messages = AnswerMessages(paused.pause, answers);
   if (!messages) return SendStillWaiting(call, paused.thread_id);
-  Perform(call, tool, AgentRun(context, paused.thread_id, *std::move(messages)));
+  const Result<bool> waits = StillWaits(context, paused.thread_id, paused.run_id);
+  if (!waits.ok()) return SendFailedCall(call, context.Explain(waits.status()));
+  if (!*waits) return SendResult(call, ResultOf(call, FailedCall(kNoLongerWaits)));
+  Perform(call, tool, AnswerRun(context, paused.thread_id, paused.run_id, *std::move(messages)));
 }
 
 }  // namespace

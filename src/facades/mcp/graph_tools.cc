@@ -176,8 +176,8 @@ class GraphToolCall {
   }
 
   void AskLater(const Pause& pause, const run::OpenInputs& inputs) {
-    const Result<std::string> asked =
-        AskForInput(call_, {tool_.digest, "", pause, inputs.ToJson()});
+    const Result<std::string> asked = AskForInput(
+        call_, {.digest = tool_.digest, .pause = pause, .inputs_json = inputs.ToJson()});
     if (!asked.ok()) return Refuse(call_.context.Explain(asked.status()));
     writer_.Finish(*asked);
   }

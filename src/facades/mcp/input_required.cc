@@ -21,6 +21,7 @@ json ToJson(const PausedCall& paused) {
   }
   return {{"digest", paused.digest},
           {"thread", paused.thread_id},
+          {"run", paused.run_id},
           {"by_tools", paused.pause.by_tools},
           {"questions", std::move(questions)},
           {"inputs", paused.inputs_json},
@@ -32,6 +33,7 @@ PausedCall FromJson(const json& value) {
   PausedCall paused;
   paused.digest = value.at("digest").get<std::string>();
   paused.thread_id = value.at("thread").get<std::string>();
+  paused.run_id = value.value("run", std::string());  // none in states of older builds
   paused.pause.by_tools = value.at("by_tools").get<bool>();
   paused.inputs_json = value.at("inputs").get<std::string>();
   for (const json& each : value.at("questions")) {

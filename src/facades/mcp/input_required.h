@@ -14,10 +14,11 @@ namespace agent_graph::mcp {
 
 // A call that waits for answers.
 struct PausedCall {
-  std::string digest;     // see ToolCall
-  std::string thread_id;  // the thread of the run; empty: a tool of the graph asks
+  std::string digest;          // see ToolCall
+  std::string thread_id = {};  // the thread of the run; empty: a tool of the graph asks
+  std::string run_id = {};     // the run that waits; empty: a tool of the graph asks
   Pause pause;
-  std::string inputs_json;  // the questions of a tool of the graph: run::OpenInputs
+  std::string inputs_json = {};  // the questions of a tool of the graph: run::OpenInputs
 };
 
 // Returns the result that asks. Fails as the state does.

@@ -10,6 +10,7 @@
 #include "facades/mcp/call_reader.h"
 #include "facades/mcp/call_writer.h"
 #include "facades/mcp/errors.h"
+#include "facades/mcp/paused_run.h"
 #include "facades/mcp/request_headers.h"
 #include "facades/mcp/session.h"
 #include "facades/run/facade_run.h"
@@ -198,21 +199,25 @@ class SessionCall {
     if (reader.outcome() != run::RunStatus::kInterrupted || place_.run == kRunsMax) {
       return Finish(reader);
     }
-    const Result<state::KeyRecord> answered = context_.state().FindKey(
-        {context_.caller().user_id, kCallRoute, KeyOfRun(key_, place_.run + 1)});
-    if (answered.ok()) return ContinueWith(*answered);
-    if (answered.status().code() != StatusCode::kNotFound) {
-      return writer_.Fail(context_.Explain(answered.status()));
-    }
-    Ask(reader);
+    if (!ContinueIfAnswered()) Ask(reader);
   }
 
-  // The client has seen the question, and answered it, in an earlier stream of this call.
-  void ContinueWith(const state::KeyRecord& answered) {
+  // Goes on if the client has seen the question, and answered it, in another stream of this call.
+  // Returns false if it has not.
+  bool ContinueIfAnswered() {
+    const Result<state::KeyRecord> answered = context_.state().FindKey(
+        {context_.caller().user_id, kCallRoute, KeyOfRun(key_, place_.run + 1)});
+    if (answered.status().code() == StatusCode::kNotFound) return false;
+    if (!answered.ok()) {
+      writer_.Fail(context_.Explain(answered.status()));
+      return true;
+    }
     ++place_.run;
     Reader next(*this, 0);
-    const auto error = facades::ReadRun(context_, {answered.thread_id, answered.run_id}, {}, next);
+    const auto error =
+        facades::ReadRun(context_, {answered->thread_id, answered->run_id}, {}, next);
     Continue(next, error);
+    return true;
   }
 
   void Ask(const CallReader& reader) {
@@ -225,11 +230,22 @@ class SessionCall {
     if (!answers.ok()) return writer_.Fail(context_.Explain(answers.status()));
     std::optional<std::vector<Message>> messages = AnswerMessages(pause, *answers);
     if (!messages) return Finish(reader);
+    Answer(*answers, *std::move(messages));
+  }
+
+  void Answer(const std::vector<json>& answers, std::vector<Message> messages) {
+    const Result<bool> waits = StillWaits(context_, place_.thread_id, place_.run_id);
+    if (!waits.ok()) return writer_.Fail(context_.Explain(waits.status()));
+    if (!*waits) {
+      if (!ContinueIfAnswered()) writer_.Finish('{' + FailedCall(kNoLongerWaits) + '}');
+      return;
+    }
+    api::GraphRequest request =
+        AnswerRun(context_, place_.thread_id, place_.run_id, std::move(messages));
     ++place_.run;
     Reader next(*this, 0);
-    const std::string digest = Sha256Hex(DumpSortedJson(*answers));
-    const auto failed =
-        Perform(digest, AgentRun(context_, place_.thread_id, *std::move(messages)), next);
+    const std::string digest = Sha256Hex(DumpSortedJson(answers));
+    const auto failed = Perform(digest, std::move(request), next);
     const bool refused = failed && !Goes(*failed) && RpcErrorOf(*failed).status < 500;
     if (refused) return writer_.Finish('{' + FailedCall(TextOf(*failed)) + '}');
     Continue(next, failed);

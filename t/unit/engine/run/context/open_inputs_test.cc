@@ -134,19 +134,29 @@ TEST_F(OpenInputsTest, SeveralQuestionsAreAnsweredOneByOne) {
 TEST_F(OpenInputsTest, AToolMayAskAgainUpToALimit) {
   Script({Call("c1", "ask", R"({"rounds":3})")});
   RunOk(Ask("hi"));
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kInterrupted);
-  }
-  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kDone);
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kInterrupted);
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1.2", "B")})).status, RunStatus::kInterrupted);
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1.3", "B")})).status, RunStatus::kDone);
 
   Script({Call("c2", "ask", R"({"rounds":1000})")});
   RunOutcome outcome = RunOk(Ask("again"));
   int rounds = 0;
   for (; outcome.status == RunStatus::kInterrupted; ++rounds) {
-    outcome = RunOk(Resume({Accept("c2/1", "B")}));
+    const std::string round = rounds == 0 ? "" : "." + std::to_string(rounds + 1);
+    outcome = RunOk(Resume({Accept("c2/1" + round, "B")}));
   }
   EXPECT_EQ(rounds, tools::kQuestionRoundsMax);
   EXPECT_THAT(Results(outcome).back().dump(), HasSubstr("asks the user again and again"));
+}
+
+TEST_F(OpenInputsTest, AnAnswerThatIsSentAgainAnswersNoLaterQuestion) {
+  Script({Call("c1", "ask", R"({"rounds":2})")});
+  RunOk(Ask("hi"));
+  EXPECT_EQ(
+      Interrupt(RunOk(Resume({Accept("c1/1", "B")}))).at("data").at("elicitations").at(0).at("id"),
+      "c1/1.2");
+  EXPECT_NE(Problem(Resume({Accept("c1/1", "B")})), "");
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1.2", "B")})).status, RunStatus::kDone);
 }
 
 TEST_F(OpenInputsTest, AnswersThatDoNotFitAreRefusedAndChangeNothing) {

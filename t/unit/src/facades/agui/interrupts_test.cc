@@ -117,7 +117,7 @@ TEST(Interrupts, ACallThatAsksAgainHasOtherIds) {
   const std::vector<OpenInterrupt> open = InterruptsOf(Paused("{}", Questions(2)));
   ASSERT_EQ(open.size(), 2u);
   EXPECT_EQ(open[0].id, "c1/1.2");
-  EXPECT_EQ(open[0].call_id, "c1/1") << "as the engine numbers it";
+  EXPECT_EQ(open[0].call_id, "c1/1.2") << "as the engine numbers it";
 }
 
 TEST(Interrupts, CallsWithUnknownEffectsAreDecided) {
