@@ -1,5 +1,7 @@
 """The façade for clients of OpenAI's API: models and chat completions, as they are on the wire."""
 
+import json
+
 import pytest
 
 from harness.agents import DEMO, asking, behaviour
@@ -175,6 +177,23 @@ def test_a_client_that_leaves_ends_its_run(start_service, gated_provider):
         assert connection.read_head().status == 200
         gated_provider.wait_for_waiting(1)
     wait_until(lambda: gated_provider.aborted == 1, "the provider's connection is closed")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_run_that_is_stopped_is_no_answer(start_service, gated_provider, stream):
+    service = start_service(asking(gated_provider))
+    with service.connect() as connection:
+        connection.request("POST", PATH, [("X-Thread-Id", "t")], chat("go", stream=stream))
+        gated_provider.wait_for_waiting(1)
+        assert service.post("/v1/graph/stop", {"thread_id": "t", "config": {"cancel": True}}).status == 200
+        reply = connection.read_reply()
+    if not stream:
+        assert reply.status == 503 and error(reply)["code"] == "cancelled"
+        assert reply.header("x-should-retry") == "false"
+        return
+    assert "[DONE]" not in reply.text
+    last = json.loads(reply.text.strip().rpartition("data: ")[2])
+    assert last["error"]["code"] == "cancelled" and "stopped" in last["error"]["message"]
 
 
 def test_a_repeated_request_gets_the_same_answer(start_service):

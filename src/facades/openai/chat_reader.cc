@@ -38,6 +38,10 @@ Status ChatReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
   if (!error_ && end.outcome == run::RunStatus::kError) {
     error_ = {api::ApiError::kInternal, "the run failed", {}};
   }
+  // The protocol has no reason to finish that says that an answer is not complete.
+  if (!error_ && end.outcome == run::RunStatus::kStopped) {
+    error_ = {api::ApiError::kCancelled, "the run was stopped", {}};
+  }
   end_.interrupt_json = QuestionOf(std::string(end.interrupt_json));
   return Status::Ok();
 }
