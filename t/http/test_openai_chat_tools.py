@@ -117,6 +117,18 @@ def test_declared_tools_of_other_clients_are_not_offered(with_tools):
         assert {entry["function"]["name"] for entry in offered} == names
 
 
+def test_only_allowed_tools_are_offered(with_tools):
+    service = with_tools()
+    named = [{"type": "function", "function": {"name": "get_weather"}}]
+    for mode, chosen in (("auto", None), ("required", "required")):
+        choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
+        answer(service.post(PATH, chat("plain", tools=[_WEATHER, tool("other")], tool_choice=choice)))
+        sent = service.mock.requests()[-1]["body"]
+        assert "other" not in {entry["function"]["name"] for entry in sent["tools"]}
+        assert "get_weather" in {entry["function"]["name"] for entry in sent["tools"]}
+        assert sent.get("tool_choice") == chosen
+
+
 def test_results_go_to_the_thread_that_waits(with_tools):
     service = with_tools()
     fields = {"tools": [_WEATHER], "metadata": {"thread_id": "t"}}

@@ -65,12 +65,6 @@ constexpr std::array kRefused = {
     RefusedParameter{"web_search_options", "an agent has its own tools"},
 };
 
-std::vector<run::ClientTool> ReadTools(const HandlerContext& context, Problems& problems) {
-  const json* choice = FindMember(context.body(), "tool_choice");
-  if (choice != nullptr && *choice == "none") return {};
-  return facades::ReadClientTools(context, {.member = "function"}, problems);
-}
-
 std::string ThreadInMetadata(const json& body) {
   const json* metadata = FindMember(body, "metadata");
   if (metadata == nullptr || !metadata->is_object()) return "";
@@ -111,7 +105,8 @@ ChatRequest ReadChatRequest(const HandlerContext& context, Problems& problems) {
   run = api::RunRequestOf(context);
   run.config = api::GraphConfig(nullptr, context.caller());
   run.thread_id = ReadThreadId(context, problems);
-  run.client_tools = ReadTools(context, problems);
+  run.client_tools = facades::ReadClientTools(
+      context, {.member = "function", .allowed = AllowedTools(body, "function")}, problems);
   run.call_options = ReadChatOptions(body, problems);
   const json& messages = body.at("messages");
   const size_t first = run.thread_id.empty() ? 0 : TailOf(messages);

@@ -24,11 +24,24 @@ using models::CallOptions;
 
 constexpr size_t kStopTextsMax = 4;
 constexpr size_t kSchemaBytesMax = 64 * 1024;
+constexpr std::string_view kAllowedTools = "allowed_tools";
 
 // Parameters that models take under the same name. The tables of fields check their values.
 constexpr std::array kPassedOnByChat = {"temperature", "top_p", "seed", "presence_penalty",
                                         "frequency_penalty"};
 constexpr std::array kPassedOnByResponses = {"temperature", "top_p"};
+
+// {"type":"allowed_tools",…}: the request offers some of its tools only.
+bool IsAllowedTools(const json& choice) {
+  return choice.is_object() && choice.value("type", json()) == kAllowedTools;
+}
+
+// The object of such a choice that has `mode` and `tools`; null: it is malformed.
+const json* AllowedOf(const json& choice, const char* function_in) {
+  const json* allowed =
+      function_in != nullptr ? api::FindMember(choice, std::string(kAllowedTools)) : &choice;
+  return allowed != nullptr && allowed->is_object() ? allowed : nullptr;
+}
 
 class OptionsReader {
  public:
@@ -79,11 +92,11 @@ class OptionsReader {
       options_.tool_choice = CallOptions::ToolChoice::kRequired;
       return;
     }
-    if (choice->is_object() && choice->value("type", json()) == "allowed_tools") {
-      return ReadAllowedMode(function_in != nullptr ? choice->value("allowed_tools", json())
-                                                    : *choice);
+    if (!IsAllowedTools(*choice)) return ReadNamedChoice(*choice, function_in);
+    const json* allowed = AllowedOf(*choice, function_in);
+    if (allowed != nullptr && allowed->value("mode", json()) == "required") {
+      options_.tool_choice = CallOptions::ToolChoice::kRequired;
     }
-    ReadNamedChoice(*choice, function_in);
   }
 
   // {"type": "json_schema", …}; `schema_in`: the member that describes the schema; null: itself.
@@ -118,12 +131,6 @@ class OptionsReader {
   }
 
  private:
-  void ReadAllowedMode(const json& allowed) {
-    if (allowed.is_object() && allowed.value("mode", json()) == "required") {
-      options_.tool_choice = CallOptions::ToolChoice::kRequired;
-    }
-  }
-
   void ReadNamedChoice(const json& choice, const char* function_in) {
     const json* named = &choice;
     if (choice.is_object() && function_in != nullptr) named = api::FindMember(choice, function_in);
@@ -218,6 +225,25 @@ std::shared_ptr<const CallOptions> ReadResponseOptions(const json& body, api::Pr
   reader.ReadFormat(text != nullptr ? api::FindMember(*text, "format") : nullptr,
                     {"body", "text", "format"}, nullptr);
   return reader.Finish();
+}
+
+std::optional<std::set<std::string>> AllowedTools(const json& body, const char* function_in) {
+  const json* choice = api::FindMember(body, "tool_choice");
+  if (choice == nullptr) return std::nullopt;
+  if (*choice == "none") return std::set<std::string>();
+  if (!IsAllowedTools(*choice)) return std::nullopt;
+  std::set<std::string> names;
+  const json* allowed = AllowedOf(*choice, function_in);
+  const json* tools = allowed != nullptr ? api::FindMember(*allowed, "tools") : nullptr;
+  if (tools == nullptr || !tools->is_array()) return names;
+  for (const json& tool : *tools) {
+    const json* named = &tool;
+    if (tool.is_object() && function_in != nullptr) named = api::FindMember(tool, function_in);
+    const json name =
+        named != nullptr && named->is_object() ? named->value("name", json()) : json();
+    if (name.is_string()) names.insert(name.get<std::string>());
+  }
+  return names;
 }
 
 std::optional<api::ErrorInfo> FindFormatProblem(const api::ApiContext& api,

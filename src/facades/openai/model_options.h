@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "agent_graph/json_fwd.h"
 #include "api/http/context.h"
@@ -17,6 +19,11 @@ std::shared_ptr<const models::CallOptions> ReadChatOptions(const json& body,
                                                            api::Problems& problems);
 std::shared_ptr<const models::CallOptions> ReadResponseOptions(const json& body,
                                                                api::Problems& problems);
+
+// Returns the names of the tools that `tool_choice` allows; nullopt: all. `function_in`: the member
+// of a choice, and of a tool, that has the name; null: itself. Reads a body whose fields were
+// checked.
+std::optional<std::set<std::string>> AllowedTools(const json& body, const char* function_in);
 
 // Returns the refusal of a format that not all models of the agent can write, which `parameter`
 // names; nullopt: they can.

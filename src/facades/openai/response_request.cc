@@ -1,7 +1,6 @@
 #include "facades/openai/response_request.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,24 +24,6 @@ using api::HandlerContext;
 
 constexpr size_t kMetadataMembersMax = 16;
 constexpr size_t kMetadataBytesMax = 16 * 1024;
-
-// The names that tool_choice allows; nullopt: all.
-std::optional<std::set<std::string>> AllowedNames(const json& body) {
-  const json* choice = api::FindMember(body, "tool_choice");
-  if (choice == nullptr) return std::nullopt;
-  if (*choice == "none") return std::set<std::string>();
-  if (!choice->is_object() || choice->value("type", json()) != "allowed_tools") {
-    return std::nullopt;
-  }
-  std::set<std::string> names;
-  const json* tools = api::FindMember(*choice, "tools");
-  if (tools == nullptr || !tools->is_array()) return names;
-  for (const json& tool : *tools) {
-    const json name = tool.is_object() ? tool.value("name", json()) : json();
-    if (name.is_string()) names.insert(name.get<std::string>());
-  }
-  return names;
-}
 
 // `conversation` is the id of a thread, or an object with it.
 std::string ReadConversation(const json& body, api::Problems& problems) {
@@ -133,7 +114,7 @@ ResponseRequest ReadResponseRequest(const HandlerContext& context,
   CheckCombination(request, problems);
   CheckMetadata(body, problems);
   run.client_tools = facades::ReadClientTools(
-      context, {.allowed = AllowedNames(body), .skips_other_types = true}, problems);
+      context, {.allowed = AllowedTools(body, nullptr), .skips_other_types = true}, problems);
   run.call_options = ReadResponseOptions(body, problems);
   run.messages = ReadInput(body.at("input"), api::MessageLimitsOf(context), find_message, problems);
   if (run.messages.empty() && problems.empty()) {
