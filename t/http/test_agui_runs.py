@@ -6,6 +6,8 @@ from harness.agents import DEMO
 from harness.agui import PATH, error, events, messages_of, of_type, run_input, text, tool, types, user
 from harness.waiting import wait_until
 
+_REASONING = {"id": "r1", "role": "reasoning", "content": "hm"}
+
 
 @pytest.fixture
 def service(start_service):
@@ -72,6 +74,9 @@ def test_a_run_that_fails_ends_with_its_error(start_service):
     again = _post(service, question)
     assert again[-1]["type"] == "RUN_ERROR"
     assert len(service.get("/v1/threads/t/runs").json()["data"]["runs"]) == 2, "the client tries again"
+    again = _post(service, question, _REASONING)
+    assert again[-1]["type"] == "RUN_ERROR"
+    assert len(service.get("/v1/threads/t/runs").json()["data"]["runs"]) == 3, "also with what it has seen"
 
 
 
@@ -119,10 +124,10 @@ def test_a_run_that_goes_on_is_joined(make_service, gated_provider, chosen):
         gated_provider.wait_for_waiting(1)
     # With another run id, and with what the client has of the answer.
     partial = {"id": "partial", "role": "assistant", "content": "o"}
-    connections = [service.connect() for _ in range(4)]
-    for number, connection in enumerate(connections):
-        messages = [question] if number % 2 else [question, partial]
-        connection.request("POST", PATH, [], run_input(*messages))
+    seen = [[], [partial], [_REASONING], [_REASONING, partial]]
+    connections = [service.connect() for _ in seen]
+    for messages, connection in zip(seen, connections, strict=True):
+        connection.request("POST", PATH, [], run_input(question, *messages))
     replies = [connection.read_head() for connection in connections]
     gated_provider.open_gate()
     for connection, reply in zip(connections, replies, strict=True):

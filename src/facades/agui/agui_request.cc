@@ -93,6 +93,13 @@ std::shared_ptr<const json> ConfigOf(const HandlerContext& context, const json* 
   return std::make_shared<const json>(std::move(seen));
 }
 
+// True for a message that a client only shows. Reasoning belongs to the answer that follows it, and
+// is nothing without one.
+bool IsShownOnly(const json& message) {
+  const std::string_view role = TextOf(message, "role");
+  return role == "reasoning" || role == "activity";
+}
+
 // Reads `forwardedProps.config`; null: there is none.
 const json* ReadConfig(const HandlerContext& context, Problems& problems) {
   const json* props = FindMember(context.body(), "forwardedProps");
@@ -153,10 +160,14 @@ AgUiRequest ReadRequest(const HandlerContext& context, Problems& problems) {
 std::vector<std::string> MessageIdsOf(const json& messages) {
   std::vector<std::string> ids;
   for (const json& message : messages) {
-    const std::string_view role = TextOf(message, "role");
-    if (role != "reasoning" && role != "activity") ids.emplace_back(TextOf(message, "id"));
+    if (!IsShownOnly(message)) ids.emplace_back(TextOf(message, "id"));
   }
   return ids;
+}
+
+bool HasTail(const json& messages) {
+  return std::any_of(messages.begin() + static_cast<ptrdiff_t>(TailOf(messages)), messages.end(),
+                     [](const json& message) { return !IsShownOnly(message); });
 }
 
 std::vector<size_t> NewMessages(const json& messages,
@@ -175,7 +186,9 @@ std::vector<size_t> NewMessages(const json& messages,
     const bool is_result = TextOf(messages[i], "role") == "tool";
     if (is_result && !is_known(messages[i])) added.push_back(i);
   }
-  for (size_t i = behind_known; i < messages.size(); ++i) added.push_back(i);
+  for (size_t i = behind_known; i < messages.size(); ++i) {
+    if (!IsShownOnly(messages[i])) added.push_back(i);
+  }
   return added;
 }
 

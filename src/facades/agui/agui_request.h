@@ -29,10 +29,15 @@ AgUiRequest ReadRequest(const api::HandlerContext& context, api::Problems& probl
 // The ids of the messages as the client lists them, without those of reasoning and activities.
 std::vector<std::string> MessageIdsOf(const json& messages);
 
+// True if there is a message behind the last one of the assistant, except for reasoning and
+// activities.
+bool HasTail(const json& messages);
+
 // Returns the indices of the messages to add to a thread with the messages `window`. Messages of
 // the client up to the last one that the thread has, or that the assistant wrote, are not new. The
 // exception are results of tools that the thread lacks: a client lists results in the order of the
 // calls, and those of the agent's own tools are known before the client has executed its own.
+// Reasoning and activities behind the last answer are left out.
 std::vector<size_t> NewMessages(const json& messages,
                                 const std::vector<state::StoredMessage>& window);
 

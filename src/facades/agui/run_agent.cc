@@ -133,7 +133,7 @@ class RequestAnswer {
     const std::optional<state::RunRecord> known =
         may_be_repeated ? FindRun(request_.run.run_id) : std::nullopt;
     const size_t tail = TailOf(Messages());
-    const bool has_tail = tail < Messages().size();
+    const bool has_tail = HasTail(Messages());
     if (known && request_.terms.key && has_tail) {
       client_.joins = true;
     } else if (known && (is_known || !request_.resume.empty())) {
