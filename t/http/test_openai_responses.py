@@ -258,7 +258,10 @@ def test_a_limit_only_lowers_what_is_configured(make_service, start_mock_provide
         ({"max_output_tokens": 0}, "max_output_tokens"),
         ({"truncation": "some"}, "truncation"),
         ({"temperature": "hot"}, "temperature"),
+        ({"instructions": "x" * (1024 * 1024 + 1)}, "instructions"),
+        ({"tools": [_WEATHER | {"name": f"t{number}"} for number in range(1025)]}, "tools"),
     ],
+    ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_a_refusal_names_the_parameter(service, fields, param):
     refused = service.post(PATH, ask("hello") | fields)

@@ -167,7 +167,7 @@ Status RunLoop::AppendMissing(const MessageIdSet& added) {
     }
     messages->clear();
   }
-  emitter_.HoldThread(thread_.weight());
+  HoldThread();
   return Status::Ok();
 }
 
@@ -232,7 +232,7 @@ Status RunLoop::AppendRequest() {
     if (answers) QueueMessage(text, "", 0, LogEnd());
   }
   FreeMemory(request_.messages);
-  emitter_.HoldThread(thread_.weight());
+  HoldThread();
   return Status::Ok();
 }
 

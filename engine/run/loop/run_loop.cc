@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/sized_json.h"
 #include "graph/compiled_graph.h"
+#include "run/context/request_weight.h"
 #include "run/context/run_meter.h"
 #include "run/hand_over.h"
 #include "run/loop/node_attempts.h"
@@ -64,6 +65,7 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Serv
       start_(StartOf(*environment_, request, begun)),
       window_version_(begun.window_version),
       started_micros_(UnixMicros()),
+      weight_beside_messages_(WeightBesideMessages(request)),
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
            environment_->services->on_finished != nullptr),
       thread_(
@@ -253,7 +255,7 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   const TolerateAllocations tolerated;
   AG_ASSIGN_OR_RETURN(const std::span<const state::StoredMessage> added,
                       thread_.TakeIn(result, node));
-  emitter_.HoldThread(thread_.weight());
+  HoldThread();
   for (size_t i = 0; i < added.size(); ++i) {
     QueueMessage(added[i].json, node, emitter_.step(), LogEnd(thread_.first_taken_in() + i));
   }

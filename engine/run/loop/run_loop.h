@@ -109,6 +109,8 @@ class RunLoop {
   std::optional<Ending> AfterStep(Status status);
   Status EndStep(const graph::Node& node, NodeResult&& result);
   Status TakeIn(const std::string& node, NodeResult result);
+  // Reports what the run holds of its thread and of its request.
+  void HoldThread() { emitter_.HoldThread(thread_.weight() + weight_beside_messages_); }
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
   bool IsCutShort() const;
@@ -153,6 +155,7 @@ class RunLoop {
   RunStart start_;
   const uint64_t window_version_;
   const int64_t started_micros_;
+  const uint64_t weight_beside_messages_;  // of the request
   RunLog log_;
   WorkingThread thread_;
   Emitter emitter_;

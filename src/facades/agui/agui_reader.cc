@@ -57,10 +57,18 @@ std::string ArrayOf(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+uint64_t AgUiClient::id_bytes() const {
+  uint64_t bytes = (message_ids.size() + answered_calls.size()) * sizeof(std::string);
+  for (const std::string& id : message_ids) bytes += id.size();
+  for (const std::string& id : answered_calls) bytes += id.size();
+  return bytes;
+}
+
 AgUiReader::AgUiReader(api::HandlerContext& context, AgUiClient client)
     : context_(context),
       client_(std::move(client)),
-      held_(client_.follows ? &context.exchange() : nullptr) {
+      held_(client_.follows ? &context.exchange() : nullptr),
+      id_bytes_(client_.id_bytes()) {
   for (const std::string& call : client_.answered_calls) events_.SkipResultsOf(call);
 }
 

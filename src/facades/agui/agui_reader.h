@@ -34,6 +34,9 @@ struct AgUiClient {
   bool state_may_change = false;
   // MESSAGES_SNAPSHOT; empty: the client has all messages.
   std::string messages_event;
+
+  // Estimated memory of the ids, which a client may send in any number.
+  uint64_t id_bytes() const;
 };
 
 // Used by the fiber of the request. It sends the head with the first event, so that a run that does
@@ -76,20 +79,22 @@ class AgUiReader : public facades::StepReader {
 
   void Begin(const std::string& run_id);
   Result<state::ThreadState> ReadThread();
-  // Appends the state and the messages of the thread as they are stored now.
+  // Appends the state and the messages of the thread as they are stored now. `void_message_id`: a
+  // message that the client must remove; empty: none.
   Status AppendThread(std::string_view void_message_id);
   void AppendFinished(const api::RunEnd& end);
   Status AppendInterrupted(const api::RunEnd& end);
   void AppendError(const api::ErrorInfo& error);
   std::string UsageJson() const;
-  // Counts the state, of which the reader keeps two copies, as memory of the request.
-  void CountState() { held_.Set(client_.state.bytes()); }
+  // Counts the state, of which the reader keeps two copies, and the ids as memory of the request.
+  void CountState() { held_.Set(client_.state.bytes() + id_bytes_); }
   Status Flush();
   void End(std::string outcome);
 
   api::HandlerContext& context_;
   AgUiClient client_;
   facades::HeldBytes held_;
+  uint64_t id_bytes_;  // of client_
   EventStream events_;
   std::string run_id_;  // as the client sees it
   bool begun_ = false;

@@ -269,6 +269,7 @@ class RequestAnswer {
     run_.terms = std::move(request_.terms);
     client_.follows = run_.terms.accepted;
     run_.wants_states = !run_.terms.accepted;  // the log has the changes
+    run_.kept_bytes = client_.id_bytes();
     reader_.emplace(context_, std::move(client_));
     return std::nullopt;
   }

@@ -88,6 +88,17 @@ void CheckMetadata(const json& body, api::Problems& problems) {
   }
 }
 
+void CheckInstructions(const HandlerContext& context, api::Problems& problems) {
+  const json* instructions = api::FindMember(context.body(), "instructions");
+  const size_t bytes_max = context.api().settings->limits.message_bytes_max;
+  if (instructions == nullptr || instructions->get_ref<const std::string&>().size() <= bytes_max) {
+    return;
+  }
+  problems.Add({"body", "instructions"},
+               "must have at most " + std::to_string(bytes_max) + " bytes",
+               api::ProblemType::kTooLong);
+}
+
 json ConfigOf(const json& body) {
   json config = json::object();
   if (const json* calls = api::FindMember(body, "max_tool_calls")) {
@@ -113,6 +124,7 @@ ResponseRequest ReadResponseRequest(const HandlerContext& context,
   ReadThread(context, request, problems);
   CheckCombination(request, problems);
   CheckMetadata(body, problems);
+  CheckInstructions(context, problems);
   run.client_tools = facades::ReadClientTools(
       context, {.allowed = AllowedTools(body, nullptr), .skips_other_types = true}, problems);
   run.call_options = ReadResponseOptions(body, problems);

@@ -13,6 +13,8 @@ namespace {
 
 using api::FindMember;
 
+// Coding agents with many MCP servers have a few hundred.
+constexpr size_t kToolsMax = 1024;
 constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
 
 run::ClientTool ReadTool(const json& value) {
@@ -32,6 +34,11 @@ std::vector<run::ClientTool> ReadClientTools(const api::HandlerContext& context,
   std::vector<run::ClientTool> tools;
   const json* list = FindMember(context.body(), "tools");
   if (list == nullptr) return tools;
+  if (list->size() > kToolsMax) {
+    problems.Add({"body", "tools"}, "must have at most " + std::to_string(kToolsMax) + " tools",
+                 api::ProblemType::kTooLong);
+    return tools;
+  }
   std::set<std::string> names;
   for (size_t i = 0; i < list->size(); ++i) {
     const json& element = (*list)[i];

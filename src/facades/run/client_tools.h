@@ -24,8 +24,8 @@ struct ClientToolForm {
 };
 
 // Reads `tools` of the body, whose shape was checked. Adds a problem for each tool that the graph
-// does not accept, and for a name that is used twice. A client without tools has none: those that
-// the service declares for other clients are not offered to the model.
+// does not accept, for a name that is used twice, and for more than 1024 tools. A client without
+// tools has none: those that the service declares for other clients are not offered to the model.
 std::vector<run::ClientTool> ReadClientTools(const api::HandlerContext& context,
                                              const ClientToolForm& form, api::Problems& problems);
 

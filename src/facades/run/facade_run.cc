@@ -23,7 +23,8 @@ class DirectSink : public run::RunSink {
         has_thread_(!run.request.run.transient),
         note_json_(run.request.run.note_json),
         wants_deltas_(run.wants_deltas),
-        wants_states_(run.wants_states) {}
+        wants_states_(run.wants_states),
+        kept_bytes_(run.kept_bytes) {}
 
   Status OnStart(const run::RunStart& start) override {
     context_.exchange().Annotate(has_thread_ ? start.thread_id : std::string(), start.run_id);
@@ -55,10 +56,11 @@ class DirectSink : public run::RunSink {
     return Status::Ok();
   }
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
-    context_.exchange().Hold(api::RunMemory(thread_bytes, reply_bytes));
+    context_.exchange().Hold(kept_bytes_ + api::RunMemory(thread_bytes, reply_bytes));
   }
   Status AwaitHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
-    return api::AwaitRunGrowth(context_.exchange(), thread_bytes, reply_bytes);
+    return api::AwaitRunGrowth(context_.exchange(), thread_bytes,
+                               reply_bytes + kept_bytes_ / api::kReplyCopies);
   }
   Status AwaitMemory(uint64_t thread_bytes) override {
     return api::AwaitRunMemory(context_.exchange(), thread_bytes);
@@ -74,6 +76,7 @@ class DirectSink : public run::RunSink {
   const std::string note_json_;
   const bool wants_deltas_;
   const bool wants_states_;
+  const uint64_t kept_bytes_;
   std::string message_id_;  // the message of the last delta
 };
 

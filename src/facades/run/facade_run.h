@@ -8,6 +8,7 @@
 // answered.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -25,8 +26,13 @@ struct FacadeRun {
   // nothing is stored, and the run cannot be accepted.
   api::GraphRequest request;
   api::RunTerms terms = {};
+  // False: a run that this request executes reports no pieces of messages. A run that it follows
+  // does: the reader ignores them.
   bool wants_deltas = true;
   bool wants_states = false;  // RunReader::OnState, RunEnd::state_json
+  // Memory that the reader keeps of the request, in bytes. Counted while this request executes the
+  // run; a reader that follows a run counts by itself (HeldBytes).
+  uint64_t kept_bytes = 0;
 };
 
 // The terms of a request that may have an Idempotency-Key. With a key, the run is accepted and goes

@@ -10,7 +10,8 @@ class Exchange;
 namespace agent_graph::facades {
 
 // For a request that follows a run. A request that executes its run itself needs none: the run
-// counts its thread and its reply (run::RunSink::OnHeld). Used by the fiber of the request.
+// reports what it holds (run::RunSink::OnHeld), and FacadeRun::kept_bytes is added to it. Used by
+// the fiber of the request.
 class HeldBytes {
  public:
   // `exchange` must outlive it; nullptr: nothing is counted.

@@ -1,5 +1,6 @@
 // The memory that a run reports.
 #include "../run_fixture.h"
+#include "models/call_options.h"
 
 namespace agent_graph::run {
 namespace {
@@ -40,6 +41,22 @@ TEST_F(HeldBytesTest, CountAReplyThatIsNotStreamed) {
   sink_.deltas = false;
   RunOk(Ask(std::string(kLarge, 'x')));
   ExpectGrowth();
+}
+
+// A client may choose their size, and they are a part of no message.
+TEST_F(HeldBytesTest, CountToolsConfigAndOptionsOfTheRequest) {
+  RunOk(Ask("hi"));
+  const uint64_t before = sink_.held.front().thread_bytes;
+  const std::string large(kLarge, 'x');
+  RunRequest request = Ask("hi");
+  request.config = std::make_shared<const json>(json{{"large", large}});
+  request.client_tools = {ClientTool{"look", large, R"({"type":"object"})"}};
+  request.call_options =
+      std::make_shared<const models::CallOptions>(models::CallOptions{.instructions = large});
+  model_.script = {{.pieces = {kPiece}, .calls = {}, .failure = {}}};
+  sink_.held.clear();
+  RunOk(std::move(request));
+  EXPECT_GT(sink_.held.front().thread_bytes, before + 3 * kLarge);
 }
 
 using HeldBytesOfFunctionTest = RunTest;
