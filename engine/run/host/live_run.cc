@@ -49,13 +49,15 @@ void LiveRun::Begin(const RunStart& start) {
   MutexLock lock(mutex_);
   lease_epoch_ = start.lease_epoch;
   log_end_ = start.log_index;
-  partial_.reset();
+  DropPartial();
   Changed();
 }
 
 void LiveRun::AddPiece(const RunDelta& delta) {
   MutexLock lock(mutex_);
   if (!partial_ || partial_->message_id != delta.message_id) {
+    if (std::ranges::find(left_, delta.message_id) != left_.end()) return;
+    if (partial_) left_.push_back(partial_->message_id);
     partial_ = Partial{};
     partial_->message_id = delta.message_id;
     partial_->node = delta.node;
@@ -74,14 +76,14 @@ void LiveRun::AddPiece(const RunDelta& delta) {
 // A node's messages are stored together, so no message is in progress then.
 void LiveRun::SetStored(uint64_t log_end) {
   MutexLock lock(mutex_);
-  partial_.reset();
+  DropPartial();
   log_end_ = std::max(log_end_, log_end);
   Changed();
 }
 
 void LiveRun::End() {
   MutexLock lock(mutex_);
-  partial_.reset();
+  DropPartial();
   ended_ = true;
   Changed();
 }
@@ -97,6 +99,11 @@ void LiveRun::WakeOne() {
   if (waiting_.empty()) return;
   waiting_.back()->Notify();
   waiting_.pop_back();
+}
+
+void LiveRun::DropPartial() {
+  partial_.reset();
+  left_.clear();
 }
 
 void LiveRun::Changed() {

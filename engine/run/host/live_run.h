@@ -65,6 +65,8 @@ class LiveRun {
 
   // Starts an attempt; the message of an earlier one is void.
   void Begin(const RunStart& start);
+  // A message that another one has followed takes no further pieces: followers have lost its
+  // beginning. They get the rest when the message is stored.
   void AddPiece(const RunDelta& delta);
   // The entries before `log_end` are stored (0: not known), and with them the partial message.
   void SetStored(uint64_t log_end);
@@ -74,6 +76,7 @@ class LiveRun {
 
  private:
   void Changed() AG_REQUIRES(mutex_);
+  void DropPartial() AG_REQUIRES(mutex_);
 
   const size_t unfollowed_bytes_max_;
   std::atomic<bool> followed_{false};
@@ -82,6 +85,8 @@ class LiveRun {
   uint64_t lease_epoch_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t log_end_ AG_GUARDED_BY(mutex_) = 0;
   std::optional<Partial> partial_ AG_GUARDED_BY(mutex_);
+  // Messages of the node in progress that others have followed.
+  std::vector<std::string> left_ AG_GUARDED_BY(mutex_);
   bool is_full_ AG_GUARDED_BY(mutex_) = false;  // the partial message grows no more
   bool ended_ AG_GUARDED_BY(mutex_) = false;
   // Signals of followers in Await, notified and removed with the lock held, because a signal is

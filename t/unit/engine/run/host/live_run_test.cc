@@ -57,6 +57,23 @@ TEST(LiveRun, AnotherMessageReplacesThePartialOne) {
   EXPECT_EQ(run.partial_bytes(), 3u);
 }
 
+// As of a function that writes a text, calls a model and goes on with its text.
+TEST(LiveRun, AMessageThatAnotherHasFollowedTakesNoFurtherPieces) {
+  LiveRun run;
+  const auto add = [&](std::string_view id, std::string_view text) {
+    run.AddPiece({.message_id = id, .text = text, .reasoning = "", .node = "A", .step = 1});
+  };
+  add("m1", "Hi ");
+  add("m2", "model");
+  add("m1", "and goodbye");
+  EXPECT_EQ(run.Read("", 0, 0).partial->message_id, "m2");
+  add("m2", "s");
+  EXPECT_EQ(run.Read("m2", 0, 5).partial->text, "s");
+  run.SetStored(7);
+  add("m1", "of the next node");
+  EXPECT_EQ(run.Read("", 0, 0).partial->message_id, "m1");
+}
+
 TEST(LiveRun, APartialMessageStopsGrowingAtItsLimit) {
   LiveRun run;
   const std::string large(kPartialBytesMax, 'x');
