@@ -99,6 +99,26 @@ def test_no_stream_mixes_two_attempts(make_service, provider):
         assert wait_until(lambda key=key: whole_answer(key), "the repeated request is answered") == provider.text
 
 
+def test_an_answer_that_is_one_object_takes_the_next_attempt(make_service, provider):
+    """A request in another worker has shown nothing of the part that dies with its worker."""
+    models = {"default": {"provider": "openai", "model": "m", "base_url": provider.base_url}}
+    service = make_service(DEMO | {"models": models}, workers=2).start()
+    service.error_log.allow(r"exited on signal 9")
+    connections = [service.connect() for _ in range(8)]
+    for number, connection in enumerate(connections):
+        connection.request("POST", PATH, [("Idempotency-Key", f"k{number}")], chat("go"))
+    provider.wait_for_waiting(len(connections))
+    service.kill_worker()
+    provider.open_gate()
+    for connection in connections:
+        try:
+            reply = connection.read_reply()
+        except (ConnectionClosed, ConnectionError):
+            continue  # the connection was one of the worker that died
+        assert answer(reply)["content"] == provider.text
+        connection.close()
+
+
 def _whole_events(body):
     """The data of the events that have arrived whole."""
     text = body.decode(errors="ignore")

@@ -45,7 +45,8 @@ def test_an_answer_that_is_collected(service, provider, path):
         for connection in connections:
             connection.request("POST", path, [("Idempotency-Key", "k")], bodies[path])
         provider.wait_for_waiting(1)
-        _wait_until_held(service, 3 * _FOLLOWERS * MIB)
+        if path == RESPONSES:  # a chat completion that is one object takes whole messages only
+            _wait_until_held(service, 3 * _FOLLOWERS * MIB)
         provider.open_gate()
         assert {connection.read_reply().status for connection in connections
 } == {200}

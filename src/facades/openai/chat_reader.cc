@@ -12,6 +12,9 @@ Status ChatReader::OnStart(const run::RunStart& start, const state::RunRecord*) 
 }
 
 Status ChatReader::OnDelta(const run::RunDelta& delta, const api::EventPlace&, bool) {
+  // An answer that is one object is made of whole messages: what another attempt voids is not
+  // shown.
+  if (!writer_.streams()) return Status::Ok();
   return writer_.Show(view_.OnDelta(delta.message_id, delta.text, delta.reasoning));
 }
 

@@ -37,6 +37,7 @@ class ChatWriter {
   // Call first.
   void Begin(const AnsweredRun& run);
   bool begun() const { return !id_.empty(); }
+  bool streams() const { return stream_; }
   // Streams or collects the piece. Suspends while the client does not read.
   Status Show(const Piece& piece);
   // Sends a comment, which clients ignore. Has no effect before the first piece, or if the response
