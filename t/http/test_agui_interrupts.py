@@ -37,6 +37,17 @@ def _pause(service):
     return question, found, interrupt
 
 
+def test_an_interrupt_of_a_long_thread_removes_no_older_message(start_service):
+    """A list of the newest messages would remove the others from the client."""
+    service = start_service(behaviour("asking"))
+    history = [user(f"m{number}", f"id{number}") for number in range(1001)]
+    for first in range(0, len(history), 500):
+        messages = [{"role": "user", "content": m["content"], "message_id": m["id"]} for m in history[first : first + 500]]
+        assert service.post("/v1/threads/t/messages", {"messages": messages}).status == 200
+    found = _post(service, *history, user("pay", "u1"))
+    assert _outcome(found)["type"] == "interrupt" and not of_type(found, "MESSAGES_SNAPSHOT")
+
+
 def test_an_interrupt_is_answered_by_resume(start_service):
     service = start_service(behaviour("asking"))
     question, found, interrupt = _pause(service)

@@ -52,6 +52,9 @@ class MessageList {
   const std::unordered_set<std::string>& calls() const { return calls_; }
   // Removes messages from the front until the others have `bytes_max` at most.
   void KeepLast(size_t bytes_max);
+  // The list lacks older messages of the thread.
+  void MarkCut() { is_cut_ = true; }
+  bool is_cut() const { return is_cut_; }
 
  private:
   std::string& Begin(std::string_view id, std::string_view role);
@@ -61,6 +64,7 @@ class MessageList {
   std::vector<std::string> entries_;
   std::vector<std::string> ids_;
   std::unordered_set<std::string> calls_;
+  bool is_cut_ = false;
 };
 
 }  // namespace agent_graph::agui

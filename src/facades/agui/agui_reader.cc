@@ -132,8 +132,13 @@ Status AgUiReader::AppendThread(std::string_view void_message_id) {
   const Result<json> fields = ParseJson(thread.snapshot.fields_json, kOwnJsonLimits);
   client_.state.Set(fields.ok() ? *fields : json::object());
   if (had_state || !client_.state.empty()) client_.state.AppendSnapshot(events_.out());
-  AppendMessagesSnapshot(events_.out(), messages, client_.message_ids);
-  client_.message_ids = messages.ids();
+  // The list of a long thread has its newest messages only. It would remove the others from a
+  // client that has them, and at the end of a run the client has all.
+  if (!messages.is_cut() || !begun_ || !void_message_id.empty()) {
+    AppendMessagesSnapshot(events_.out(), messages, client_.message_ids);
+    client_.message_ids = messages.ids();
+    id_bytes_ = client_.id_bytes();
+  }
   context_.exchange().Hold(held_before);
   CountState();
   return Status::Ok();

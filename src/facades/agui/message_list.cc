@@ -216,6 +216,7 @@ void MessageList::KeepLast(size_t bytes_max) {
     bytes += entries_[kept - 1].size();
     if (bytes > bytes_max) break;
   }
+  if (kept > 0) MarkCut();
   entries_.erase(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(kept));
 }
 

@@ -40,6 +40,7 @@ Result<MessageList> ReadHistory(api::HandlerContext& context, const std::string&
   AG_ASSIGN_OR_RETURN(const api::PageReads::Place place,
                       context.api().page_reads->Enter(context.exchange().cancellation(),
                                                       DeadlineAfter(api::kMemoryWaitMax)));
+  if (last_sequence >= kSnapshotMessagesMax) list.MarkCut();
   state::PageRequest page;
   page.limit = kSnapshotMessagesMax;
   page.cursor =
