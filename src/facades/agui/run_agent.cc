@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -180,17 +182,16 @@ class RequestAnswer {
     }
     client_.state.Set(std::move(fields));
     client_.state_may_change = thread.in_flight.has_value();
-    const auto is_known = [&](const state::StoredMessage& message) {
-      return std::ranges::find(client_.message_ids, message.id) != client_.message_ids.end();
-    };
-    if (std::ranges::all_of(thread.window, is_known)) return std::nullopt;
+    const std::unordered_set<std::string_view> known(client_.message_ids.begin(),
+                                                     client_.message_ids.end());
+    const auto is_known = [&](const std::string& id) { return known.contains(id); };
+    if (std::ranges::all_of(thread.window, is_known, &state::StoredMessage::id)) {
+      return std::nullopt;
+    }
     Result<MessageList> messages =
         ReadHistory(context_, request_.run.thread_id, thread.window.back().sequence);
     if (!messages.ok()) return context_.Explain(messages.status());
-    const bool lacks_some = std::ranges::any_of(messages->ids(), [&](const std::string& id) {
-      return std::ranges::find(client_.message_ids, id) == client_.message_ids.end();
-    });
-    if (!lacks_some) return std::nullopt;
+    if (std::ranges::all_of(messages->ids(), is_known)) return std::nullopt;
     for (const Message& message : request_.run.messages) messages->Append(message);
     AppendMessagesSnapshot(client_.messages_event, *messages, client_.message_ids);
     return std::nullopt;
