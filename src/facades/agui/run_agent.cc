@@ -61,6 +61,8 @@ class RequestAnswer {
 
  private:
   enum class Next { kNothing, kPerform, kJoin };
+  // What a request does on a thread that exists; see ChooseOnThread.
+  enum class OnThread { kRepeat, kJoinKnown, kJoinLatest, kPerform };
 
   // Reads the thread and chooses what to do. Not inlined, as other functions that end before a run
   // begins: a run that waits for its model needs none of this on its stack.
@@ -127,26 +129,43 @@ class RequestAnswer {
     return std::nullopt;
   }
 
+  // Applies the first row that fits. `known`: the run of the thread with the request's id. There is
+  // one if the response was lost and the client repeats its request.
+  //
+  //   the request                                       the thread                  does
+  //   has an Idempotency-Key, and a message behind      has a run with its id       kRepeat
+  //     the last answer
+  //   has no new message, or answers interrupts         has a run with its id       kJoinKnown
+  //   has no new message, nor a message behind the      any                         kJoinLatest
+  //     last answer, and answers no interrupts
+  //   has no new message, and answers no interrupts     its last run did not fail   kJoinLatest
+  //   any other                                         any                         kPerform
+  OnThread ChooseOnThread(const state::ThreadState& thread, bool has_new,
+                          const std::optional<state::RunRecord>& known) const {
+    const bool answers = !request_.resume.empty();
+    const bool has_tail = HasTail(Messages());
+    if (known && request_.terms.key && has_tail) return OnThread::kRepeat;
+    if (known && (!has_new || answers)) return OnThread::kJoinKnown;
+    if (has_new || answers) return OnThread::kPerform;
+    return has_tail && IsRetried(thread) ? OnThread::kPerform : OnThread::kJoinLatest;
+  }
+
   std::optional<ErrorInfo> RunOnThread(state::ThreadState thread) {
     std::vector<size_t> added = NewMessages(Messages(), thread.window);
-    const bool is_known = added.empty();
-    // A lost response: the client repeats its request.
-    const bool may_be_repeated = is_known || !request_.resume.empty() || request_.terms.key;
+    const bool has_new = !added.empty();
+    const bool may_be_repeated = !has_new || !request_.resume.empty() || request_.terms.key;
     const std::optional<state::RunRecord> known =
         may_be_repeated ? FindRun(request_.run.run_id) : std::nullopt;
-    const size_t tail = TailOf(Messages());
-    const bool has_tail = HasTail(Messages());
-    if (known && request_.terms.key && has_tail) {
-      client_.joins = true;
-    } else if (known && (is_known || !request_.resume.empty())) {
-      return ChooseJoin(*known, thread);
-    } else if (is_known && request_.resume.empty() && !(has_tail && IsRetried(thread))) {
-      return JoinLatest(thread);
-    }
-    if (is_known && request_.resume.empty()) added = IndicesFrom(Messages(), tail);
+    const OnThread chosen = ChooseOnThread(thread, has_new, known);
+    if (chosen == OnThread::kJoinKnown) return ChooseJoin(*known, thread);
+    if (chosen == OnThread::kJoinLatest) return JoinLatest(thread);
+    // The messages of a run that failed are sent again.
+    if (!has_new && request_.resume.empty()) added = IndicesFrom(Messages(), TailOf(Messages()));
     if (auto error = TakeMessages(added)) return error;
     next_ = Next::kPerform;
-    if (client_.joins) {
+    if (chosen == OnThread::kRepeat) {
+      // Its key leads to the run that it has begun.
+      client_.joins = true;
       Release(thread);
       return std::nullopt;
     }
