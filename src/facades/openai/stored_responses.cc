@@ -14,6 +14,7 @@
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/repeated_input.h"
 #include "facades/run/facade_run.h"
+#include "facades/run/held_bytes.h"
 #include "graph/compiled_graph.h"
 #include "message/codec.h"
 #include "run/log/log_entry.h"
@@ -93,7 +94,8 @@ void CutAtUserMessage(std::vector<Message>& messages) {
   messages.erase(messages.begin(), first);
 }
 
-// Returns the messages of the thread up to this one, the latest that fit into a window.
+// Returns the latest messages of the thread's history up to this one, as many as a window may have.
+// The thread's own window may have forgotten some of them.
 Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
                                                const std::string& thread_id,
                                                const std::string& last_id) {
@@ -160,7 +162,9 @@ ResponseReaderOptions ReaderOptions(const HandlerContext& context) {
 
 ResponseReaderOptions FollowingReaderOptions(HandlerContext& context) {
   ResponseReaderOptions options = ReaderOptions(context);
-  options.hold = [&context](uint64_t bytes) { context.exchange().Hold(bytes); };
+  options.hold = [held = facades::HeldBytes(&context.exchange())](uint64_t bytes) mutable {
+    held.Set(bytes);
+  };
   return options;
 }
 
