@@ -62,8 +62,9 @@ class RunSink {
   // All entries before this index in the thread's log are stored (0: not known), and a node is
   // about to be executed.
   virtual void OnStored(uint64_t /*log_end*/) {}
-  // Reports how many bytes of JSON the run holds of its thread, weighed as JsonWeight does, and of
-  // a reply that a model is still sending. Called whenever the numbers change.
+  // Reports how many bytes of JSON the run holds of its thread and of its request, weighed as
+  // JsonWeight does, and of a reply that a model is still sending. Called whenever the numbers
+  // change.
   virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
   // The same for a large reply of a model, before it is read on: waits until there is memory for
   // it. kResourceExhausted: other requests took too long to free memory. Nothing is counted then.

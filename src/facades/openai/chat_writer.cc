@@ -146,8 +146,12 @@ Status ChatWriter::Show(const Piece& piece) {
 }
 
 Status ChatWriter::SendComment() {
-  if (!head_sent_) return Status::Ok();
-  return context_.exchange().Send(kComment, bridge::kSendWaitMax);
+  if (!stream_ || !begun()) return Status::Ok();
+  BeginStream();
+  events_ += kComment;
+  return facades::FlushEvents(events_, [this](std::string_view events) {
+    return context_.exchange().Send(events, bridge::kSendWaitMax);
+  });
 }
 
 void ChatWriter::Finish(const ChatView& view, const ChatEnd& end) {

@@ -26,8 +26,8 @@ struct ChatEnd {
   std::string interrupt_json = {};  // the question to the client; empty: there is none
 };
 
-// Used by the fiber of the request. Sends the head with the first piece, so that a run that fails
-// before its first piece can still set the HTTP status.
+// Calls do not overlap. Sends the head with the first piece or comment, so that a run that fails
+// before it can still set the HTTP status.
 class ChatWriter {
  public:
   // `counts`: what is collected is counted as memory of the request; set it if the request does not
@@ -40,8 +40,8 @@ class ChatWriter {
   bool streams() const { return stream_; }
   // Streams or collects the piece. Suspends while the client does not read.
   Status Show(const Piece& piece);
-  // Sends a comment, which clients ignore. Has no effect before the first piece, or if the response
-  // is one JSON object.
+  // Sends a comment, which clients ignore, and before it the head and the role if nothing was sent
+  // yet. Has no effect before Begin, or if the response is one JSON object.
   Status SendComment();
 
   // Each of these ends the request.

@@ -7,6 +7,7 @@
 #include "api/resources/idempotency.h"
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "facades/run/keep_alive.h"
 #include "run/run_sink.h"
 
 namespace agent_graph::facades {
@@ -31,15 +32,21 @@ class DirectSink : public run::RunSink {
     run::RunStart shown = start;
     if (!has_thread_) shown.thread_id.clear();
     AG_RETURN_IF_ERROR(reader_.OnStart(shown, nullptr));
-    return note_json_.empty() ? Status::Ok() : reader_.OnNote(note_json_, {"", UnixMicros()});
+    if (!note_json_.empty()) {
+      AG_RETURN_IF_ERROR(reader_.OnNote(note_json_, {"", UnixMicros()}));
+    }
+    keep_alive_.emplace(kKeepAliveInterval, [this] { (void)reader_.OnIdle(); });
+    return Status::Ok();
   }
   Status OnDelta(const run::RunDelta& delta) override {
+    const KeepAlive::Turn turn(keep_alive_);
     const bool is_first = message_id_ != delta.message_id;
     if (is_first) message_id_ = delta.message_id;
     return reader_.OnDelta(delta, {"", UnixMicros()}, is_first);
   }
   Status OnEvent(const run::RunEvent& event) override {
     using Kind = run::RunEvent::Kind;
+    const KeepAlive::Turn turn(keep_alive_);
     const api::EventPlace place{"", UnixMicros()};
     switch (event.kind) {
       case Kind::kMessage:
@@ -65,6 +72,8 @@ class DirectSink : public run::RunSink {
   Status AwaitMemory(uint64_t thread_bytes) override {
     return api::AwaitRunMemory(context_.exchange(), thread_bytes);
   }
+  // The reader's last call comes from elsewhere.
+  void StopBeats() { keep_alive_.reset(); }
   bool wants_deltas() const override { return wants_deltas_; }
   bool wants_states() const override { return wants_states_; }
   bool wants_final_state() const override { return wants_states_; }
@@ -78,6 +87,8 @@ class DirectSink : public run::RunSink {
   const bool wants_states_;
   const uint64_t kept_bytes_;
   std::string message_id_;  // the message of the last delta
+  // From the start of the run on, so that a beat has a response to be in.
+  std::optional<KeepAlive> keep_alive_;
 };
 
 [[gnu::noinline]] std::optional<api::ErrorInfo> EndRun(HandlerContext& context,
@@ -98,10 +109,10 @@ class DirectSink : public run::RunSink {
 [[gnu::noinline]] std::optional<api::ErrorInfo> ExecuteRun(HandlerContext& context, FacadeRun& run,
                                                            api::RunReader& reader) {
   DirectSink sink(context, run, reader);
-  return EndRun(
-      context,
-      api::RunGraph(context, std::move(run.request.run), context.exchange().cancellation(), sink),
-      reader);
+  const Result<run::RunOutcome> outcome =
+      api::RunGraph(context, std::move(run.request.run), context.exchange().cancellation(), sink);
+  sink.StopBeats();
+  return EndRun(context, outcome, reader);
 }
 
 // `place` is that of this request.
