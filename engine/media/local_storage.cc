@@ -213,7 +213,7 @@ Spool::Admit LocalStorage::AdmitInto(std::shared_ptr<Folders> folders) const {
     const int root = folders->root.get();
     const int temporary = folders->temporary.get();
     Status room = CheckRoom(root, temporary, bytes, bytes_max);
-    if (room.ok()) return room;
+    if (room.code() != StatusCode::kResourceExhausted) return room;
     RemoveAbandoned(temporary);
     return CheckRoom(root, temporary, bytes, bytes_max);
   };

@@ -1,6 +1,9 @@
 """Limits of uploads: sizes, types, totals, slow and broken uploads."""
 
 import contextlib
+import fcntl
+import os
+import struct
 
 import pytest
 
@@ -151,6 +154,27 @@ def test_what_is_being_received_is_bounded_too(start_service, storage):
         connection.close()
     assert refused >= 7, "each and its record need more than a half"
     wait_until(lambda: upload(service, bytes(100_000)).status == 200, "there is room again")
+
+
+def test_uploads_do_not_wait_while_another_process_counts_all_files(start_service):
+    service = start_service(_ECHO | {"media": {"total_size_mb": 1}}, workers=1)
+    stored = uploaded(service, b"x")["url"]
+    headers, body = file_form(b"x")
+    with open(service.directory / "state" / "test" / "uploads" / "usage", "rb+") as counter:
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        fcntl.fcntl(counter, fcntl.F_OFD_SETLK, lock)
+        os.pwrite(counter.fileno(), b"counting", 0)
+        # As many as the threads that work with files.
+        connections = [service.connect() for _ in range(4)]
+        for connection in connections:
+            connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))}, body)
+        assert service.get(stored).status == 200
+        for connection in connections:
+            reply = connection.read_reply()
+            assert reply.status == 503 and "busy" in reply.json()["detail"]
+            assert reply.header("Retry-After") == "1"
+            connection.close()
+    assert uploaded(service, b"y"), "the process has ended, so its count is repeated"
 
 
 def test_a_slow_upload_harms_nobody(start_service):

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "kept_file.h"
+#include "media/file_lock.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media {
@@ -200,6 +201,29 @@ TEST_F(LocalStorageTest, CountsOnceForAllThatIsReceived) {
   ASSERT_TRUE(fs::remove(path));
   Spool spool = storage.Receive().value();
   EXPECT_EQ(spool.Write(std::string(30'000, 'x')).code(), StatusCode::kResourceExhausted);
+}
+
+// Uploads must not occupy the io pool while another process counts many files.
+TEST_F(LocalStorageTest, UploadsFailWhileAnotherProcessHoldsTheCounter) {
+  options_.total_bytes_max = 20'000;
+  LocalStorage storage(options_, runtime_);
+  ASSERT_TRUE(KeepFile(storage, "x").ok());
+  Spool spool = storage.Receive().value();
+  ASSERT_TRUE(spool.Write("y").ok());
+  FileRecord record;
+  record.file_id = NewHexId();
+  const FileDescriptor root(open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  {
+    const FileDescriptor held = LockFile(root.get(), "usage").value();
+    EXPECT_EQ(KeepFile(storage, "z").status().code(), StatusCode::kUnavailable);
+    ASSERT_EQ(pwrite(held.get(), "counting", 8, 0), 8);
+    EXPECT_EQ(KeepFile(storage, "z").status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(storage.Keep(spool, record, std::nullopt).code(), StatusCode::kUnavailable);
+  }
+  // The process has died, so its count is repeated.
+  EXPECT_EQ(KeepFile(storage, std::string(9'000, 'z')).status().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_TRUE(KeepFile(storage, "z").ok());
 }
 
 TEST_F(LocalStorageTest, AsksForRoomInSteps) {
