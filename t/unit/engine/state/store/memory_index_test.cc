@@ -188,5 +188,17 @@ TEST_F(MemoryIndexTest, SearchesEndWhenTheOwnerLeaves) {
   EXPECT_EQ(index.Search(Query("alice", RandomVector())).status().code(), StatusCode::kUnavailable);
 }
 
+TEST_F(MemoryIndexTest, ASearchThatTakesChangesOverEndsWhenTheServerStops) {
+  const std::vector<float> vector = RandomVector();
+  Put("alice", 1, vector);
+  Commit();
+  MemoryIndex index(rows_, "", kPlenty, kNearestMin);
+  EXPECT_THAT(Found(index, Query("alice", vector)), SizeIs(1));
+  index.Changed({Put("alice", 2, vector)});
+  Commit();
+  index.Stop();
+  EXPECT_EQ(index.Search(Query("alice", vector)).status().code(), StatusCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace agent_graph::state
