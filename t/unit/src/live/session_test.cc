@@ -153,6 +153,36 @@ TEST_F(SessionTest, AnInterruptionCutsTheUnplayedAnswerBeforeTheCurrentOne) {
   EXPECT_THAT(metadata_, ElementsAre(HasSubstr(R"("interrupted":true)")));
 }
 
+TEST_F(SessionTest, SpeechInterruptsWordsThatArePlayedWhileAToolRuns) {
+  BeginReady();
+  Say("Let me look.");
+  GiveAudio(seconds(10));
+  unplayed_ = seconds(8);
+  CallAdd();
+  TakeEvents();
+  Give({.kind = Kind::kSpeechStarted});
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"interrupted"})"));
+  EXPECT_THAT(sent_, ElementsAre("heard 2000"));
+  EXPECT_EQ(unplayed_, milliseconds(0));
+  Give({.kind = Kind::kSpeechStarted});
+  EXPECT_THAT(TakeEvents(), IsEmpty());
+  AnswerAdd();
+  EXPECT_THAT(sent_, ElementsAre("heard 2000", "reply c13"));
+}
+
+TEST_F(SessionTest, SpeechInterruptsWordsThatArePlayedAfterATool) {
+  BeginReady();
+  Say("Let me look.");
+  GiveAudio(seconds(10));
+  CallAdd();
+  AnswerAdd();
+  unplayed_ = seconds(8);
+  TakeEvents();
+  Give({.kind = Kind::kSpeechStarted});
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"interrupted"})"));
+  EXPECT_EQ(unplayed_, milliseconds(0));
+}
+
 TEST_F(SessionTest, TheTextsInMemoryAreCounted) {
   BeginReady({.history = {Message::User(std::string(1000, 'h'))}});
   EXPECT_EQ(session_->buffered_bytes(), 1000u);

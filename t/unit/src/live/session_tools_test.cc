@@ -57,36 +57,6 @@ TEST_F(SessionTest, TheAudioBeforeCallsCountsForAnInterruptionOfTheRest) {
               ElementsAre("assistant: Let me look.", "assistant: call add", "assistant: Two"));
 }
 
-TEST_F(SessionTest, SpeechInterruptsWordsThatArePlayedWhileAToolRuns) {
-  BeginReady();
-  Say("Let me look.");
-  GiveAudio(seconds(10));
-  unplayed_ = seconds(8);
-  CallAdd();
-  TakeEvents();
-  Give({.kind = Kind::kSpeechStarted});
-  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"interrupted"})"));
-  EXPECT_THAT(sent_, ElementsAre("heard 2000"));
-  EXPECT_EQ(unplayed_, milliseconds(0));
-  Give({.kind = Kind::kSpeechStarted});
-  EXPECT_THAT(TakeEvents(), IsEmpty());
-  AnswerAdd();
-  EXPECT_THAT(sent_, ElementsAre("heard 2000", "reply c13"));
-}
-
-TEST_F(SessionTest, SpeechInterruptsWordsThatArePlayedAfterATool) {
-  BeginReady();
-  Say("Let me look.");
-  GiveAudio(seconds(10));
-  CallAdd();
-  AnswerAdd();
-  unplayed_ = seconds(8);
-  TakeEvents();
-  Give({.kind = Kind::kSpeechStarted});
-  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"interrupted"})"));
-  EXPECT_EQ(unplayed_, milliseconds(0));
-}
-
 // The text that a new connection receives about the call below.
 constexpr char kInWords[] = "The tool add, called with {\"a\":1}, returned 3";
 
