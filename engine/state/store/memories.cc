@@ -11,6 +11,9 @@
 namespace agent_graph::state {
 namespace {
 
+// A page ends after passing so many bytes of memories; its cursor continues from there.
+constexpr size_t kMemoryBytesPassedMax = 64 * 1024 * 1024;
+
 // A cursor is the number of the last memory examined. It cannot open rows of other owners.
 Result<uint64_t> NumberFromCursor(const std::string& cursor) {
   uint64_t number = 0;
@@ -92,13 +95,15 @@ Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot,
     end = listing.Before(last);
   }
   uint64_t passed = 0;
+  size_t bytes_passed = 0;
   uint64_t last = 0;
   size_t bytes = 0;
   bool more = false;
   Status damage;
   AG_RETURN_IF_ERROR(snapshot.ScanBackwards(
       listing.begin(), end, [&](std::string_view key, std::string_view value) {
-        more = page.memories.size() == limit || bytes > kPageBytesMax || passed == kRowsPassedMax;
+        more = page.memories.size() == limit || bytes > kPageBytesMax ||
+               bytes_passed > kMemoryBytesPassedMax || passed == kRowsPassedMax;
         if (more) return false;
         ++passed;
         Result<MemoryRecord> record = listing.Record(key, value, last);
@@ -106,8 +111,10 @@ Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot,
           damage = record.status();
           return false;
         }
+        const size_t record_bytes = TextBytes(*record);
+        bytes_passed += record_bytes;
         if (!filter.Matches(*record)) return true;
-        bytes += TextBytes(*record);
+        bytes += record_bytes;
         page.memories.push_back(*std::move(record));
         return true;
       }));

@@ -20,6 +20,9 @@ static_assert(kWindowBytesMax + kFieldsBytesMax + 2 * kThreadJsonBytesMax + kSum
                   kRestBytesMax <=
               kReplyBytesMax);
 
+// A page ends after passing so many bytes of rows; its cursor continues from there.
+constexpr size_t kMessageBytesPassedMax = 64 * 1024 * 1024;
+
 // A window with more gaps per message than this is read row by row.
 constexpr uint64_t kScanSpanPerItem = 4;
 
@@ -316,16 +319,18 @@ Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::T
     place.sequence += std::min(std::exchange(skip, 0), ~place.sequence);
   }
   uint64_t passed = 0;
+  size_t bytes_passed = 0;
   size_t bytes = 0;
   Status damage;
   AG_RETURN_IF_ERROR(ScanMessages(
       snapshot, thread, place.sequence, [&](uint64_t sequence, std::string_view value) {
-        const bool more =
-            result.messages.size() == limit || bytes > kPageBytesMax || passed++ == kRowsPassedMax;
+        const bool more = result.messages.size() == limit || bytes > kPageBytesMax ||
+                          bytes_passed > kMessageBytesPassedMax || passed++ == kRowsPassedMax;
         if (more) {
           result.next_cursor = CursorOfMessage(sequence, skip);
           return false;
         }
+        bytes_passed += value.size();
         if (page.search.empty() && skip > 0) {
           --skip;
           return true;

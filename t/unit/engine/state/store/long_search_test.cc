@@ -5,6 +5,7 @@
 #include "../requests.h"
 #include "state/leveldb/database/database.h"
 #include "state/limits.h"
+#include "state/store/memories.h"
 #include "state/store/reader.h"
 #include "state/thread/listing.h"
 #include "state/thread/thread_read.h"
@@ -85,6 +86,59 @@ TEST_F(LongSearch, ThroughMessagesGoesOnByCursor) {
   EXPECT_EQ(pages, 3);
   EXPECT_EQ(SearchAll(2, pages, read), std::vector<std::string>{all[2]})
       << "an offset counts over pages";
+}
+
+TEST_F(LongSearch, ThroughLargeMessagesEndsItsPageInTime) {
+  constexpr uint64_t kMessages = 100;
+  const keys::ThreadKey thread{"", 1};
+  const std::string straw(size_t{1024} * 1024, 'x');
+  leveldb::WriteBatch batch;
+  for (uint64_t i = 1; i <= kMessages; ++i) {
+    const StoredMessage message = UserMessage(std::to_string(i), i < kMessages ? straw : "needle");
+    batch.Put(keys::Message(thread, i), pack::ToBytes(MessageRow{message.id, message.json}));
+  }
+  CountersRow counters;
+  counters.next_sequence = kMessages + 1;
+  counters.messages = kMessages;
+  batch.Put(keys::Counters(thread), pack::ToBytes(counters));
+  ASSERT_TRUE(database_->Write(batch, false).ok());
+  const DatabaseSnapshot snapshot(*database_);
+  PageRequest request = Page(0, 10, "NEEDLE");
+  const Result<MessagePage> first = ReadMessages(snapshot, thread, request);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(first->messages.empty());
+  ASSERT_FALSE(first->next_cursor.empty());
+  request.cursor = first->next_cursor;
+  const Result<MessagePage> second = ReadMessages(snapshot, thread, request);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(Ids(second->messages), std::vector<std::string>{"100"});
+  EXPECT_TRUE(second->next_cursor.empty());
+}
+
+TEST_F(LongSearch, ThroughLargeMemoriesEndsItsPageInTime) {
+  constexpr uint64_t kMemories = 100;
+  leveldb::WriteBatch batch;
+  for (uint64_t i = 1; i <= kMemories; ++i) {
+    MemoryRecord record;
+    record.id = std::to_string(i);
+    record.content = std::string(size_t{1024} * 1024, 'x');
+    record.category = i == 1 ? "rare" : "general";
+    batch.Put(keys::Memory({"", i}), pack::ToBytes(record));
+    batch.Put(keys::MemoryListing(i), "");
+  }
+  ASSERT_TRUE(database_->Write(batch, false).ok());
+  const DatabaseSnapshot snapshot(*database_);
+  ListMemoriesRequest list{Scope::All(), {}, 10, ""};
+  list.filter.equals = {{"category", R"("rare")"}};
+  const Result<MemoryPage> first = ReadMemoryPage(snapshot, list);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  EXPECT_TRUE(first->memories.empty());
+  ASSERT_FALSE(first->next_cursor.empty());
+  list.cursor = first->next_cursor;
+  const Result<MemoryPage> second = ReadMemoryPage(snapshot, list);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->memories.size(), 1u);
+  EXPECT_TRUE(second->next_cursor.empty());
 }
 
 TEST_F(LongSearch, ACursorWithAnOffsetLeftDelaysNoSmallReads) {
