@@ -3,6 +3,7 @@
 import pytest
 
 from harness.agents import DEMO, behaviour
+from harness.messages import user
 from harness.openapi import OpenApi
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
@@ -210,6 +211,22 @@ def test_a_result_stays_the_same_when_the_thread_goes_on(start_service):
     _start(service, "second", run_id="r2")
     assert len(service.get(_path("r2") + "/wait").json()["data"]["messages"]) == 4
     assert service.get(_path("r1") + "/wait").json()["data"]["messages"] == first
+
+
+@pytest.mark.parametrize("change", ["messages", "state"])
+def test_a_result_stays_the_same_when_a_client_changes_the_thread(start_service, change):
+    service = start_service(DEMO)
+    key = {"Idempotency-Key": "k"}
+    body = invocation("first", config={"thread_id": "t", "run_id": "r1"})
+    own = ["first", "You said: first"]
+    assert _texts(service.post("/v1/graph/invoke", body, headers=key)) == own
+    if change == "messages":
+        added = {"messages": [user("added")]}
+        assert service.post("/v1/threads/t/messages", added).status == 200
+    else:
+        assert service.request("DELETE", "/v1/threads/t/state").status == 200
+    assert _texts(service.post("/v1/graph/invoke", body, headers=key)) == own
+    assert _texts(service.get(_path("r1") + "/wait")) == own
 
 
 def _texts(reply):

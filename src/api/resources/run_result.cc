@@ -70,8 +70,8 @@ Result<LoggedEnd> ReadEnd(HandlerContext& context, const state::RunRecord& run) 
   return end;
 }
 
-// Removes messages that came after the run, if others have run since. If the window has none of the
-// run's messages any more, it becomes these messages.
+// Removes messages that came after the run, if the thread has changed since. If the window has none
+// of the run's messages any more, it becomes these messages.
 std::optional<ErrorInfo> KeepMessagesOf(HandlerContext& context, const state::RunRecord& run,
                                         const LoggedEnd& end,
                                         std::vector<state::StoredMessage>& window) {
@@ -161,8 +161,10 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
       ReadThreadState(context.exchange(), context.state(), context.caller().scope, run.thread_id);
   if (!state.ok()) return context.Fail(state.status());
   const bool has_moved_on = state->record.last_run_id != run.run_id;
+  // Clients can change a thread without a run, too.
+  const bool is_changed = has_moved_on || state->record.updated_micros > run.finished_micros;
   const bool failed = run.state == state::RunState::kError;
-  if (failed || has_moved_on) {
+  if (failed || is_changed) {
     const Result<LoggedEnd> end = ReadEnd(context, run);
     if (!end.ok()) return context.Fail(end.status());
     if (end->is_cut) {
