@@ -267,8 +267,8 @@ auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.messages, s.metadata_json);
 }
 
-// Removes messages, all or none. Returns kBusy while a run is in flight or if the record has
-// changed since the caller read it (updated_micros is newer).
+// Removes messages, all or none. Returns kBusy while a run is in flight, or if the thread has
+// changed since the caller read its record: ThreadRecord::updated_micros is another one.
 struct RemoveMessagesRequest {
   Scope scope;
   std::string thread_id;

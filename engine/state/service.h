@@ -81,8 +81,8 @@ class Service {
   virtual Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) = 0;
   // Returns one page of the scope's threads, newest first.
   virtual Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) = 0;
-  // Deletes the thread with all its rows. Its run in flight gets kFenced from the next append on;
-  // queued runs end with kCancelled.
+  // Deletes the thread with all its rows. Its run in flight is cancelled, and gets kFenced from the
+  // next append on; queued runs end with kCancelled.
   virtual Status DeleteThread(const Scope& scope, const std::string& thread_id) = 0;
   // Returns record, snapshot and working window, and the run in flight if there is one.
   virtual Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) = 0;

@@ -53,6 +53,14 @@ def _run_held_at_the_gate(service, gated_provider, **config):
     return stream
 
 
+def test_the_model_call_of_a_deleted_thread_ends(service, gated_provider):
+    stream = _run_held_at_the_gate(service, gated_provider)
+    assert service.request("DELETE", "/v1/threads/t", {}).status == 200
+    wait_until(lambda: gated_provider.aborted == 1, "the provider's connection is closed")
+    assert is_done(stream.read_all()[-1])
+    assert service.get("/v1/threads/t").status == 404
+
+
 def test_changes_made_during_a_run_are_kept(service, gated_provider):
     before = {"state": {"topic": "tea", "draft": "old"}}
     assert service.request("PUT", "/v1/threads/t/state", before).status == 200
