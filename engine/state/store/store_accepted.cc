@@ -16,6 +16,15 @@ constexpr size_t kKeysExpiredAtOnce = 256;
 // Threads of accepted runs that one round trip to a shared database locks and reads.
 constexpr size_t kThreadsUsedAtOnce = 256;
 
+// The records of a thread's runs are trimmed with its log. A run that ends while it waits adds
+// nothing to the log, so accepting a run trims them too: one run out of 64, spread evenly over
+// threads that take turns.
+bool TrimsRecords(uint64_t order) {
+  constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+  constexpr int kShareBits = 6;
+  return order * kGoldenRatio >> (64 - kShareBits) == 0;
+}
+
 struct FoundRequest {
   RunRequestRow row;
   keys::ThreadKey thread;
@@ -218,6 +227,10 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
   row.record.accepted = true;
   transaction_.PutRow(record_key, row);
   if (accept.key) StageKey(accept, thread, micros);
+  if (TrimsRecords(order)) {
+    AG_ASSIGN_OR_RETURN(const std::vector<KeptRun> runs, ReadKeptRuns(place));
+    TrimRecords(runs, micros);
+  }
   if (busy == leases_.end()) {
     AG_RETURN_IF_ERROR(Reserve(place, begin));
     leases_.at(begin.thread_id).row.created_thread = created;
