@@ -180,6 +180,14 @@ Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter f
 Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
                                                           const MemoryQuery& query,
                                                           WaitOptions wait) {
+  AG_ASSIGN_OR_RETURN(const state::SearchMemoriesRequest search,
+                      PrepareSearch(access, query, wait));
+  return RunSearch(access, query, search);
+}
+
+Result<state::SearchMemoriesRequest> MemoryStore::PrepareSearch(const Access& access,
+                                                                const MemoryQuery& query,
+                                                                WaitOptions wait) {
   state::SearchMemoriesRequest search;
   search.scope = access.scope;
   search.filter = WithAgent(query.filter, access);
@@ -194,6 +202,11 @@ Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
   if (search.ranking != state::Ranking::kWords) {
     AG_ASSIGN_OR_RETURN(search.embedding, Embed(query.text, wait));
   }
+  return search;
+}
+
+Result<std::vector<state::MemoryHit>> MemoryStore::RunSearch(
+    const Access& access, const MemoryQuery& query, const state::SearchMemoriesRequest& search) {
   AG_ASSIGN_OR_RETURN(state::MemoryHits found, memories_.SearchMemories(search));
   if (query.strategy == Strategy::kGraphTraversal) {
     AG_RETURN_IF_ERROR(AddRelated(access, query, found.hits));

@@ -95,9 +95,15 @@ class MemoryStore {
   // Deletes the matching memories and returns their number. If the state service fails, some may be
   // left; call it again to delete them.
   Result<uint64_t> Forget(const Access& access, state::MemoryFilter filter, WaitOptions wait);
-  // Best hit first, except for Strategy::kTemporal.
+  // Best hit first, except for Strategy::kTemporal. Does the same as the two calls below.
   Result<std::vector<state::MemoryHit>> Search(const Access& access, const MemoryQuery& query,
                                                WaitOptions wait);
+  // Computes the embedding of the query, which may take as long as a call of its provider.
+  Result<state::SearchMemoriesRequest> PrepareSearch(const Access& access, const MemoryQuery& query,
+                                                     WaitOptions wait);
+  // Reads the memories, which may take much memory. `search` was prepared with the same query.
+  Result<std::vector<state::MemoryHit>> RunSearch(const Access& access, const MemoryQuery& query,
+                                                  const state::SearchMemoriesRequest& search);
 
  private:
   // Returns no vector for a blank text.

@@ -22,6 +22,10 @@ std::string IdOf(const std::string& name) {
   return name.substr(0, name.size() - kSuffix.size());
 }
 
+std::string FileOf(const std::string& id) {
+  return id + std::string(kSuffix);
+}
+
 int64_t Nanos(const timespec& time) {
   return int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
 }
@@ -56,7 +60,7 @@ std::vector<ReportDirectory::Entry> ReportDirectory::Entries(int folder) const {
   return entries;
 }
 
-std::optional<Report> ReportDirectory::Read(int folder, const std::string& name) const {
+std::optional<Report> ReportDirectory::ReadFile(int folder, const std::string& name) {
   // O_NONBLOCK: a file that was replaced by a pipe since it was listed must not block the thread.
   FileDescriptor file(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info{};
@@ -78,9 +82,31 @@ std::optional<Report> ReportDirectory::Read(int folder, const std::string& name)
   return std::move(report).value();
 }
 
-std::vector<Run> ReportDirectory::List() {
-  std::vector<Run> runs;
+bool ReportDirectory::IsSame(const Known& a, const Known& b) {
+  return a.modified_nanos == b.modified_nanos && a.size == b.size && a.inode == b.inode;
+}
+
+uint64_t ReportDirectory::LargestUnread() {
+  FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return 0;
+  uint64_t largest = 0;
   MutexLock lock(mutex_);
+  for (const Entry& entry : Entries(folder.get())) {
+    const auto before = known_.find(entry.name);
+    if (before != known_.end() && IsSame(before->second, entry.known)) continue;
+    const auto bytes = static_cast<uint64_t>(entry.known.size);
+    if (bytes <= kReportBytesMax) largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+std::vector<Run> ReportDirectory::List() {
+  MutexLock lock(mutex_);
+  return ListLocked();
+}
+
+std::vector<Run> ReportDirectory::ListLocked() {
+  std::vector<Run> runs;
   FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) {
     known_.clear();
@@ -89,12 +115,9 @@ std::vector<Run> ReportDirectory::List() {
   std::map<std::string, Known> known;
   for (Entry& entry : Entries(folder.get())) {
     auto before = known_.find(entry.name);
-    bool same =
-        before != known_.end() && before->second.modified_nanos == entry.known.modified_nanos &&
-        before->second.size == entry.known.size && before->second.inode == entry.known.inode;
-    if (same) {
+    if (before != known_.end() && IsSame(before->second, entry.known)) {
       entry.known.summary = std::move(before->second.summary);
-    } else if (std::optional<Report> report = Read(folder.get(), entry.name)) {
+    } else if (std::optional<Report> report = ReadFile(folder.get(), entry.name)) {
       entry.known.summary = std::move(report->summary);
     }
     if (entry.known.summary) runs.push_back({*entry.known.summary, 1});
@@ -114,24 +137,36 @@ std::vector<Run> ReportDirectory::List() {
   return runs;
 }
 
-std::optional<ReportDirectory::Found> ReportDirectory::Find(const std::string& id) {
-  const std::vector<Run> runs = List();
-  auto run = std::ranges::find_if(runs, [&](const Run& one) { return one.summary.id == id; });
+std::optional<ReportDirectory::Located> ReportDirectory::Locate(const std::string& id) {
+  MutexLock lock(mutex_);
+  const std::vector<Run> runs = ListLocked();
+  const auto run = std::ranges::find_if(runs, [&](const Run& one) { return one.summary.id == id; });
   if (run == runs.end()) return std::nullopt;
+  Located located;
+  located.run = *run;
+  const auto previous = std::find_if(run + 1, runs.end(), [&](const Run& one) {
+    return one.summary.set_id == run->summary.set_id;
+  });
+  if (previous != runs.end()) located.previous_run = *previous;
+  located.bytes = static_cast<uint64_t>(known_.at(FileOf(id)).size);
+  if (located.previous_run) {
+    located.bytes += static_cast<uint64_t>(known_.at(FileOf(previous->summary.id)).size);
+  }
+  return located;
+}
+
+std::optional<ReportDirectory::Found> ReportDirectory::Read(const Located& located) const {
   FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return std::nullopt;
   Found found;
-  found.run = *run;
-  std::optional<Report> report = Read(folder.get(), id + std::string(kSuffix));
+  found.run = located.run;
+  std::optional<Report> report = ReadFile(folder.get(), FileOf(located.run.summary.id));
   if (!report) return std::nullopt;
   found.report = *std::move(report);
-  auto previous = std::find_if(run + 1, runs.end(), [&](const Run& one) {
-    return one.summary.set_id == run->summary.set_id;
-  });
-  if (previous == runs.end()) return found;
-  report = Read(folder.get(), previous->summary.id + std::string(kSuffix));
+  if (!located.previous_run) return found;
+  report = ReadFile(folder.get(), FileOf(located.previous_run->summary.id));
   if (!report) return found;
-  found.previous_run = *previous;
+  found.previous_run = located.previous_run;
   found.previous = *std::move(report);
   return found;
 }

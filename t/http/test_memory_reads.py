@@ -1,6 +1,8 @@
 """Reads and changes of the state of a large thread, several at once: they take turns when the worker
 has no memory for all of them."""
 
+import json
+
 import pytest
 
 from harness import environment
@@ -104,6 +106,22 @@ def test_branches_of_a_large_conversation_take_turns(service):
     with peaks_within(service, _BOUND):
         replies = at_once(_READS, lambda _: service.post(RESPONSES, body))
     assert len(_answered(replies)) > 0
+
+
+def test_evaluation_reports_take_turns(start_service):
+    cases = [{"eval_id": f"c{number}", "actual_response": "x" * 200} for number in range(10_000)]
+    report = json.dumps({"eval_set_id": "s", "results": cases})
+    files = {f"eval_reports/r{number}.json": report for number in range(2)}
+    bound = 64 * MIB
+    settings = DEMO | {"limits": {"buffered_bytes_max": bound}}
+    service = start_watched(start_service, settings, files=files)
+    runs = service.get("/v1/evals/runs").json()["data"]["runs"]
+    assert [run["run"] for run in runs] == ["#2", "#1"]
+    _begin_anew(service)
+    with peaks_within(service, bound):
+        replies = at_once(12, lambda _: service.get(f"/v1/evals/runs/{runs[0]['id']}"))
+    (run, *_) = [reply.json()["data"] for reply in _answered(replies)]
+    assert len(run["cases"]) == 10_000
 
 
 def _reference_to_large_item(service):

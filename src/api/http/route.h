@@ -66,7 +66,9 @@ struct Route {
   // A thread of another user is answered like one that does not exist: 404.
   bool hides_foreign_threads = false;
   BodyKind body = BodyKind::kNone;
-  // The answer contains stored data of any size, up to a page or a thread's state.
+  // The request takes its turn (EnterPageReads) before it reads. Set it if the answer contains
+  // stored data that may exceed 64 KiB: a page, a message, a thread's state. A handler that waits
+  // for something slow before it reads takes its turn itself.
   bool reads_page = false;
   bool native = false;                         // answered in the event loop
   void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes

@@ -4,6 +4,8 @@
 
 #include "agent_graph/json.h"
 #include "api/http/byte_range.h"
+#include "api/http/page_reads.h"
+#include "api/http/request_memory.h"
 #include "api/resources/file_record.h"
 #include "api/resources/handlers.h"
 #include "base/clock.h"
@@ -199,6 +201,12 @@ void DownloadFile(HandlerContext& context) {
 void GetFileInfo(HandlerContext& context) {
   Result<media::FileRecord> record = FindFile(context);
   if (!record.ok()) return context.Fail(record.status());
+  PageReads::Place place;
+  // Not among the readers of pages: a bucket may answer slowly.
+  if (auto error = EnterPageReads(context.exchange(), *context.api().page_searches,
+                                  context.api().settings->limits, place)) {
+    return context.Fail(*error);
+  }
   context.Succeed(
       DumpJson(InfoOf(*record, TextOf(context, *record), context.api().files->UrlOf(*record))));
 }

@@ -2,6 +2,8 @@
 
 #include "agent_graph/json.h"
 #include "api/http/context.h"
+#include "api/http/page_reads.h"
+#include "api/http/request_memory.h"
 #include "api/resources/handlers.h"
 #include "api/resources/memory_request.h"
 #include "api/resources/memory_shapes.h"
@@ -81,7 +83,15 @@ void SearchMemories(HandlerContext& context) {
   const memory::Access access = ReadMemoryAccess(context, problems);
   const memory::MemoryQuery query = ReadMemoryQuery(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  auto hits = context.memory().Search(access, query, WaitOptionsOf(context));
+  const auto search = context.memory().PrepareSearch(access, query, WaitOptionsOf(context));
+  if (!search.ok()) return context.Fail(search.status());
+  // Only now, because the embedding of the query may have taken long.
+  PageReads::Place place;
+  if (auto error = EnterPageReads(context.exchange(), *context.api().page_searches,
+                                  context.api().settings->limits, place)) {
+    return context.Fail(*error);
+  }
+  auto hits = context.memory().RunSearch(access, query, *search);
   if (!hits.ok()) return context.Fail(hits.status());
   json results = json::array();
   for (const state::MemoryHit& hit : *hits) {

@@ -37,6 +37,7 @@ inline constexpr std::array kRunRoutes = {
         .access = Access::kGuarded,
         .permission = {auth::Resource::kCheckpointer, auth::Action::kRead},
         .hides_foreign_threads = true,
+        .reads_page = true,
         .handler = ListRuns,
         .summary = "List a thread's runs, the newest first",
         .description =

@@ -73,6 +73,7 @@ inline constexpr std::array kStoreRoutes = {
         .access = Access::kGuarded,
         .permission = {auth::Resource::kStore, auth::Action::kRead},
         .body = BodyKind::kOptionalJson,
+        .reads_page = true,
         .handler = GetMemory,
         .summary = "Read one memory",
         .description =

@@ -33,6 +33,11 @@ class Reports : public testing::Test {
     return ids;
   }
 
+  std::optional<ReportDirectory::Found> Find(const std::string& id) {
+    const auto located = directory_->Locate(id);
+    return located ? directory_->Read(*located) : std::nullopt;
+  }
+
   std::string path_;
   std::optional<ReportDirectory> directory_;
 };
@@ -82,7 +87,7 @@ TEST_F(Reports, WithoutAnyFieldIsTolerated) {
   const auto runs = directory_->List();
   ASSERT_EQ(runs.size(), 2u);
   for (const evals::Run& run : runs) {
-    const auto found = directory_->Find(run.summary.id);
+    const auto found = Find(run.summary.id);
     ASSERT_TRUE(found);
     const json shown = json::parse(RunJson(*found));
     EXPECT_TRUE(shown["rate"].is_number());
@@ -104,17 +109,34 @@ TEST_F(Reports, AreReadAgainWhenTheyChange) {
 
 TEST_F(Reports, AreFoundByTheNamesOfTheFolderOnly) {
   Write("a.json", Minimal("one", 1));
-  EXPECT_TRUE(directory_->Find("a"));
+  EXPECT_TRUE(Find("a"));
   const std::string folder = path_.substr(path_.rfind('/') + 1);
   for (const std::string& id :
        std::vector<std::string>{"", ".", "..", "a.json", "./a", "/a", "../" + folder + "/a", "A"}) {
-    EXPECT_FALSE(directory_->Find(id)) << id;
+    EXPECT_FALSE(Find(id)) << id;
   }
+}
+
+TEST_F(Reports, HaveTheSizesOfWhatIsParsed) {
+  const std::string first = Minimal("one", 100).dump();
+  const std::string second = Minimal("one", 200).dump() + "  ";
+  Write("a.json", first);
+  Write("b.json", second);
+  EXPECT_EQ(directory_->LargestUnread(), second.size());
+  EXPECT_EQ(directory_->Locate("a")->bytes, first.size());
+  EXPECT_EQ(directory_->LargestUnread(), 0u) << "each is parsed for the list once";
+  EXPECT_EQ(directory_->Locate("b")->bytes, first.size() + second.size());
+  const auto located = directory_->Locate("b");
+  std::filesystem::remove(path_ + "/a.json");
+  EXPECT_FALSE(directory_->Read(*located)->previous_run);
+  std::filesystem::remove(path_ + "/b.json");
+  EXPECT_FALSE(directory_->Read(*located));
 }
 
 TEST(ReportDirectory, MissingIsEmpty) {
   EXPECT_TRUE(ReportDirectory("/nonexistent/eval_reports").List().empty());
-  EXPECT_FALSE(ReportDirectory("/nonexistent/eval_reports").Find("a"));
+  EXPECT_FALSE(ReportDirectory("/nonexistent/eval_reports").Locate("a"));
+  EXPECT_EQ(ReportDirectory("/nonexistent/eval_reports").LargestUnread(), 0u);
 }
 
 // A run of three cases with scores, tokens, messages and a simulated conversation.
@@ -156,7 +178,7 @@ json ReportWithCases() {
 
 TEST_F(Reports, ShowCases) {
   Write("r.json", ReportWithCases());
-  const json shown = json::parse(RunJson(*directory_->Find("r")));
+  const json shown = json::parse(RunJson(*Find("r")));
   EXPECT_EQ(shown["title"], "Basics \u00b7 run #1");
   EXPECT_EQ(shown["sub"], "set-1 \u00b7 m-1 \u00b7 2025-06-15 15:06 \u00b7 9.4s");
   EXPECT_EQ(shown["rate"], 100.0);
@@ -209,7 +231,7 @@ TEST_F(Reports, AreComparedWithTheRunBefore) {
                              scored("flat", true, 0.804),
                              scored("fresh", true, 1),
                              {{"passed", true}}}));
-  const json shown = json::parse(RunJson(*directory_->Find("2")))["regression"];
+  const json shown = json::parse(RunJson(*Find("2")))["regression"];
   EXPECT_EQ(
       shown["note"],
       (json{{"current", "run #2 (51.0%)"}, {"prev", "run #1 (50.0%)"}, {"suite", "same suite"}}));
@@ -230,7 +252,7 @@ TEST_F(Reports, AreComparedWithTheRunBefore) {
   EXPECT_EQ(shown["rows"][1]["flip"], "pass \u2192 fail");
   EXPECT_EQ(shown["rows"][2]["dir"], "flat");
   EXPECT_EQ(shown["rows"][2]["flip"], "pass (same)");
-  EXPECT_EQ(json::parse(RunJson(*directory_->Find("1")))["regression"], nullptr);
+  EXPECT_EQ(json::parse(RunJson(*Find("1")))["regression"], nullptr);
 }
 
 // In binary, 0.955 is slightly less, and ties of the last decimal are rounded to even. Every place
@@ -240,7 +262,7 @@ TEST_F(Reports, RoundNumbersAsTheyPrintThem) {
                          {{"criterion", "d"}, {"score", 0.955}, {"threshold", 0.75}}};
   const json one = {{"eval_id", "one"}, {"passed", true}, {"criterion_results", criteria}};
   Write("1.json", WithCases(1, 0.0625, {one}));
-  const json shown = json::parse(RunJson(*directory_->Find("1")));
+  const json shown = json::parse(RunJson(*Find("1")));
   EXPECT_EQ(shown["rate"], 6.2);
   EXPECT_EQ(shown["threshold"], 72);
   EXPECT_EQ(shown["cases"][0]["score"], 0.95);
@@ -279,10 +301,10 @@ TEST_F(Reports, RoundMeansThatAreTies) {
     }
     Write("1.json", WithCases(1, 1, cases));
     Write("2.json", WithCases(2, 1, {{{"eval_id", "one"}, {"criterion_results", criteria}}}));
-    json shown = json::parse(RunJson(*directory_->Find("1")));
+    json shown = json::parse(RunJson(*Find("1")));
     EXPECT_EQ(shown["stats"][3]["value"], tie.printed);
     EXPECT_EQ(shown["threshold"], tie.percent) << tie.printed;
-    shown = json::parse(RunJson(*directory_->Find("2")));
+    shown = json::parse(RunJson(*Find("2")));
     EXPECT_EQ(shown["cases"][0]["score"], tie.rounded);
     EXPECT_EQ(shown["cases"][0]["rubric"].back()["value"], tie.rounded);
     EXPECT_EQ(shown["stats"][3]["value"], tie.printed);
@@ -292,7 +314,7 @@ TEST_F(Reports, RoundMeansThatAreTies) {
 
 TEST_F(Reports, AbsurdScoresStayNumbers) {
   Write("1.json", WithCases(1, 1, {Scored("a", 1.7e308, 1.7e308), Scored("b", 1.7e308, -1.7e308)}));
-  const json shown = json::parse(RunJson(*directory_->Find("1")));
+  const json shown = json::parse(RunJson(*Find("1")));
   EXPECT_TRUE(shown["cases"][0]["score"].is_number());
   EXPECT_TRUE(shown["cases"][0]["rubric"][0]["value"].is_number());
   EXPECT_TRUE(shown["threshold"].is_number());
@@ -309,7 +331,7 @@ TEST_F(Reports, RoundDriftsThatAreTies) {
   for (const auto& [now, before, drift] : cases) {
     Write("1.json", Minimal("set", 1, before / 48));
     Write("2.json", Minimal("set", 2, now / 48));
-    const json shown = json::parse(RunJson(*directory_->Find("2")))["regression"];
+    const json shown = json::parse(RunJson(*Find("2")))["regression"];
     EXPECT_EQ(shown["summary"][0]["value"], drift);
   }
 }
