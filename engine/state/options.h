@@ -51,6 +51,9 @@ struct StateOptions {
   // Called, on the same threads, when this client was granted an accepted run. Must not block.
   // Empty: this client receives no such runs.
   std::function<void(GrantedRun)> on_run_granted;
+  // Called, on the same threads, when a granted run that has not begun was asked to stop. Must not
+  // block. May be empty.
+  std::function<void(const std::string& thread_id, const std::string& run_id)> on_run_cancelled;
   // Called, on the same threads, when other clients watch an accepted run that this client
   // executes; see run_watch.h. Must not block. May be empty.
   std::function<void(const RunWatched&)> on_run_watched;

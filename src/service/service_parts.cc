@@ -164,6 +164,9 @@ std::unique_ptr<state::Backend> Service::Implementation::MakeState() {
     client.on_run_granted = [this](state::GrantedRun granted) {
       host->Execute(std::move(granted));
     };
+    client.on_run_cancelled = [this](const std::string& thread_id, const std::string& run_id) {
+      host->Cancel(thread_id, run_id);
+    };
     client.on_run_watched = [this](const state::RunWatched& watched) {
       host->local().Publish(watched);
     };

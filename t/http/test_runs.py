@@ -165,6 +165,22 @@ def test_cancel_ends_runs_in_flight_and_queued(gated, gated_provider):
     assert gated.get(_path("r1") + "/wait").status == 200
 
 
+def test_cancel_ends_a_run_that_waits_in_its_worker(start_service, gated_provider):
+    """A worker executes only some accepted runs at once; further ones wait in it."""
+    models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
+    service = start_service(DEMO | {"models": models, "limits": {"runs_max": 4}}, workers=1)
+    assert _start(service, run_id="r1", thread_id="a").status == 202
+    gated_provider.wait_for_waiting(1)
+    assert _start(service, run_id="r2", thread_id="b").status == 202
+    assert service.post(_path("r2", "b") + "/cancel").json()["data"]["cancelling"] is True
+    stopped = service.get(_path("r2", "b") + "/wait?timeout=30")
+    assert stopped.status == 200, stopped.text
+    assert service.get(_path("r2", "b")).json()["data"]["status"] == "stopped"
+    assert service.get(_path("r1", "a")).json()["data"]["status"] == "running"
+    gated_provider.open_gate()
+    assert service.get(_path("r1", "a") + "/wait").status == 200
+
+
 def test_queued_runs_do_not_bring_a_deleted_thread_back(start_service):
     """The worker may be about to begin a run of the thread."""
     service = start_service(DEMO, workers=2)

@@ -73,6 +73,25 @@ void RunHost::Execute(state::GrantedRun granted) {
   StartWaiting();
 }
 
+// A run that waits is given back: the state knows that it was asked to stop, and ends it.
+void RunHost::Cancel(const std::string& thread_id, const std::string& run_id) {
+  std::shared_ptr<Hosted> hosted;
+  {
+    MutexLock lock(mutex_);
+    const auto found = runs_.find(Key(thread_id, run_id));
+    if (found == runs_.end()) return;
+    hosted = found->second;
+    const auto waits = std::ranges::find(waiting_, hosted, &Start::hosted);
+    if (waits != waiting_.end()) {
+      hosted->hand_over->Request();
+      std::rotate(waiting_.begin(), waits, waits + 1);
+    }
+  }
+  // Without the lock, because the call wakes fibers that may take it.
+  hosted->cancellation.Cancel(runtime::CancelReason::kStopped);
+  StartWaiting();
+}
+
 // Queues a run that has lost its worker ahead of runs that have not begun.
 void RunHost::Enqueue(std::shared_ptr<Start> start) {
   const auto has_not_begun = [](const std::shared_ptr<Start>& other) {

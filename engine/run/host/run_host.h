@@ -33,7 +33,9 @@ class Service;
 namespace agent_graph::run {
 
 struct RunHostOptions {
-  size_t runs_max = 8192;  // further ones wait, or are given back if the requests are large
+  // Runs that are executed at once. Further ones wait here; while the requests that wait are larger
+  // than 64 MiB together, they are given back.
+  size_t runs_max = 8192;
   size_t starts_max = 16;  // runs of lost workers that are being loaded at once
   // Returns the memory that a run takes for a thread and a partial reply of so many bytes of JSON.
   // Empty: their sum.
@@ -63,6 +65,9 @@ class RunHost {
 
   // Starts the run on a fiber of its own. Called on any thread; never blocks.
   void Execute(state::GrantedRun granted);
+  // Ends a run that was asked to stop before it has begun, also if it waits for other runs to end.
+  // Called on any thread; never blocks.
+  void Cancel(const std::string& thread_id, const std::string& run_id);
   // The runs of this worker: accepted ones, and those of connected clients.
   LocalRuns& local() { return local_; }
   // The runs of other workers.

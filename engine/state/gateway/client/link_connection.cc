@@ -258,12 +258,19 @@ bool Link::OnCancelRun(pack::Unpacker& unpacker) {
   CancelRun cancel;
   if (!pack::TryUnpack(unpacker, cancel)) return false;
   std::optional<runtime::Cancellation> cancelled;
+  bool has_not_begun = false;
   {
     MutexLock lock(mutex_);
     auto run = held_runs_.find({cancel.thread_id, cancel.run_id});
-    if (run != held_runs_.end()) cancelled = run->second.cancellation;
+    if (run != held_runs_.end()) {
+      cancelled = run->second.cancellation;
+      has_not_begun = run->second.granted;
+    }
   }
   if (cancelled) cancelled->Cancel(runtime::CancelReason::kStopped);
+  if (has_not_begun && options_.on_run_cancelled) {
+    options_.on_run_cancelled(cancel.thread_id, cancel.run_id);
+  }
   return true;
 }
 

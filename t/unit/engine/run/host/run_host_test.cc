@@ -3,74 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <thread>
 
-#include "../run_fixture.h"
-#include "run/host/stored_request.h"
+#include "run_host_fixture.h"
 #include "runtime/yield.h"
 
 namespace agent_graph::run {
 namespace {
-
-class RunHostTest : public RunTest {
- protected:
-  RunHostTest() {
-    state_.before_finish = [this](const state::FinishRunRequest& finish) {
-      finished_ = finish;
-      return Status::Ok();
-    };
-  }
-
-  void TearDown() override {
-    RunTest::TearDown();
-    EXPECT_EQ(held_, 0);
-    if (host_ == nullptr) return;
-    EXPECT_EQ(host_->count(), 0u);
-  }
-
-  void AddOneNode(NodeFunction function) {
-    builder_.AddFunction("A", std::move(function));
-    builder_.AddEdge(START, "A");
-    builder_.AddEdge("A", END);
-  }
-  void MakeHost() {
-    auto graph = graph::CompiledGraph::Compile(builder_, "test");
-    ASSERT_TRUE(graph.ok()) << graph.status().ToString();
-    Runner::Options options;
-    options.services.find_model = [this](const std::string&) { return &model_; };
-    runner_ = std::make_unique<Runner>(*graph, &state_, runtime_, std::move(options));
-    host_options_.count_bytes = [this](int64_t bytes) { held_ += bytes; };
-    host_options_.on_ended = [this](const RunOutcome& outcome, runtime::CancelReason) {
-      ended_.push_back(outcome.status);
-    };
-    host_ = std::make_unique<RunHost>(*runner_, state_, runtime_, host_options_);
-  }
-  static state::GrantedRun Granted(const std::string& thread_id, uint32_t attempt = 1,
-                                   std::string node = "") {
-    RunRequest request;
-    request.messages = {Message::User("hi")};
-    request.messages.front().id = "m1";
-    state::GrantedRun granted;
-    granted.thread_id = thread_id;
-    granted.run_id = "r1";
-    granted.attempt = attempt;
-    granted.request = *StoreRequest(request, {}, IdGenerator());
-    granted.current_node = std::move(node);
-    return granted;
-  }
-  // Waits for the fibers of all runs.
-  void Finish() {
-    while (host_->count() > 0) std::this_thread::yield();
-    ASSERT_TRUE(runtime_.Stop(kNoDeadline).ok());
-  }
-
-  RunHostOptions host_options_;
-  std::unique_ptr<Runner> runner_;
-  std::unique_ptr<RunHost> host_;
-  std::atomic<int64_t> held_ = 0;
-  state::FinishRunRequest finished_;
-  std::vector<RunStatus> ended_;  // read it after Finish
-};
 
 TEST_F(RunHostTest, ExecutesAGrantedRun) {
   AddOneNode(Say("ok"));
@@ -186,72 +124,6 @@ TEST_F(RunHostTest, ARunIsGivenBackIfNothingCanBeDecidedNow) {
   EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_));
   MakeHost();
   host_->Execute(Granted("t1"));
-  Finish();
-}
-
-TEST_F(RunHostTest, RunsBeyondTheLimitWait) {
-  AddOneNode(Say("ok"));
-  host_options_.runs_max = 1;
-  MakeHost();
-  for (const char* thread_id : {"t1", "t2", "t3"}) host_->Execute(Granted(thread_id));
-  Finish();
-  for (const char* thread_id : {"t1", "t2", "t3"}) {
-    EXPECT_EQ(state_.At(thread_id).last_status, "done");
-  }
-}
-
-TEST_F(RunHostTest, ALostRunGoesBeforeThoseThatHaveNotBegun) {
-  std::vector<std::string> order;
-  std::promise<void> begins;
-  std::promise<void> goes_on;
-  AddOneNode([&, go = goes_on.get_future().share()](const State&, RunContext& context) {
-    if (order.empty()) begins.set_value();
-    order.push_back(context.thread_id());
-    go.wait();
-    return NodeResult{};
-  });
-  host_options_.runs_max = 1;
-  MakeHost();
-  host_->Execute(Granted("holder"));
-  begins.get_future().wait();
-  for (const char* thread_id : {"new1", "new2"}) host_->Execute(Granted(thread_id));
-  for (const char* thread_id : {"lost1", "lost2"}) host_->Execute(Granted(thread_id, 2, "A"));
-  goes_on.set_value();
-  Finish();
-  EXPECT_EQ(order, (std::vector<std::string>{"holder", "lost1", "lost2", "new1", "new2"}));
-}
-
-TEST_F(RunHostTest, RunsThatWaitAreGivenBackUnbegun) {
-  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
-  builder_.AddEdge(START, "MAIN");
-  builder_.AddEdge("MAIN", END);
-  std::promise<void> waits;
-  model_.on_wait = [&] { waits.set_value(); };
-  model_.script = {{.pieces = {"Hi"}, .wait_for_cancel = true}};
-  host_options_.runs_max = 1;
-  MakeHost();
-  EXPECT_CALL(state_, HandOverRun("t1", "r1", testing::_));
-  EXPECT_CALL(state_, HandOverRun("t2", "r1", testing::_));
-  host_->Execute(Granted("t1"));
-  host_->Execute(Granted("t2"));
-  waits.get_future().wait();
-  const std::shared_ptr<LiveRun> waiting = host_->local().Find("t2", "r1");
-  ASSERT_NE(waiting, nullptr);
-  EXPECT_EQ(waiting->Read("", 0, 0).lease_epoch, 0u);
-  host_->HandOverNow();
-  Finish();
-  EXPECT_FALSE(state_.Kinds("t1").empty());
-  EXPECT_TRUE(state_.Kinds("t2").empty());
-}
-
-TEST_F(RunHostTest, LargeRequestsDoNotWait) {
-  AddOneNode(Say("ok"));
-  host_options_.runs_max = 0;
-  MakeHost();
-  state::GrantedRun large = Granted("t1");
-  large.request.resize(65 * 1024 * 1024);
-  EXPECT_CALL(state_, HandOverRun("t1", "r1", testing::_));
-  host_->Execute(std::move(large));
   Finish();
 }
 
