@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "../conformance/mailbox.h"
 #include "../fixture.h"
 #include "child_process.h"
 #include "state/directory/state_directory.h"
@@ -182,6 +183,35 @@ TEST(Client, RefusesCallsWhileTheServerTakesNoRequests) {
     code = call();
   }
   EXPECT_EQ(code, StatusCode::kCancelled);
+}
+
+TEST(Client, ReportsThatAGrantedRunIsCancelledBeforeItBegins) {
+  TemporaryDirectory directory;
+  SlowServer server(directory.path() + "/state");
+  Mailbox<std::string> granted;
+  Mailbox<std::string> cancelled;
+  StateOptions options;
+  options.directory = directory.path() + "/state";
+  options.on_run_granted = [receive = granted.Receiver()](const GrantedRun& run) {
+    receive(run.run_id);
+  };
+  options.on_run_cancelled = [receive = cancelled.Receiver()](const std::string& thread_id,
+                                                              const std::string& run_id) {
+    receive(thread_id + " " + run_id);
+  };
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  server.Accept();
+  EXPECT_EQ(server.Receive(), wire::FrameType::kHello);
+  server.Send(wire::MakeMessage(Welcome{1}, wire::kProtocolMax));
+  server.Send(wire::MakeMessage(CancelRun{"t", "not granted"}, wire::kProtocolMax));
+  GrantedRun run;
+  run.thread_id = "t";
+  run.run_id = "r";
+  server.Send(wire::MakeMessage(run, wire::kProtocolMax));
+  server.Send(wire::MakeMessage(CancelRun{"t", "r"}, wire::kProtocolMax));
+  EXPECT_EQ(granted.Next(), "r");
+  EXPECT_EQ(cancelled.Next(), "t r");
 }
 
 // Retries like a client that was asked to try later.
