@@ -333,8 +333,8 @@ void Store::EndReserved(const std::string& thread_id, RunState run_state,
   const Lease& lease = leases_.at(thread_id);
   Result<std::optional<RunRow>> run =
       transaction_.GetRow<RunRow>(keys::Run(lease.thread, lease.row.run_id));
-  // The entries of an earlier attempt need an end as well. Without any, the thread still has to
-  // know the epoch, which no other lease may get.
+  // The entries of an earlier attempt need an end as well. Otherwise only record the epoch in the
+  // thread, so that no later lease gets the same one.
   const bool has_appended = run.ok() && *run && (*run)->has_appended;
   (void)(has_appended ? StageLostRun(lease, reason) : StageReleased(lease));
   (void)StageEndWithoutWorker(lease.thread, lease.row.run_id, run_state, reason);

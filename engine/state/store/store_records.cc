@@ -86,8 +86,8 @@ Result<std::vector<KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) 
   return runs;
 }
 
-// The runs that are never cut off are the latest ones: the run in flight, and the one that has
-// paused the thread.
+// The run in flight and the run that has paused the thread are among the latest 32, which are
+// always kept.
 Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros) {
   const int64_t old_micros = micros - log_kept_micros_;
   std::vector<uint64_t> marks = editor.CuttableMarks(old_micros, log_bytes_max_);
