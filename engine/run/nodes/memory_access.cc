@@ -68,13 +68,16 @@ memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
   return access;
 }
 
-// Depends also on the content, so that nothing is lost if a repeated call stores something else.
+// Ids of memories are unique among all users, and clients choose those of runs, so the id depends
+// on the user and the thread. It depends on the content, so that nothing is lost if a repeated call
+// stores something else.
 std::string RunMemories::NextId(const memory::NewMemory& memory) {
   constexpr size_t kIdDigits = 32;
   const std::string ordinal = std::to_string(stored_++);
   std::string place;
   for (const std::string* part :
-       {&environment_->run_id, &key_, &ordinal, &memory.content, &memory.message_json}) {
+       {&environment_->user_id, &environment_->thread_id, &environment_->run_id, &key_, &ordinal,
+        &memory.content, &memory.message_json}) {
     place += std::to_string(part->size()) + ':' + *part;
   }
   return Sha256Hex(place).substr(0, kIdDigits);

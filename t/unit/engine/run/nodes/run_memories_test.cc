@@ -1,4 +1,7 @@
 // Memories that nodes store and find.
+#include <set>
+#include <string>
+
 #include "../../state/recorded_memories.h"
 #include "../run_fixture.h"
 #include "agent_graph/error.h"
@@ -61,6 +64,21 @@ TEST_F(RunMemoriesTest, WhatARepeatedFunctionStoresAgainIsStoredOnce) {
   ids = {"", "", ""};
   EXPECT_EQ(With(store_and_fail), "");
   EXPECT_NE(ids[3], first) << "another run stores a memory of its own";
+}
+
+TEST_F(RunMemoriesTest, RunsOfOtherUsersAndThreadsMayHaveTheSameId) {
+  std::set<std::string> ids;
+  work_ = [&](MemoryAccess& access) { ids.insert(access.Store({.content = "tea"})); };
+  for (const char* user : {"alice", "bob"}) {
+    for (const char* thread : {"t1", "t2"}) {
+      RunRequest request = Ask("hi");
+      request.user_id = user;
+      request.thread_id = thread;
+      request.run_id = "run-1";
+      EXPECT_EQ(RunOk(request).error.message(), "");
+    }
+  }
+  EXPECT_EQ(ids.size(), 4u);
 }
 
 TEST_F(RunMemoriesTest, AMemoryBelongsToUserAndThread) {
