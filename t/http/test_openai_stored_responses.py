@@ -55,6 +55,19 @@ def test_a_branch_of_a_long_conversation_begins_with_a_message_of_the_user(start
     assert [item["content"][0]["text"] for item in listed] == ["one", "You said: one", "y"]
 
 
+def test_a_branch_keeps_a_turn_that_is_longer_than_the_window(start_service):
+    service = start_service(DEMO | {"window_max": 4})
+    items = [{"role": "user", "content": "weather"}]
+    for call_id in ("c1", "c2"):
+        items.append({"type": "function_call", "call_id": call_id, "name": "get_weather", "arguments": "{}"})
+        items.append({"type": "function_call_output", "call_id": call_id, "output": "sunny"})
+    first = completed(service.post(PATH, ask(items)))
+    stored = [completed(service.post(PATH, ask(text, previous_response_id=first["id"]))) for text in ("x", "y")]
+    listed = service.get(f"{PATH}/{stored[1]['id']}/input_items?order=asc").json()["data"]
+    turn = ["function_call", "function_call_output"] * 2
+    assert [item["type"] for item in listed] == [*turn, "message", "message"]
+
+
 def test_a_branch_of_a_conversation_that_no_run_can_hold_is_refused(start_service):
     """A thread whose state was deleted keeps its history, which may be of any size."""
     service = start_service(DEMO | {"limits": {"run_bytes_max": 65536}})

@@ -23,6 +23,8 @@ Result<bool> StillWaits(api::HandlerContext& context, const std::string& thread_
       !thread->in_flight &&
       run::ExecutionMeta::FromJson(thread->snapshot.execution_json).interrupted();
   if (!is_paused) return false;
+  // Clients may bring the states that an older build has sealed for 24 hours after an upgrade.
+  if (run_id.empty()) return true;
   // Later runs may have failed before they began, such as one with an answer that does not fit. The
   // thread is still paused then.
   state::ListRunsRequest pauses;
@@ -37,7 +39,9 @@ Result<bool> StillWaits(api::HandlerContext& context, const std::string& thread_
 api::GraphRequest AnswerRun(const api::HandlerContext& context, const std::string& thread_id,
                             const std::string& run_id, std::vector<Message> messages) {
   // If the same answer is given twice at the same time, the thread recognises the second one.
-  if (messages.size() == 1 && messages[0].role == Role::kUser) messages[0].id = "answer-" + run_id;
+  if (!run_id.empty() && messages.size() == 1 && messages[0].role == Role::kUser) {
+    messages[0].id = "answer-" + run_id;
+  }
   api::GraphRequest request = AgentRun(context, thread_id, std::move(messages));
   request.run.on_busy = run::BusyPolicy::kReject;
   return request;

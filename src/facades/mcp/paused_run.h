@@ -18,7 +18,8 @@ inline constexpr std::string_view kNoLongerWaits =
     "on without it.";
 
 // True if this run has paused the thread, which is still paused, and no run is in flight. An answer
-// to another pause could approve what the user has never seen. Suspends the calling fiber.
+// to another pause could approve what the user has never seen. `run_id` is empty if an older build
+// has asked, which did not note it. Suspends the calling fiber.
 Result<bool> StillWaits(api::HandlerContext& context, const std::string& thread_id,
                         const std::string& run_id);
 

@@ -43,7 +43,6 @@ class InputReader {
                     api::ProblemType::kValue);
       return {};
     }
-    std::vector<size_t> items;  // the last item of each message
     for (size_t i = 0; i < input.size(); ++i) {
       ReadItem(input[i], Below(place, std::to_string(i)));
       first_items_.resize(messages_.size(), i);

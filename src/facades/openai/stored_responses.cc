@@ -1,6 +1,7 @@
 #include "facades/openai/stored_responses.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -66,16 +67,18 @@ Status TooLongConversation(uint64_t bytes_max) {
                                                   " bytes (limits.run_bytes_max)");
 }
 
-// Counts a page of a conversation of `bytes` until now as memory of the request, once there is
-// room. kInvalidArgument: no run can hold so much.
-Status AdmitPage(HandlerContext& context, const state::MessagePage& page, uint64_t& bytes) {
-  const uint64_t bytes_max = context.api().settings->limits.run_bytes_max;
-  for (const state::StoredMessage& stored : page.messages) bytes += stored.json.size();
-  if (bytes > bytes_max) return TooLongConversation(bytes_max);
+// Counts `bytes` of a conversation as memory of the request, once there is room.
+Status AdmitConversation(HandlerContext& context, uint64_t bytes) {
   if (context.exchange().cancellation().cancelled()) {
     return Status(StatusCode::kCancelled, "the request was cancelled");
   }
   return api::AwaitRunGrowth(context.exchange(), bytes, 0);
+}
+
+uint64_t BytesOf(const state::MessagePage& page) {
+  uint64_t bytes = 0;
+  for (const state::StoredMessage& stored : page.messages) bytes += stored.json.size();
+  return bytes;
 }
 
 // Drops messages with a higher sequence number. Returns true if no page follows that is needed.
@@ -87,18 +90,29 @@ bool DropBehind(uint64_t last_sequence, state::MessagePage& page) {
   return drops || page.next_cursor.empty();
 }
 
-// Drops what is in front of the first message of the user: results whose calls are missing, which
-// no model takes.
-void CutAtUserMessage(std::vector<Message>& messages) {
-  const auto first = std::ranges::find(messages, Role::kUser, &Message::role);
+// Drops results whose calls are missing, which no model takes: a conversation begins at a message
+// of the user, if it has one.
+void CutBeginning(std::vector<Message>& messages) {
+  auto first = std::ranges::find(messages, Role::kUser, &Message::role);
+  if (first == messages.end()) {
+    first = std::ranges::find_if(
+        messages, [](const Message& message) { return message.role != Role::kTool; });
+  }
   messages.erase(messages.begin(), first);
 }
 
+// What a conversation is read for.
+enum class Purpose : uint8_t {
+  kBranch,      // a run on a thread of its own begins with it
+  kRepetition,  // only to find results that the client sends again, which are among the latest
+};
+
 // Returns the latest messages of the thread's history up to this one, as many as a window may have.
-// The thread's own window may have forgotten some of them.
+// The thread's own window may have forgotten some of them. kInvalidArgument: a branch would begin
+// with more than a run can hold.
 Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
                                                const std::string& thread_id,
-                                               const std::string& last_id) {
+                                               const std::string& last_id, Purpose purpose) {
   const state::Scope& scope = context.caller().scope;
   AG_ASSIGN_OR_RETURN(const state::StoredMessage last,
                       context.state().GetMessage(scope, thread_id, last_id));
@@ -109,13 +123,21 @@ Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
   page.limit = kPageMessages;
   page.cursor = state::CursorOfMessage(is_cut ? last.sequence - window : 0);
   std::vector<Message> messages;
+  const uint64_t bytes_max = context.api().settings->limits.run_bytes_max;
   uint64_t bytes = 0;
   bool is_complete = false;
   while (!is_complete) {
     AG_ASSIGN_OR_RETURN(state::MessagePage found,
                         context.state().ListMessages(scope, thread_id, page));
     is_complete = DropBehind(last.sequence, found);
-    AG_RETURN_IF_ERROR(AdmitPage(context, found, bytes));
+    const uint64_t page_bytes = BytesOf(found);
+    if (bytes + page_bytes > bytes_max) {
+      if (purpose == Purpose::kBranch) return TooLongConversation(bytes_max);
+      messages.clear();
+      bytes = 0;
+    }
+    bytes += page_bytes;
+    AG_RETURN_IF_ERROR(AdmitConversation(context, bytes));
     for (const state::StoredMessage& stored : found.messages) {
       AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
       // Calls that were handed to the client are in the answer of the model, too.
@@ -124,7 +146,7 @@ Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
     }
     page.cursor = std::move(found.next_cursor);
   }
-  if (is_cut) CutAtUserMessage(messages);
+  if (is_cut && purpose == Purpose::kBranch) CutBeginning(messages);
   return messages;
 }
 
@@ -241,7 +263,8 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
                                        context.api().settings->limits, place)) {
     return error;
   }
-  Result<std::vector<Message>> messages = ConversationUntil(context, previous.thread_id, *last);
+  Result<std::vector<Message>> messages = ConversationUntil(
+      context, previous.thread_id, *last, uses_thread ? Purpose::kRepetition : Purpose::kBranch);
   if (messages.status().code() == StatusCode::kInvalidArgument) {
     api::Problems problems;
     problems.Add({"body", "previous_response_id"}, messages.status().message(),
