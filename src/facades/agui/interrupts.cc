@@ -15,6 +15,8 @@ namespace {
 using Kind = OpenInterrupt::Kind;
 
 constexpr size_t kShownIdBytesMax = 100;
+const std::string kPausePrefix = "pause-";
+const std::string kAnswerPrefix = "answer-";
 
 json ShownInterrupt(const std::string& id, const char* reason, const std::string& message) {
   json shown = {{"id", id}, {"reason", reason}};
@@ -61,11 +63,21 @@ OpenInterrupt UndecidedOf(const run::OpenInput& call) {
   return open;
 }
 
+// Each pause has another last message, because its answer adds one.
+std::string PauseId(const run::ExecutionMeta& meta, const state::ThreadState& thread) {
+  if (thread.window.empty()) return kPausePrefix + meta.interrupted_node;
+  const std::string& last = thread.window.back().id;
+  // An answer that no node has seen leaves the pause open, and names it.
+  if (meta.unexecuted_resume && last.starts_with(kAnswerPrefix + kPausePrefix)) {
+    return last.substr(kAnswerPrefix.size());
+  }
+  return kPausePrefix + last;
+}
+
 OpenInterrupt PauseOf(const run::ExecutionMeta& meta, const json& data,
                       const state::ThreadState& thread) {
   OpenInterrupt open;
-  // Each pause has another last message, because its answer adds one.
-  open.id = "pause-" + (thread.window.empty() ? meta.interrupted_node : thread.window.back().id);
+  open.id = PauseId(meta, thread);
   open.shown = ShownInterrupt(open.id, "confirmation", meta.interrupt_reason);
   open.shown["responseSchema"] = {
       {"type", "object"},
@@ -124,7 +136,7 @@ std::string TextOf(const ResumeEntry& entry) {
 Message MessageOf(const OpenInterrupt& open, const ResumeEntry& entry) {
   Message message = Message::User(TextOf(entry));
   // A repeated request has the same id, and is recognised by it.
-  message.id = "answer-" + open.id;
+  message.id = kAnswerPrefix + open.id;
   json resume = {{"interrupt_id", open.id},
                  {"status", entry.is_cancelled ? "cancelled" : "resolved"}};
   if (entry.payload) resume["payload"] = *entry.payload;

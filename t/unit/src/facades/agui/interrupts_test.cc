@@ -50,6 +50,17 @@ std::optional<api::ErrorInfo> Take(const std::vector<OpenInterrupt>& open,
   return error;
 }
 
+TEST(Interrupts, AnAnswerThatNoNodeHasSeenDoesNotChangeTheId) {
+  state::ThreadState thread = Paused("null");
+  run::ExecutionMeta meta = run::ExecutionMeta::FromJson(thread.snapshot.execution_json);
+  meta.unexecuted_resume = true;
+  thread.snapshot.execution_json = meta.ToJson();
+  thread.window.push_back({"answer-pause-m1", 2, "{}"});
+  const std::vector<OpenInterrupt> open = InterruptsOf(thread);
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_EQ(open[0].id, "pause-m1");
+}
+
 TEST(Interrupts, AThreadThatIsNotPausedHasNone) {
   EXPECT_TRUE(InterruptsOf({}).empty());
   state::ThreadState running = Paused("null");
