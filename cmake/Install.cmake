@@ -94,6 +94,9 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/conf DESTINATION share/agent-graph
         COMPONENT documents PATTERN run.sh EXCLUDE PATTERN .clang-tidy EXCLUDE)
 file(RELATIVE_PATH samples /prefix/${AGENT_GRAPH_DOCUMENTS_DIR} /prefix/share/agent-graph/conf)
 file(CREATE_LINK ${samples} ${CMAKE_BINARY_DIR}/packaging/conf SYMBOLIC)
+# Earlier versions have a folder there, which a link does not replace.
+install(CODE "file(REMOVE_RECURSE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${AGENT_GRAPH_DOCUMENTS_DIR}/conf\")"
+        COMPONENT documents)
 install(FILES ${CMAKE_BINARY_DIR}/packaging/conf DESTINATION ${AGENT_GRAPH_DOCUMENTS_DIR}
         COMPONENT documents)
 foreach(folder systemd grafana prometheus)
