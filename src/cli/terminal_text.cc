@@ -23,6 +23,7 @@ std::string TerminalText(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
+    if (text.starts_with("\r\n")) text.remove_prefix(1);
     const size_t control = ControlBytes(text);
     shown += control > 0 ? kReplacement : text.substr(0, 1);
     text.remove_prefix(control > 0 ? control : 1);

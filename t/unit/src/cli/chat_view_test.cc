@@ -72,6 +72,10 @@ TEST_F(ChatViewTest, SkipsWhatItDoesNotKnow) {
       "");
 }
 
+TEST_F(ChatViewTest, ShowsLinesOfOtherSystems) {
+  EXPECT_EQ(Shown({Message(Text(R"(a\r\nb)"), true)}), "a\nb\n");
+}
+
 TEST_F(ChatViewTest, SendsNoCommandsToTheTerminal) {
   EXPECT_EQ(Shown({Message(Text(R"(a\u001b]0;x\u0007\tb\nc\rd\u007f\u009b2Jé\u00a0)"), true),
                    R"({"event":"error","data":{"reason":"\u001bc"}})"}),
