@@ -56,8 +56,9 @@ export interface Options {
   signsOut?: boolean; // false: a refusal says nothing about the token, because the answer is not the service's
 }
 
-// The head of an answer arrives within this time, also that of a stream. Uploads may take longer.
-const HEAD_MS = 30_000;
+// The head of an answer arrives within this time, also that of a stream: the service answers with 503
+// after 30 seconds without memory. Uploads may take longer.
+const HEAD_MS = 60_000;
 
 async function fetchWithin(ms: number, path: string, init: RequestInit): Promise<Response> {
   const late = new AbortController();
