@@ -37,7 +37,7 @@ void KeepAlive::State::EnterTurn() {
     }
     waiting = &ended;
   }
-  (void)ended.Wait(nullptr, kNoDeadline);
+  (void)ended.Wait(nullptr, kNoDeadline);  // a beat sends, for which Exchange::Send has a deadline
 }
 
 void KeepAlive::State::LeaveTurn() {
