@@ -152,9 +152,11 @@ void Conversation::CompleteAnswer(bool asked, Deadline now) {
 }
 
 // Until audio of the next answer arrives, the provider, too, counts that of the unplayed one.
-milliseconds Conversation::Heard(milliseconds unplayed) const {
+std::optional<milliseconds> Conversation::Heard(milliseconds unplayed) const {
   const bool has_audio = answer_.audio() > milliseconds(0);
-  return (unplayed_ && !has_audio ? unplayed_->answer : answer_).Heard(unplayed);
+  const Answer& played = unplayed_ && !has_audio ? unplayed_->answer : answer_;
+  if (played.audio() == milliseconds(0)) return std::nullopt;
+  return played.Heard(unplayed);
 }
 
 void Conversation::InterruptAnswer(milliseconds unplayed) {

@@ -69,7 +69,8 @@ class Conversation {
   const Answer& answer() const { return answer_; }
   const Answer* unplayed() const { return unplayed_ ? &unplayed_->answer : nullptr; }
   // How much the user has heard of the audio that is being played if `unplayed` of it was not.
-  std::chrono::milliseconds Heard(std::chrono::milliseconds unplayed) const;
+  // nullopt: no answer with audio is being received or unplayed.
+  std::optional<std::chrono::milliseconds> Heard(std::chrono::milliseconds unplayed) const;
   // The answer is complete. `asked`: the user had said something that it answers.
   void CompleteAnswer(bool asked, Deadline now);
   // The user interrupts: stores the heard words of the answer, and of the unplayed one before it.

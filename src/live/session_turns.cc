@@ -1,4 +1,5 @@
 // Session: speech of the user and answers of the model.
+#include <optional>
 #include <utility>
 
 #include "live/events.h"
@@ -27,7 +28,10 @@ void Session::InterruptPlayback() {
 // Returns the duration of the audio that the client does not play any more.
 milliseconds Session::StopPlayback() {
   const milliseconds unplayed = ports_.Unplayed();
-  if (realtime::Link* open = ports_.link()) open->Truncate(conversation_.Heard(unplayed));
+  // Without audio to cut, the provider would cut an earlier answer, which was heard to its end.
+  const std::optional<milliseconds> heard = conversation_.Heard(unplayed);
+  realtime::Link* open = ports_.link();
+  if (open != nullptr && heard) open->Truncate(*heard);
   ports_.FlushAudio();
   return unplayed;
 }

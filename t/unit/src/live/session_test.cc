@@ -136,6 +136,25 @@ TEST_F(SessionTest, ATextInterruptsACompleteAnswerThatIsUnplayed) {
   EXPECT_THAT(metadata_.front(), HasSubstr(R"("interrupted":true)"));
 }
 
+TEST_F(SessionTest, AnInterruptionOfATurnWithoutAudioDoesNotCutAnAnswerThatWasHeard) {
+  BeginReady();
+  Say("one");
+  GiveAudio(seconds(1));
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, ElementsAre("assistant: one"));
+  CallAdd();
+  Client(kText, "stop");
+  EXPECT_THAT(sent_, ElementsAre("text stop"));
+}
+
+TEST_F(SessionTest, AnInterruptionCutsAnAnswerInProgressOfWhichAllWasHeard) {
+  BeginReady();
+  Say("one");
+  GiveAudio(seconds(1));
+  Client(kText, "stop");  // the provider may have more of the answer
+  EXPECT_THAT(sent_, ElementsAre("heard 1000", "text stop"));
+}
+
 TEST_F(SessionTest, AnInterruptionCutsTheUnplayedAnswerBeforeTheCurrentOne) {
   BeginReady();
   Say("one");
