@@ -13,11 +13,16 @@ milliseconds AudioDuration(size_t bytes) {
   return milliseconds(bytes / 2 * 1000 / realtime::kOutputRate);
 }
 
-bool Downstream::AddEvent(std::string event) {
-  if (event_bytes_ >= limits_.event_bytes_limit) return false;
+Downstream::Added Downstream::AddEvent(std::string event, bool worker_has_room) {
+  if (event_bytes_ >= limits_.event_bytes_limit) return Added::kLimitReached;
+  if (full() && !worker_has_room) return Added::kWorkerFull;
+  AddLastEvent(std::move(event));
+  return Added::kAdded;
+}
+
+void Downstream::AddLastEvent(std::string event) {
   event_bytes_ += event.size();
   items_.push_back({false, std::move(event), {}});
-  return true;
 }
 
 // What the client has not read shrinks while it reads, and grows when items are taken instead.

@@ -37,12 +37,21 @@ class Downstream {
     Deadline arrived{};   // audio only: time of arrival from the model
   };
 
+  // Result of adding an event.
+  enum class Added : uint8_t {
+    kAdded,
+    kWorkerFull,    // the queue is full, and the worker has no room for more
+    kLimitReached,  // the last limit is reached
+  };
+
   explicit Downstream(DownstreamLimits limits) : limits_(limits) {}
 
   // True if more events wait than may for long. A single event may have any size.
   bool full() const { return event_bytes_ >= limits_.event_bytes_max; }
-  // Returns false if the last limit is reached.
-  [[nodiscard]] bool AddEvent(std::string event);
+  // While the queue is full, it takes events only if the worker has room.
+  [[nodiscard]] Added AddEvent(std::string event, bool worker_has_room);
+  // Adds the event that ends the session, whatever waits before it.
+  void AddLastEvent(std::string event);
   // True if the queue is full and the client has read nothing for kReadWaitMax. `queued_bytes`:
   // bytes of items that were taken and that the client has not read.
   bool IsStalled(int64_t queued_bytes, Deadline now);

@@ -183,7 +183,7 @@ Deadline Session::unheard_until() const {
 void Session::Fail(const std::string& code, const std::string& message, uint16_t close_code) {
   if (lifecycle_.closed()) return;
   conversation_.EndTranscripts();
-  ports_.Emit(ErrorEvent(code, message, true));  // always the last event
+  ports_.EmitLast(ErrorEvent(code, message, true));
   Close({close_code, code, OutcomeOfError(close_code)});
 }
 

@@ -188,11 +188,19 @@ void SessionDriver::CheckEnd() {
     session_.Fail("storage_unavailable", "the conversation cannot be stored",
                   websocket::close_code::kInternal);
   }
-  if (downstream_.IsStalled(exchange_.queued_bytes(), now) || too_many_events_) {
+  CheckClient(now);
+  CheckCancellation();
+}
+
+// Ends the session if too many events wait for the client.
+void SessionDriver::CheckClient(Deadline now) {
+  const bool stalled = downstream_.IsStalled(exchange_.queued_bytes(), now);
+  if (added_ == Downstream::Added::kWorkerFull) {
+    session_.Fail("server_busy", "the server is busy", websocket::close_code::kTryAgainLater);
+  } else if (stalled || added_ == Downstream::Added::kLimitReached) {
     session_.Fail("slow_client", "the client does not read its events",
                   websocket::close_code::kPolicy);
   }
-  CheckCancellation();
 }
 
 void SessionDriver::CheckCancellation() {
@@ -265,8 +273,8 @@ void SessionDriver::CountMemory() {
 
 void SessionDriver::Emit(std::string event) {
   if (downstream_.full()) Write();
-  const bool may_wait = !downstream_.full() || HasRoom();
-  if (!may_wait || !downstream_.AddEvent(std::move(event))) too_many_events_ = true;
+  const Downstream::Added added = downstream_.AddEvent(std::move(event), HasRoom());
+  if (added_ == Downstream::Added::kAdded) added_ = added;
 }
 
 void SessionDriver::EmitAudio(std::string pcm) {

@@ -47,6 +47,7 @@ class SessionDriver final : public SessionPorts {
 
   // --- SessionPorts ---
   void Emit(std::string event) override;
+  void EmitLast(std::string event) override { downstream_.AddLastEvent(std::move(event)); }
   void EmitAudio(std::string pcm) override;
   void FlushAudio() override { downstream_.FlushAudio(); }
   std::chrono::milliseconds Unplayed() override;
@@ -83,6 +84,7 @@ class SessionDriver final : public SessionPorts {
   // True if the state service is too far behind.
   bool IsStoredTooSlowly(Deadline now);
   void CheckEnd();
+  void CheckClient(Deadline now);
   void CheckCancellation();
   void FailStopped();
   void Write();
@@ -101,7 +103,8 @@ class SessionDriver final : public SessionPorts {
   Links links_;
   bool stopped_ = false;                    // POST /v1/graph/stop ended the session
   Deadline unwritten_until_ = kNoDeadline;  // too much waits for the state service; see CheckEnd
-  bool too_many_events_ = false;            // the queue cannot take an event
+  // kAdded, or why the queue could not take an event: the first reason, which ends the session.
+  Downstream::Added added_ = Downstream::Added::kAdded;
   Closing closing_;
   Deadline arrived_{};  // arrival time of the event being handled
   SessionCounters counted_;

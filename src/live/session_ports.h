@@ -23,6 +23,8 @@ class SessionPorts {
 
   // Towards the client.
   virtual void Emit(std::string event) = 0;
+  // Emits the event that ends the session. It is not lost, however many events wait.
+  virtual void EmitLast(std::string event) = 0;
   virtual void EmitAudio(std::string pcm) = 0;
   virtual void FlushAudio() = 0;
   // Duration of emitted audio that the client cannot have played yet.

@@ -152,13 +152,15 @@ TEST(UpstreamShareTest, DividesHalfOfTheWorkersBuffer) {
   EXPECT_EQ(UpstreamShare(kMiB, 3), kMiB);
 }
 
+using Added = Downstream::Added;
+
 TEST(DownstreamTest, DropsAudioButNoEvents) {
   Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4, .event_bytes_limit = 4});
   EXPECT_EQ(downstream.AddAudio("1111", {}), 0u);
-  EXPECT_TRUE(downstream.AddEvent("event"));
+  EXPECT_EQ(downstream.AddEvent("event", true), Added::kAdded);
   EXPECT_EQ(downstream.AddAudio("2222", {}), 0u);
   EXPECT_EQ(downstream.AddAudio("3333", {}), 1u);
-  EXPECT_FALSE(downstream.AddEvent("event"));
+  EXPECT_EQ(downstream.AddEvent("event", true), Added::kLimitReached);
   const Deadline now = MonotonicClock::now();
   EXPECT_EQ(downstream.Take(now)->payload, "event");
   EXPECT_EQ(downstream.Take(now)->payload, "2222");
@@ -170,16 +172,32 @@ TEST(DownstreamTest, DropsAudioButNoEvents) {
 TEST(DownstreamTest, AcceptsOneEventOfAnySize) {
   Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4, .event_bytes_limit = 4});
   const Deadline now = MonotonicClock::now();
-  EXPECT_TRUE(downstream.AddEvent("a large event"));
-  EXPECT_FALSE(downstream.AddEvent("another"));
+  EXPECT_EQ(downstream.AddEvent("a large event", true), Added::kAdded);
+  EXPECT_EQ(downstream.AddEvent("another", true), Added::kLimitReached);
   EXPECT_EQ(downstream.Take(now)->payload, "a large event");
-  EXPECT_TRUE(downstream.AddEvent("another"));
+  EXPECT_EQ(downstream.AddEvent("another", true), Added::kAdded);
+}
+
+TEST(DownstreamTest, AFullWorkerLimitsWhatWaits) {
+  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4, .event_bytes_limit = 8});
+  EXPECT_EQ(downstream.AddEvent("1111", false), Added::kAdded);
+  EXPECT_EQ(downstream.AddEvent("2222", false), Added::kWorkerFull);
+  EXPECT_EQ(downstream.AddEvent("3333", true), Added::kAdded);
+  EXPECT_EQ(downstream.AddEvent("4444", false), Added::kLimitReached);
+  downstream.AddLastEvent("last");
+  const Deadline now = MonotonicClock::now();
+  for (const char* event : {"1111", "3333", "last"}) {
+    EXPECT_EQ(downstream.Take(now)->payload, event);
+  }
+  EXPECT_EQ(downstream.bytes(), 0u);
 }
 
 TEST(DownstreamTest, ManyEventsAtOnceAreNoStall) {
   Downstream downstream({});
   const Deadline now = MonotonicClock::now();
-  for (int i = 0; i < 30; ++i) EXPECT_TRUE(downstream.AddEvent(std::string(40'000, 'r')));
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(downstream.AddEvent(std::string(40'000, 'r'), true), Added::kAdded);
+  }
   EXPECT_TRUE(downstream.full());
   EXPECT_FALSE(downstream.IsStalled(0, now));
   EXPECT_EQ(downstream.stalled_at(), now + kReadWaitMax);

@@ -64,6 +64,7 @@ class FakeLink : public realtime::Link {
 class SessionTest : public testing::Test, public SessionPorts {
  protected:
   void Emit(std::string event) override { events_.push_back(std::move(event)); }
+  void EmitLast(std::string event) override { Emit(std::move(event)); }
   void EmitAudio(std::string pcm) override {
     audio_ += milliseconds(pcm.size() * 1000 / kSecondOfAudio);
   }
