@@ -75,7 +75,8 @@ def test_newer_tables(database, start_service):
 def test_an_import_that_is_not_complete(database, start_service):
     url = _change(
         database,
-        "INSERT INTO agent_graph.import (source, instance) VALUES ('/state', gen_random_uuid())",
+        "INSERT INTO agent_graph.import (source, instance, next_key, digest) "
+        "VALUES ('/state', gen_random_uuid(), 'k', 'd')",
     )
     line = _first_line(start_service, url)
     assert "the import of /state into the database is not complete" in line

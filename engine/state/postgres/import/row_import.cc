@@ -74,12 +74,12 @@ Status RowImport::Begin() {
     complete_ = rows[0].Bool(1);
     instance_ = rows[0].Uuid(2);
     if (!next_key_.empty()) earlier_digest_ = rows[0].Bytes(3);
-    return Status::Ok();
   }
-  connection_.Begin();
-  const Status created = CreateInTransaction();
-  if (connection_.in_transaction()) connection_.Rollback();
-  return created;
+  // The version before stored the row of an import before it wrote anything.
+  is_stored_ = complete_ || !next_key_.empty();
+  if (is_stored_) return Status::Ok();
+  instance_ = NewHexId();
+  return CheckEmpty();
 }
 
 Status RowImport::CreateInTransaction() {
@@ -93,21 +93,23 @@ Status RowImport::CreateInTransaction() {
                {"UPDATE agent_graph.instance SET dead = true, ended = now() WHERE NOT dead"}})
           .status());
   AG_RETURN_IF_ERROR(CheckEmpty());
-  instance_ = NewHexId();
   return connection_
-      .Commit({{"INSERT INTO agent_graph.instance "
-                "(id, incarnation, dead, host, address, version, schema, ended) "
-                "VALUES ($1, 1, true, 'import', '', '', 0, now())",
-                {Value::Uuid(instance_)}},
-               {"INSERT INTO agent_graph.import (source, instance) VALUES ($1, $2)",
-                {Value::Text(source_), Value::Uuid(instance_)}}})
+      .ExecuteAll({{"DELETE FROM agent_graph.import WHERE NOT complete"},
+                   {"INSERT INTO agent_graph.instance "
+                    "(id, incarnation, dead, host, address, version, schema, ended) "
+                    "VALUES ($1, 1, true, 'import', '', '', 0, now())",
+                    {Value::Uuid(instance_)}},
+                   {"INSERT INTO agent_graph.import (source, instance) VALUES ($1, $2)",
+                    {Value::Text(source_), Value::Uuid(instance_)}}})
       .status();
 }
 
 Status RowImport::CheckEmpty() {
   AG_ASSIGN_OR_RETURN(const Rows rows,
                       connection_.Execute({"SELECT EXISTS (SELECT 1 FROM agent_graph.thread) OR "
-                                           "EXISTS (SELECT 1 FROM agent_graph.memory_row)"}));
+                                           "EXISTS (SELECT 1 FROM agent_graph.memory_row) OR "
+                                           "EXISTS (SELECT 1 FROM agent_graph.import "
+                                           "WHERE NOT complete AND next_key <> '')"}));
   if (!rows[0].Bool(0)) return Status::Ok();
   return {StatusCode::kConflict, "the database is not empty: import into a new one"};
 }
@@ -167,6 +169,16 @@ Status RowImport::Take(Table kind, std::string_view key, std::string_view value)
   return Status::Ok();
 }
 
+Status RowImport::Write(const std::vector<Command>& commands) {
+  if (is_stored_) return connection_.ExecuteAll(commands).status();
+  connection_.Begin();
+  Status written = CreateInTransaction();
+  if (written.ok()) written = connection_.Commit(commands).status();
+  if (connection_.in_transaction()) connection_.Rollback();
+  is_stored_ = written.ok();
+  return written;
+}
+
 Status RowImport::Flush() {
   AG_ASSIGN_OR_RETURN(std::vector<Command> commands, WriteCommands(batch_));
   // Each thread has a row that writers lock.
@@ -178,7 +190,7 @@ Status RowImport::Flush() {
   }
   commands.push_back({"UPDATE agent_graph.import SET next_key = $2, digest = $3 WHERE source = $1",
                       {Value::Text(source_), Value::Bytes(next_key_), Value::Bytes(digest_)}});
-  AG_RETURN_IF_ERROR(connection_.ExecuteAll(commands).status());
+  AG_RETURN_IF_ERROR(Write(commands));
   batch_.Clear();
   threads_.clear();
   rows_ = 0;

@@ -23,8 +23,10 @@ struct ImportedKind {
   uint64_t stored = 0;
 };
 
-// Not thread-safe; calls block. No host may use the database meanwhile: Begin fences those that are
-// listed as living, and others refuse to start until Finish has succeeded (CheckImportsFinished).
+// Not thread-safe; calls block. No host may use the database meanwhile: the transaction that writes
+// the first rows checks that the database is empty, fences the hosts that are listed as living, and
+// stores that the import has begun. Other hosts wait until Finish has succeeded
+// (CheckImportsFinished). An import that fails earlier leaves nothing in the database.
 //
 // The rows are added in the order of their keys, from `next_key` on. Each transaction also stores
 // how far the import is, so an import that was interrupted continues behind its last transaction.
@@ -37,14 +39,15 @@ class RowImport {
   // `source` names the database that is read.
   RowImport(Connection& connection, std::string source);
 
-  // kConflict: no import of `source` has begun, and the database has threads or memories.
+  // kConflict: no import of `source` has begun, and the database has threads, memories or rows of
+  // another import that is not complete. Writes nothing.
   Status Begin();
   // True if an earlier import of `source` has been completed. Add and Finish then only check that
   // the source has the same rows as at that time.
   bool is_complete() const { return complete_; }
 
   // Call for every row of the source, in the order of their keys; rows that are there already are
-  // only counted. kConflict: the source is not as the import has read it before.
+  // only counted. kConflict: the source is not as the import has read it before, or see Begin.
   Status Add(std::string_view key, std::string_view value);
   // Writes the rest, compares the numbers of rows, and marks the import as complete. kDataLoss: the
   // numbers differ; kConflict: see Add. Returns no kinds if is_complete().
@@ -55,6 +58,8 @@ class RowImport {
   // Call before the first row that is not in the database.
   Status CheckUnchanged();
   Status Flush();
+  // One transaction, which also stores the import if it is the first one.
+  Status Write(const std::vector<Command>& commands);
   Status Complete();
   Status Take(keys::Table kind, std::string_view key, std::string_view value);
   Status CreateInTransaction();
@@ -69,7 +74,8 @@ class RowImport {
   // Digest of the rows that the database has, as their import has read them. nullopt: there are
   // none, or they were compared.
   std::optional<std::string> earlier_digest_;
-  std::string digest_;  // of the rows that were added; empty: none
+  std::string digest_;      // of the rows that were added; empty: none
+  bool is_stored_ = false;  // the database has its row of the table `import`
   bool complete_ = false;
   SqlRowBatch batch_;
   size_t rows_ = 0;                   // in batch_

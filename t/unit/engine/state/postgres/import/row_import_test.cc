@@ -60,11 +60,19 @@ class RowImportTest : public DatabaseTest {
     return Status::Ok();
   }
 
-  Status ImportAll() {
-    RowImport import(connection_, "/state");
+  Status ImportAll(const std::string& source = "/state") {
+    RowImport import(connection_, source);
     AG_RETURN_IF_ERROR(import.Begin());
     AG_RETURN_IF_ERROR(Add(import, rows_));
     return import.Finish().status();
+  }
+
+  // As the version before has left an import that was interrupted.
+  void StoreInterrupted(const std::string& source, const std::string& next_key) {
+    Run(
+        {"INSERT INTO agent_graph.import (source, instance, next_key) "
+         "VALUES ($1, gen_random_uuid(), $2)",
+         {Value::Text(source), Value::Bytes(next_key)}});
   }
 
   static uint64_t Stored(const std::vector<ImportedKind>& kinds, const std::string& name) {
@@ -189,10 +197,10 @@ TEST_F(RowImportTest, KeepsHostsAwayUntilItIsComplete) {
   ASSERT_TRUE(host.Join().ok());
   RowImport import(connection_, "/state");
   ASSERT_TRUE(import.Begin().ok());
+  ASSERT_TRUE(Add(import, rows_).ok());
   const Result<Membership::News> news = host.Beat();
   ASSERT_TRUE(news.ok()) << news.status().ToString();
   EXPECT_TRUE(news->lost) << "a host that joined before the import writes no more";
-  ASSERT_TRUE(Add(import, rows_).ok());
   const Status refused = CheckImportsFinished(connection_);
   EXPECT_EQ(refused.code(), StatusCode::kNotConfigured);
   EXPECT_THAT(refused.message(), HasSubstr("the import of /state"));
@@ -211,6 +219,45 @@ TEST_F(RowImportTest, FencesNoHostOfADatabaseThatItRefuses) {
   const Result<Membership::News> news = host.Beat();
   ASSERT_TRUE(news.ok()) << news.status().ToString();
   EXPECT_FALSE(news->lost);
+}
+
+TEST_F(RowImportTest, LeavesNothingIfItFailsBeforeItsFirstRows) {
+  {
+    RowImport import(connection_, "/first");
+    ASSERT_TRUE(import.Begin().ok());
+  }
+  EXPECT_TRUE(CheckImportsFinished(connection_).ok());
+  ASSERT_TRUE(ImportAll("/second").ok());
+  EXPECT_TRUE(CheckImportsFinished(connection_).ok());
+  EXPECT_EQ(ImportAll("/first").code(), StatusCode::kConflict);
+}
+
+TEST_F(RowImportTest, RefusesADatabaseThatWasFilledSinceItBegan) {
+  RowImport import(connection_, "/state");
+  ASSERT_TRUE(import.Begin().ok());
+  ASSERT_TRUE(ImportAll("/other").ok());
+  EXPECT_EQ(Add(import, rows_).code(), StatusCode::kConflict);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.import"), 1);
+}
+
+TEST_F(RowImportTest, ReplacesAnImportThatHasWrittenNothing) {
+  StoreInterrupted("/first", "");
+  StoreInterrupted("/state", "");
+  ASSERT_TRUE(ImportAll().ok());
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.import"), 1);
+  StoreInterrupted("/first", "");
+  EXPECT_EQ(ImportAll("/first").code(), StatusCode::kConflict);
+  EXPECT_TRUE(CheckImportsFinished(connection_).ok());
+}
+
+TEST_F(RowImportTest, RefusesADatabaseWithRowsOfAnImportThatIsNotComplete) {
+  StoreInterrupted("/first", "k");  // such as rows of logs
+  EXPECT_EQ(ImportAll().code(), StatusCode::kConflict);
+}
+
+TEST_F(RowImportTest, HostsUseADatabaseInSpiteOfAnInterruptedImportOfTheVersionBefore) {
+  StoreInterrupted("/state", "k");
+  EXPECT_TRUE(CheckImportsFinished(connection_).ok());
 }
 
 TEST_F(RowImportTest, RefusesDamagedRows) {
