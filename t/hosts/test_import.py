@@ -144,6 +144,20 @@ def test_another_state_at_the_path_of_an_import(database, start_service, directo
     assert "is not what it was when its import began" in refused
 
 
+def test_an_import_of_an_earlier_version(database, start_service):
+    """It has stored no digest of the rows."""
+    service = _state_with_threads(start_service, 1)
+    uploaded(service, b"x")
+    _stop(service)
+    command = ("import", "--from", "leveldb", state_of(service), database.url)
+    admin(*command)
+    database.query("UPDATE agent_graph.import SET digest = ''; DELETE FROM agent_graph.file")
+    assert "the rows were imported before\n1 files\n" in admin(*command)
+    assert int(database.value("SELECT count(*) FROM agent_graph.file")) == 1
+    database.query("UPDATE agent_graph.import SET complete = false")
+    assert "an earlier version began this import" in admin(*command, code=1)
+
+
 def test_hosts_wait_for_an_import(database, start_service, make_service):
     before = _state_with_threads(start_service, 3)
     _stop(before)

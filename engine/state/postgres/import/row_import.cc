@@ -52,6 +52,12 @@ Status SourceChanged() {
           "the state is not what it was when its import began: import into a new database"};
 }
 
+Status BegunByEarlierVersion() {
+  return {
+      StatusCode::kConflict,
+      "an earlier version began this import and did not complete it: import into a new database"};
+}
+
 Command AdvanceSequence(const char* name, uint64_t last) {
   const std::string sequence = std::string("agent_graph.") + name;
   return {
@@ -73,11 +79,11 @@ Status RowImport::Begin() {
     next_key_ = rows[0].Bytes(0);
     complete_ = rows[0].Bool(1);
     instance_ = rows[0].Uuid(2);
-    if (!next_key_.empty()) earlier_digest_ = rows[0].Bytes(3);
+    if (const std::string_view digest = rows[0].Bytes(3); !digest.empty()) earlier_digest_ = digest;
   }
   // The version before stored the row of an import before it wrote anything.
   is_stored_ = complete_ || !next_key_.empty();
-  if (is_stored_) return Status::Ok();
+  if (is_stored_) return complete_ || earlier_digest_ ? Status::Ok() : BegunByEarlierVersion();
   instance_ = NewHexId();
   return CheckEmpty();
 }

@@ -40,10 +40,12 @@ class RowImport {
   RowImport(Connection& connection, std::string source);
 
   // kConflict: no import of `source` has begun, and the database has threads, memories or rows of
-  // another import that is not complete. Writes nothing.
+  // another import that is not complete, or an earlier version, which stored no digests, began the
+  // import of `source` and did not complete it. Writes nothing.
   Status Begin();
   // True if an earlier import of `source` has been completed. Add and Finish then only check that
-  // the source has the same rows as at that time.
+  // the source has the same rows as at that time. If an earlier version has completed the import,
+  // they only notice rows behind its last one.
   bool is_complete() const { return complete_; }
 
   // Call for every row of the source, in the order of their keys; rows that are there already are
@@ -72,7 +74,7 @@ class RowImport {
   std::string instance_;  // the dead one
   std::string next_key_;  // keys that are smaller are in the database
   // Digest of the rows that the database has, as their import has read them. nullopt: there are
-  // none, or they were compared.
+  // none, they were compared, or an earlier version has imported them.
   std::optional<std::string> earlier_digest_;
   std::string digest_;      // of the rows that were added; empty: none
   bool is_stored_ = false;  // the database has its row of the table `import`

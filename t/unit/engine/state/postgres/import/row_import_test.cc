@@ -169,6 +169,23 @@ TEST_F(RowImportTest, RefusesAChangedSourceOfACompleteImport) {
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.thread"), int64_t{kThreads});
 }
 
+TEST_F(RowImportTest, AcceptsACompleteImportOfAnEarlierVersion) {
+  ASSERT_TRUE(ImportAll().ok());
+  Run({"UPDATE agent_graph.import SET digest = ''"});
+  RowImport again(connection_, "/state");
+  ASSERT_TRUE(again.Begin().ok());
+  EXPECT_TRUE(again.is_complete());
+  EXPECT_TRUE(Add(again, rows_).ok());
+  EXPECT_TRUE(again.Finish().ok());
+}
+
+TEST_F(RowImportTest, RefusesToContinueAnImportOfAnEarlierVersion) {
+  StoreInterrupted("/state", "k");
+  const Status refused = ImportAll();
+  EXPECT_EQ(refused.code(), StatusCode::kConflict);
+  EXPECT_THAT(refused.message(), HasSubstr("an earlier version began this import"));
+}
+
 TEST_F(RowImportTest, NoticesRowsThatAreMissing) {
   RowImport import(connection_, "/state");
   ASSERT_TRUE(import.Begin().ok());
