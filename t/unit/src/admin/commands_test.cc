@@ -1,7 +1,9 @@
 // The commands of agent-graph-admin on a real state directory, with and without a state server.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <fstream>
 #include <thread>
 
@@ -32,6 +34,14 @@ void ExpectRefusal(const Ran& ran, const std::string& reason) {
 class AdminCommands : public AdminTest {
  protected:
   std::string Backup(const std::string& name) const { return state_ + "/backups/" + name; }
+  // False: restore cannot replace a database in one step.
+  bool CanExchangeFolders() const {
+    const std::string one = directory_ + "/one";
+    const std::string other = directory_ + "/other";
+    fs::create_directory(one);
+    fs::create_directory(other);
+    return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
+  }
   void ExpectThreads(int count) {
     const Ran ran = Admin({"verify", state_});
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -125,8 +135,10 @@ TEST_F(AdminCommands, RestoreReplacesTheStateAndKeepsThePrevious) {
   }
 }
 
-// A moment without a database is short, so this does not find it each time.
-TEST_F(AdminCommands, ARestoreThatIsKilledLeavesADatabase) {
+// A program that is killed at any moment then leaves a database. A moment without one is short, so
+// this does not find it each time.
+TEST_F(AdminCommands, ThereIsADatabaseDuringARestore) {
+  if (!CanExchangeFolders()) GTEST_SKIP() << "the file system cannot exchange folders";
   MakeState();
   ASSERT_EQ(Admin({"backup", state_, "first"}).code, 0);
   std::atomic<bool> ends{false};
