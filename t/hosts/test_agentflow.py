@@ -149,17 +149,21 @@ def test_a_source_that_answers_slowly(database, source, start_hosts):
     source.query(_GATE.format(role=role))
     url = f"{source.url}?options=-crole%3D{role}"
     beats = "SELECT coalesce(max(beat), 0) FROM agent_graph.instance WHERE host = 'import'"
-    with ThreadPoolExecutor(1) as pool:
-        imported = pool.submit(admin, "import", "--from", "agentflow", url, database.url)
-        try:
-            # The import is declared dead when it has not beaten for three seconds.
-            wait_until(lambda: imported.done() or int(database.value(beats)) > 5, "the import beats")
-            assert not imported.done(), imported.result()
-        finally:
-            source.query("INSERT INTO gate DEFAULT VALUES")
-        counts = imported.result()
-    assert f"{source.value('SELECT count(*) FROM threads')} threads\n" in counts
-    source.query(f"DROP OWNED BY {role}; DROP ROLE {role}")
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            imported = pool.submit(admin, "import", "--from", "agentflow", url, database.url)
+            try:
+                # The import is declared dead when it has not beaten for three seconds.
+                wait_until(
+                    lambda: imported.done() or int(database.value(beats)) > 5, "the import beats"
+                )
+                assert not imported.done(), imported.result()
+            finally:
+                source.query("INSERT INTO gate DEFAULT VALUES")
+            counts = imported.result()
+        assert f"{source.value('SELECT count(*) FROM threads')} threads\n" in counts
+    finally:
+        source.query(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def test_threads_go_on_in_leveldb(source, start_service):
