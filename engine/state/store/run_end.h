@@ -24,6 +24,7 @@ struct RunEnd {
 struct KeptRun {  // facts that decide if a run's log is kept
   std::string key;
   bool has_ended = false;
+  bool has_paused = false;  // it ended with a pause of the thread
   int64_t finished_micros = 0;
   uint64_t log_begin = 0;
   uint64_t log_bytes = 0;

@@ -78,7 +78,8 @@ Result<std::vector<KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) 
           return false;
         }
         if (row.record.state == RunState::kQueued) return true;  // it has no entries
-        runs.push_back({std::string(key), HasEnded(row.record.state), row.record.finished_micros,
+        runs.push_back({std::string(key), HasEnded(row.record.state),
+                        row.record.state == RunState::kInterrupted, row.record.finished_micros,
                         row.record.log_begin, row.log_bytes});
         return true;
       }));
@@ -86,8 +87,8 @@ Result<std::vector<KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) 
   return runs;
 }
 
-// The run in flight and the run that has paused the thread are among the latest 32, which are
-// always kept.
+// The log of the run in flight and of the one that has paused the thread are among the latest 32,
+// which are always kept.
 Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64_t micros) {
   const int64_t old_micros = micros - log_kept_micros_;
   std::vector<uint64_t> marks = editor.CuttableMarks(old_micros, log_bytes_max_);
@@ -115,7 +116,8 @@ Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64
 }
 
 // A record is kept as long as the entries of its run, and as long as a client may repeat the
-// request.
+// request. That of the latest pause stays: the thread may still be paused, and answers name its
+// run.
 void Store::TrimRecords(const std::vector<KeptRun>& runs, int64_t micros) {
   std::vector<const KeptRun*> ended;
   for (const KeptRun& run : runs) {
@@ -124,8 +126,10 @@ void Store::TrimRecords(const std::vector<KeptRun>& runs, int64_t micros) {
   if (ended.size() <= kRunsKept) return;
   const int64_t kept_micros = std::max(log_kept_micros_, kRunKeyMicros);
   std::ranges::sort(ended, std::greater(), [](const KeptRun* run) { return run->finished_micros; });
+  const auto latest_pause = std::ranges::find(ended, true, &KeptRun::has_paused);
   for (size_t i = kRunsKept; i < ended.size(); ++i) {
-    const bool kept = i < kRunsKeptMax && ended[i]->finished_micros > micros - kept_micros;
+    const bool kept = (i < kRunsKeptMax && ended[i]->finished_micros > micros - kept_micros) ||
+                      ended.begin() + static_cast<ptrdiff_t>(i) == latest_pause;
     if (!kept) transaction_.Delete(ended[i]->key);
   }
 }

@@ -9,6 +9,17 @@ namespace {
 
 class QueuedRecordsTest : public StoreTest {
  protected:
+  // The thread has a run in flight.
+  void StopQueuedRuns(uint64_t runs, uint64_t& sequence) {
+    for (uint64_t i = 0; i < runs; ++i) {
+      AcceptRunRequest accept;
+      accept.begin = RunOn("t", "", Numbered("queued", i));
+      Apply(++sequence, Operation::kAcceptRun, accept);
+      Apply(++sequence, Operation::kRequestStop,
+            StopRequest{Scope::All(), "t", true, accept.begin.run_id});
+      for (const StoreReply& reply : Commit()) ASSERT_TRUE(reply.status.ok());
+    }
+  }
   size_t Records() {
     size_t records = 0;
     const std::string prefix = keys::TablePrefix(keys::Table::kRun);
@@ -26,16 +37,29 @@ class QueuedRecordsTest : public StoreTest {
 TEST_F(QueuedRecordsTest, AreBounded) {
   uint64_t sequence = 0;
   Apply(++sequence, Operation::kBeginRun, RunOn("t", "", "run"));
-  for (int i = 0; i < 1500; ++i) {
-    AcceptRunRequest accept;
-    accept.begin = RunOn("t", "", Numbered("queued", i));
-    Apply(++sequence, Operation::kAcceptRun, accept);
-    Apply(++sequence, Operation::kRequestStop,
-          StopRequest{Scope::All(), "t", true, accept.begin.run_id});
-    for (const StoreReply& reply : Commit()) ASSERT_TRUE(reply.status.ok());
-  }
+  StopQueuedRuns(1500, sequence);
   EXPECT_GE(Records(), kRunsKeptMax);
   EXPECT_LE(Records(), kRunsKeptMax + 200);
+}
+
+TEST_F(QueuedRecordsTest, DoNotReplaceThatOfThePause) {
+  const BeginRunRequest pausing = RunOn("t", "", "pausing");
+  Apply(1, Operation::kBeginRun, pausing);
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  FinishRunRequest finish = FinishOf(pausing, begun);
+  finish.run_state = RunState::kInterrupted;
+  finish.snapshot.execution_json = kPaused;
+  Apply(2, Operation::kFinishRun, finish);
+  uint64_t sequence = 2;
+  Apply(++sequence, Operation::kBeginRun, RunOn("t", "", "run"));
+  StopQueuedRuns(kRunsKeptMax + 200, sequence);
+  const DatabaseSnapshot snapshot(*database_);
+  const Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+  ASSERT_TRUE(thread.ok());
+  const auto record = snapshot.Get(keys::Run(thread->key(), "pausing"));
+  ASSERT_TRUE(record.ok());
+  EXPECT_TRUE(record->has_value());
 }
 
 }  // namespace
