@@ -153,12 +153,14 @@ Result<std::vector<StoredMessage>> ReadMessagesOf(const DatabaseSnapshot& snapsh
   if (items.empty()) return std::vector<StoredMessage>();
   const uint64_t span = WindowRow::Sequence(items.back()) - WindowRow::Sequence(items.front()) + 1;
   const bool scans = span <= items.size() * kScanSpanPerItem;
-  MessageList list(std::min(bytes_max, kWindowBytesMax));
-  const Status read = scans ? ReadWindowByScan(snapshot, thread, items, list)
-                            : ReadWindowByRow(snapshot, thread, items, list);
-  if (read.ok()) return std::move(list).Take();
+  Status read;
+  {
+    MessageList list(std::min(bytes_max, kWindowBytesMax));
+    read = scans ? ReadWindowByScan(snapshot, thread, items, list)
+                 : ReadWindowByRow(snapshot, thread, items, list);
+    if (read.ok()) return std::move(list).Take();
+  }
   if (read.code() != StatusCode::kResourceExhausted || bytes_max < kWindowBytesMax) return read;
-  (void)std::move(list).Take();  // makes room
   NewestMessages newest;
   AG_RETURN_IF_ERROR(scans ? ReadNewestByScan(snapshot, thread, items, newest)
                            : ReadNewestByRow(snapshot, thread, items, newest));
