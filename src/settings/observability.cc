@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "agent_graph/json.h"
+#include "base/header_value.h"
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/percent_encoding.h"
@@ -35,11 +36,6 @@ const std::string* Find(const Settings& settings, const char* name) {
   return found == settings.environment.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-bool HasControlCharacter(std::string_view text) {
-  return std::ranges::any_of(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
-}
-
 // Parses "name=value,name=value", with percent-encoded values as in W3C's Baggage, which
 // OpenTelemetry prescribes for this variable.
 Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>& headers) {
@@ -50,12 +46,12 @@ Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>&
     if (Trim(pair, " ").empty()) continue;
     const size_t equals = std::min(pair.find('='), pair.size());
     const std::string_view name = Trim(pair.substr(0, equals), " ");
-    if (equals == pair.size() || name.empty() || HasControlCharacter(name) ||
-        name.find_first_of(" :\"") != std::string_view::npos) {
+    if (equals == pair.size() || name.empty() || !IsHeaderValue(name) ||
+        name.find_first_of(" \t:\"") != std::string_view::npos) {
       return InvalidArgument("OTEL_EXPORTER_OTLP_HEADERS: must be name=value, with commas between");
     }
     std::string value = PercentDecodeLeniently(Trim(pair.substr(equals + 1), " "));
-    if (HasControlCharacter(value)) {
+    if (!IsHeaderValue(value)) {
       return InvalidArgument("OTEL_EXPORTER_OTLP_HEADERS: must not contain control characters");
     }
     headers[std::string(name)] = std::move(value);

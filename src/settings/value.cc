@@ -5,6 +5,7 @@
 
 #include "agent_graph/json.h"
 #include "base/environment.h"
+#include "base/header_value.h"
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/nearest_word.h"
@@ -83,12 +84,6 @@ bool IsHeaderName(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
-bool HasControlCharacter(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
   });
 }
 
@@ -247,7 +242,7 @@ Status Value::ReadHeaders(std::map<std::string, std::string>& out) const {
     if (!IsHeaderName(name)) return member.Error("is not a header name");
     std::string text;
     AG_RETURN_IF_ERROR(member.ReadString(text));
-    if (HasControlCharacter(text)) return member.Error("must not contain control characters");
+    if (!IsHeaderValue(text)) return member.Error("must not contain control characters");
     out[name] = std::move(text);
   }
   return Status::Ok();
