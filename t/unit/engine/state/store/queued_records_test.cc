@@ -48,7 +48,7 @@ TEST_F(QueuedRecordsTest, DoNotReplaceThatOfThePause) {
   BeginRunReply begun;
   begun.lease_epoch = 1;
   FinishRunRequest finish = FinishOf(pausing, begun);
-  finish.run_state = RunState::kInterrupted;
+  finish.status = "interrupted";
   finish.snapshot.execution_json = kPaused;
   Apply(2, Operation::kFinishRun, finish);
   uint64_t sequence = 2;
