@@ -41,7 +41,7 @@ TEST_F(MemoryRoutesTest, ASearchHasDefaults) {
     memories_.searched = {};
     memories_.searched.limit = 0;
     Search(more);
-    EXPECT_EQ(memories_.searched.query, "tea");
+    EXPECT_EQ(memories_.searched.query, "") << "only rankings by words need it";
     EXPECT_EQ(memories_.searched.limit, 10u) << more;
     EXPECT_EQ(memories_.searched.ranking, state::Ranking::kVector);
     EXPECT_EQ(memories_.searched.metric, state::Metric::kCosine);
