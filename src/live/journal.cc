@@ -163,6 +163,13 @@ Status Journal::WriteHandle(const std::string& handle) {
   return log_.MergeMetadata(std::move(metadata), options_.node, 1);
 }
 
+bool Journal::IsDeleted() const {
+  if (options_.state == nullptr) return false;
+  const auto thread =
+      options_.state->GetThread(options_.request.scope, options_.environment->thread_id);
+  return thread.status().code() == StatusCode::kNotFound;
+}
+
 void Journal::Finish(const std::string& status) {
   changed_ = nullptr;
   const Deadline deadline = DeadlineAfter(options_.finish_max);

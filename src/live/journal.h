@@ -26,7 +26,7 @@ namespace agent_graph::live {
 
 // Holds the thread's lease from Begin on. All calls are made on the session's fiber. A second fiber
 // of the same engine thread writes; it exists only while there is something to write. Only Finish
-// suspends.
+// and IsDeleted suspend.
 class Journal : public std::enable_shared_from_this<Journal> {
  public:
   struct Options {
@@ -54,6 +54,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
   bool stop_requested() const { return stop_requested_; }
   // The thread was deleted or belongs to another run: nothing more is stored.
   bool lost() const { return lost_; }
+  // Asks the state whether the thread was deleted. That stops its run, too.
+  bool IsDeleted() const;
   // `changed` is called on the writer's fiber when stop_requested() or lost() becomes true.
   void OnEnd(std::function<void()> changed) { changed_ = std::move(changed); }
 

@@ -180,10 +180,7 @@ void SessionDriver::CheckEnd() {
   if (journal_->stop_requested()) FailStopped();
   if (exchange_.socket().leaving()) session_.OnLeave(now);
   if (exchange_.socket().drained()) session_.OnDisconnect(now);
-  if (journal_->lost()) {
-    session_.Fail("thread_lost", "the thread was deleted or is in use by another run",
-                  websocket::close_code::kInternal);
-  }
+  if (journal_->lost()) FailLost();
   if (IsStoredTooSlowly(now)) {
     session_.Fail("storage_unavailable", "the conversation cannot be stored",
                   websocket::close_code::kInternal);
@@ -221,8 +218,14 @@ void SessionDriver::CheckCancellation() {
   }
 }
 
+void SessionDriver::FailLost() {
+  session_.Fail("thread_lost", "the thread was deleted or is in use by another run",
+                websocket::close_code::kInternal);
+}
+
 void SessionDriver::FailStopped() {
   if (session_.phase() == Session::Phase::kClosed) return;
+  if (journal_->IsDeleted()) return FailLost();
   stopped_ = true;
   session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
 }

@@ -86,6 +86,7 @@ class SessionDriver final : public SessionPorts {
   void CheckEnd();
   void CheckClient(Deadline now);
   void CheckCancellation();
+  void FailLost();
   void FailStopped();
   void Write();
   void SendItem(const Downstream::Item& item);

@@ -1,12 +1,9 @@
 """The thread of a live session, changed by others meanwhile."""
 
-import pytest
-
 from harness.live import begin_session, types, wait_for_messages
 
 
-@pytest.mark.parametrize("news", ["handle", "words"])
-def test_a_deleted_thread_ends_its_session_and_stays_deleted(start_service, live_provider, news):
+def test_a_deleted_thread_ends_its_session_and_stays_deleted(start_service, live_provider):
     service = start_service(live_provider.settings())
     client, connection = begin_session(service, live_provider, thread_id="t")
     client.type("hello")
@@ -16,11 +13,6 @@ def test_a_deleted_thread_ends_its_session_and_stays_deleted(start_service, live
     client.read_turn()
     wait_for_messages(service, "t", 2)
     assert service.request("DELETE", "/v1/threads/t", {}).status == 200
-    if news == "handle":
-        connection.give_handle("h")
-    else:
-        connection.say("And then")
-        connection.complete_turn()
     events = client.read_to_end()
     assert "session_update" not in types(events)
     error = events[-1]

@@ -172,7 +172,8 @@ def test_cancel_ends_a_run_that_waits_in_its_worker(start_service, gated_provide
     assert _start(service, run_id="r1", thread_id="a").status == 202
     gated_provider.wait_for_waiting(1)
     assert _start(service, run_id="r2", thread_id="b").status == 202
-    assert service.post(_path("r2", "b") + "/cancel").json()["data"]["cancelling"] is True
+    # It may have stopped before the answer.
+    assert service.post(_path("r2", "b") + "/cancel").status == 200
     stopped = service.get(_path("r2", "b") + "/wait?timeout=30")
     assert stopped.status == 200, stopped.text
     assert service.get(_path("r2", "b")).json()["data"]["status"] == "stopped"
