@@ -6,89 +6,13 @@
 #include <stdexcept>
 #include <thread>
 
-#include "../run_fixture.h"
-#include "message/codec.h"
+#include "continuation_fixture.h"
 #include "models/call_options.h"
-#include "run/hand_over.h"
-#include "run/log/log_entry.h"
-#include "run/nodes/tool_call.h"
-#include "run/run_request.h"
 
 namespace agent_graph::run {
 namespace {
 
 using testing::_;
-
-class ContinuationTest : public RunTest {
- protected:
-  ContinuationTest() {
-    state_.before_append = [this](const state::AppendRunRequest& append) {
-      appends_.push_back(append);
-      return Status::Ok();
-    };
-    state_.before_finish = [this](const state::FinishRunRequest& finish) {
-      finished_ = finish;
-      return Status::Ok();
-    };
-  }
-
-  static Tool MakeTool(std::string name, bool idempotent, ToolFunction function) {
-    Tool tool;
-    tool.name = std::move(name);
-    tool.function = std::move(function);
-    tool.idempotent = idempotent;
-    return tool;
-  }
-
-  RunRequest Attempt(uint32_t number, std::string node = "", int64_t step = 0) {
-    RunRequest request = Ask("hi");
-    request.run_id = "r1";
-    request.messages.front().id = "m1";
-    request.accepted = AcceptedRun{
-        .attempt = number, .current_node = std::move(node), .step = step, .hand_over = hand_over_};
-    return request;
-  }
-  // The attempt that the state grants after the last one has left.
-  RunRequest NextAttempt() {
-    hand_over_ = std::make_shared<HandOver>(cancellation_ = runtime::Cancellation());
-    return Attempt(2, appends_.back().current_node, appends_.back().step);
-  }
-
-  // The thread at the time when an attempt had died in the node TOOLS.
-  void DieInTools(std::vector<ToolCallBlock> calls, std::vector<EntryBody> entries) {
-    auto& thread = state_.At("t1");
-    const auto store = [&](Message message, const std::string& id) {
-      message.id = id;
-      thread.state.window.push_back({id, ++thread.sequence, message::ToJsonText(message)});
-    };
-    store(Message::User("hi"), "m1");
-    Message calling = Message::Assistant("");
-    for (ToolCallBlock& call : calls) calling.content.emplace_back(std::move(call));
-    store(calling, "m2");
-    thread.log.push_back(
-        Encode(entry::RunStarted{.run_id = "r1", .graph = "g", .graph_hash = "h"}, 1));
-    for (EntryBody& body : entries) thread.log.push_back(Encode(std::move(body), 2));
-  }
-  static entry::CallRef Ref(const std::string& id, const std::string& tool) {
-    return {.node = "TOOLS", .tool = tool, .call_id = id};
-  }
-
-  // The key of a call in the message of DieInTools.
-  static std::string Key(size_t index) { return IdempotencyKey("t1", "m2", index); }
-
-  std::vector<json> ToolResults(const RunOutcome& outcome) {
-    std::vector<json> results;
-    for (const std::string& text : outcome.messages_json) {
-      const json message = json::parse(text);
-      if (message.at("role") == "tool") results.push_back(message.at("content").at(0));
-    }
-    return results;
-  }
-
-  std::shared_ptr<HandOver> hand_over_ = std::make_shared<HandOver>(cancellation_);
-  std::vector<state::AppendRunRequest> appends_;
-  state::FinishRunRequest finished_;
-};
 
 // As after the loss of a worker: what the node had not stored is done again.
 TEST_F(ContinuationTest, ARunWhoseStateDoesNotAnswerIsGivenBack) {
@@ -116,35 +40,6 @@ TEST_F(ContinuationTest, ARunWhoseStateDoesNotAnswerIsGivenBack) {
   const RunOutcome second = RunOk(NextAttempt());
   EXPECT_EQ(second.status, RunStatus::kDone);
   EXPECT_EQ(calls, 1);
-}
-
-TEST_F(ContinuationTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
-  std::atomic<int> calls = 0;
-  AddAgentWithTools({MakeTool("add", false, [&](const json&, ToolContext&) -> ToolOutput {
-    ++calls;
-    hand_over_->Request();
-    return "3";
-  })});
-  model_.script = {{.calls = {{"c1", "add", "{}", false}}}, {.pieces = {"Three."}}};
-  const RunOutcome first = RunOk(Attempt(1));
-  EXPECT_TRUE(first.left);
-  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
-  EXPECT_EQ(appends_.back().current_node, "MAIN");
-  EXPECT_EQ(appends_.back().step, 2);
-
-  const RunOutcome second = RunOk(NextAttempt());
-  EXPECT_FALSE(second.left);
-  EXPECT_EQ(second.status, RunStatus::kDone);
-  EXPECT_EQ(calls, 1);
-  ASSERT_EQ(second.messages_json.size(), 4u);  // question, call, result, answer
-  EXPECT_EQ(TextOf(json::parse(second.messages_json.back())), "Three.");
-  const std::vector<std::string> kinds = state_.Kinds("t1");
-  EXPECT_EQ(std::ranges::count(kinds, "run_started"), 1);
-  EXPECT_EQ(std::ranges::count(kinds, "attempt_started"), 1);
-  EXPECT_EQ(std::ranges::count(kinds, "run_finished"), 1);
-  EXPECT_EQ(
-      json::parse(finished_.usage_json),
-      json({{"input_tokens", 6}, {"output_tokens", 4}, {"model_calls", 2}, {"tool_calls", 1}}));
 }
 
 TEST_F(ContinuationTest, ADemandForAToolCallIsNotMadeAgain) {
@@ -352,83 +247,6 @@ TEST_F(ContinuationTest, ARunThatHadReachedItsEndOnlyEnds) {
   const RunOutcome outcome = RunOk(Attempt(2, "END", 1));
   EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(finished_.append.step, 1);
-}
-
-TEST_F(ContinuationTest, AModelCallIsCutAndAskedAgainElsewhere) {
-  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
-  builder_.AddEdge(START, "MAIN");
-  builder_.AddEdge("MAIN", END);
-  model_.script = {{.pieces = {"Hel"}, .wait_for_cancel = true}, {.pieces = {"Hello."}}};
-  model_.on_wait = [this] { hand_over_->RequestNow(); };
-  EXPECT_TRUE(RunOk(Attempt(1)).left);
-  EXPECT_EQ(appends_.back().current_node, "MAIN");
-  EXPECT_EQ(appends_.back().step, 0);
-  const RunOutcome second = RunOk(NextAttempt());
-  EXPECT_EQ(second.status, RunStatus::kDone);
-  EXPECT_EQ(second.messages_json.size(), 2u);
-}
-
-TEST_F(ContinuationTest, IdempotentCallsAreCutAndMadeAgain) {
-  std::atomic<int> calls = 0;
-  const std::shared_ptr<HandOver> first = hand_over_;
-  AddAgentWithTools({MakeTool("look", true, [&](const json&, ToolContext& context) -> ToolOutput {
-    if (calls++ > 0) return "1";
-    first->RequestNow();
-    while (!context.cancelled()) std::this_thread::yield();
-    throw std::runtime_error("interrupted");
-  })});
-  model_.script = {{.calls = {{"c1", "look", "{}", false}}}, {.pieces = {"One."}}};
-  EXPECT_TRUE(RunOk(Attempt(1)).left);
-  EXPECT_EQ(appends_.back().current_node, "TOOLS");
-  const std::vector<std::string> kinds = state_.Kinds("t1");
-  EXPECT_EQ(std::ranges::count(kinds, "tool_finished"), 0);
-  const RunOutcome second = RunOk(NextAttempt());
-  ASSERT_EQ(ToolResults(second).size(), 1u);
-  EXPECT_EQ(ToolResults(second)[0].at("output"), "1");
-}
-
-TEST_F(ContinuationTest, OtherUserCodeIsNotCut) {
-  builder_.AddFunction("A", [this](const State&, RunContext& context) -> NodeResult {
-    hand_over_->RequestNow();
-    return Message::Assistant(context.cancelled() ? "cut" : "whole");
-  });
-  builder_.AddFunction("B", Say("last"));
-  builder_.AddEdge(START, "A");
-  builder_.AddEdge("A", "B");
-  builder_.AddEdge("B", END);
-  EXPECT_TRUE(RunOk(Attempt(1)).left);
-  EXPECT_EQ(appends_.back().current_node, "B");
-  // A run on its way to another worker is no suspect if this one crashes.
-  EXPECT_FALSE(appends_.back().in_user_code);
-  const std::string& last = state_.At("t1").state.window.back().json;
-  EXPECT_NE(last.find("whole"), std::string::npos);
-}
-
-TEST_F(ContinuationTest, ARunInItsLastNodeEnds) {
-  builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
-    hand_over_->RequestNow();
-    return Message::Assistant("ok");
-  });
-  builder_.AddEdge(START, "A");
-  builder_.AddEdge("A", END);
-  const RunOutcome outcome = RunOk(Attempt(1));
-  EXPECT_FALSE(outcome.left);
-  EXPECT_EQ(outcome.status, RunStatus::kDone);
-}
-
-// The reply was complete when the model call was cut.
-TEST_F(ContinuationTest, ARunThatLeavesAtAnInterruptIsPaused) {
-  builder_.AddAgent("A", {.system_prompt = "Be kind."});
-  builder_.AddFunction("B", Say("paid"));
-  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", END).InterruptBefore({"B"});
-  model_.script = {{.pieces = {"Hello."}}};
-  model_.on_reply = [this] { hand_over_->RequestNow(); };
-  const RunOutcome outcome = RunOk(Attempt(1));
-  EXPECT_FALSE(outcome.left);
-  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
-  EXPECT_EQ(finished_.status, "interrupted");
-  EXPECT_EQ(json::parse(outcome.interrupt_json).at("node"), "B");
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Hello.");
 }
 
 TEST_F(ContinuationTest, ALogThatCannotBeReadGivesTheRunBack) {
