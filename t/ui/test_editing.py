@@ -33,12 +33,17 @@ def _add(service, thread, first, count):
     assert service.post(f"/v1/threads/{thread}/messages", {"messages": messages}).status == 200
 
 
-def test_nothing_is_sent_before_the_thread_was_read(start_studio, browser):
+def _open_with_two_pages(start_studio, browser):
+    """Opens Studio on another page than Chat. The messages of thread `t` take two pages."""
     service = start_studio(DEMO)
     for first in (0, 500, 1000):
         _add(service, "t", first, 500)
     browser.open(service, "graph")
     browser.wait_for(".node")
+
+
+def test_nothing_is_sent_before_the_thread_was_read(start_studio, browser):
+    _open_with_two_pages(start_studio, browser)
     # The second page of messages arrives when the test says so.
     browser.hold("GET .*/messages[?].*cursor=")
     browser.go("chat/t")
@@ -56,11 +61,7 @@ def test_nothing_is_sent_before_the_thread_was_read(start_studio, browser):
 
 
 def test_a_page_that_failed_is_read_before_anything_is_sent(start_studio, browser):
-    service = start_studio(DEMO)
-    for first in (0, 500, 1000):
-        _add(service, "t", first, 500)
-    browser.open(service, "graph")
-    browser.wait_for(".node")
+    _open_with_two_pages(start_studio, browser)
     browser.refuse("GET .*/messages[?].*cursor=")
     browser.go("chat/t")
     browser.wait_for(".talk .note.error .button")
