@@ -25,7 +25,8 @@ void Downstream::AddLastEvent(std::string event) {
   items_.push_back({false, std::move(event), {}});
 }
 
-// What the client has not read shrinks while it reads, and grows when items are taken instead.
+// `queued_bytes` changes while the client reads: it falls with each read, and rises when this queue
+// gives more items to the connection.
 bool Downstream::IsStalled(int64_t queued_bytes, Deadline now) {
   const bool moves = queued_bytes != std::exchange(queued_bytes_, queued_bytes);
   if (!full()) {

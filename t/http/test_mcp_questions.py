@@ -240,7 +240,7 @@ def test_an_answer_on_a_stream_is_for_its_own_pause(start_service):
     session = Session(service, capabilities=FORMS)
     stream = session.open("tools/call", _agent("go", thread_id="t"))
     question = next(e.message for e in iter(stream.next, None) if e.message)
-    # Meanwhile somebody else answers, and the thread waits for another approval.
+    # Another client answers first, so the thread now waits for the next approval.
     assert service.invoke("yes", config={"thread_id": "t"}).status == 200
     assert session.respond(question["id"], _accept(message="yes")).status == 202
     result = stream.rest()[-1]["result"]

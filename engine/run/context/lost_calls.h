@@ -28,7 +28,7 @@ class LostCalls {
 
   // How the next attempt of the same run handles the call: with this result, or, if nullopt, by
   // calling the tool (again). A call that may have taken effect and is not idempotent gets a failed
-  // result. The key tells the call from an earlier one with the same id.
+  // result. `idempotency_key` distinguishes the call from an earlier one with the same id.
   struct Settled {
     ToolOutput result;
     bool is_known = false;  // the result is that of the tool

@@ -61,7 +61,7 @@ class RequestAnswer {
 
  private:
   enum class Next { kNothing, kPerform, kJoin };
-  // What a request does on a thread that exists; see ChooseOnThread.
+  // The actions of a request on an existing thread. ChooseOnThread selects one.
   enum class OnThread { kRepeat, kJoinKnown, kJoinLatest, kPerform };
 
   // Reads the thread and chooses what to do. Not inlined, as other functions that end before a run

@@ -101,7 +101,7 @@ void CutBeginning(std::vector<Message>& messages) {
   messages.erase(messages.begin(), first);
 }
 
-// What a conversation is read for.
+// Why a request reads the conversation before it.
 enum class Purpose : uint8_t {
   kBranch,      // a run on a thread of its own begins with it
   kRepetition,  // only to find results that the client sends again, which are among the latest

@@ -15,8 +15,8 @@ export const session = new Store<Session>({token: sessionStorage.getItem(KEY), r
 
 const forgetters: (() => void)[] = [];
 
-// Names a function that removes what a module keeps of the user. It is called before somebody signs in, who may be
-// another user.
+// Registers a function that deletes a module's data of the current user. signIn calls it, because another user may sign
+// in.
 export function forgetWith(forget: () => void): void {
   forgetters.push(forget);
 }
