@@ -1,4 +1,6 @@
 // Tool calls in the run log: when intents and results are on disk, and what the log says of a call.
+#include <mutex>
+
 #include "../run_fixture.h"
 #include "run/nodes/tool_node.h"
 #include "state/requests.h"
@@ -147,8 +149,12 @@ TEST_F(ToolNodeTest, TheLogDescribesEachCall) {
     context.Log(LogLevel::kInfo, "looking");
     return context.idempotency_key();
   });
+  std::mutex mutex;  // the calls are made at the same time
   std::vector<std::string> lines;
-  options_.services.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  options_.services.log = [&](LogLevel, std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+  };
   Tool charge = look;
   charge.name = "charge";
   charge.idempotent = false;
