@@ -1,9 +1,19 @@
 #include "base/environment.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "agent_graph/json.h"
+
 namespace agent_graph {
 namespace {
 
 constexpr size_t kSecretBytesMin = 6;
+constexpr std::string_view kBlot = "***";
+
+bool IsNumber(std::string_view text) {
+  return text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+}
 
 // Returns the name of a variable that is written as in a shell: "$NAME" or "Bearer $NAME". Empty if
 // `text` is something else.
@@ -60,13 +70,53 @@ Result<std::string> ExpandVariables(std::string_view text, const Environment& en
 }
 
 void BlotOut(const std::vector<std::string>& secrets, std::string& text) {
-  constexpr std::string_view kBlot = "***";
   for (const std::string& secret : secrets) {
     if (secret.size() < kSecretBytesMin) continue;
     for (size_t at = text.find(secret); at != std::string::npos;
          at = text.find(secret, at + kBlot.size())) {
       text.replace(at, secret.size(), kBlot);
     }
+  }
+}
+
+void BlotOutOfBeginning(const std::vector<std::string>& secrets, std::string& text) {
+  BlotOut(secrets, text);
+  size_t shown = text.size();
+  for (const std::string& secret : secrets) {
+    if (secret.size() < kSecretBytesMin) continue;
+    size_t bytes = std::min(secret.size() - 1, text.size());
+    while (!text.ends_with(std::string_view(secret).substr(0, bytes))) --bytes;
+    shown = std::min(shown, text.size() - bytes);
+  }
+  if (shown < text.size()) text.replace(shown, std::string::npos, kBlot);
+}
+
+void BlotOut(const std::vector<std::string>& secrets, json& value) {
+  if (secrets.empty()) return;
+  if (value.is_string()) {
+    BlotOut(secrets, value.get_ref<std::string&>());
+  } else if (value.is_number() && std::ranges::any_of(secrets, IsNumber)) {
+    std::string text = value.dump();
+    BlotOut(secrets, text);
+    if (text.find(kBlot) != std::string::npos) value = std::move(text);
+  } else if (value.is_array()) {
+    for (json& element : value) BlotOut(secrets, element);
+  } else if (value.is_object()) {
+    bool renamed = false;
+    for (auto& [name, member] : value.items()) {
+      BlotOut(secrets, member);
+      std::string shown = name;
+      BlotOut(secrets, shown);
+      renamed = renamed || shown != name;
+    }
+    if (!renamed) return;
+    json cleaned = json::object();
+    for (auto& [name, member] : value.items()) {
+      std::string shown = name;
+      BlotOut(secrets, shown);
+      cleaned[shown] = std::move(member);
+    }
+    value = std::move(cleaned);
   }
 }
 

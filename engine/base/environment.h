@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 
 namespace agent_graph {
@@ -24,5 +25,10 @@ Result<std::string> ExpandVariables(std::string_view text, const Environment& en
 // Replaces each of `secrets` in `text` by "***". Secrets that are too short to be distinguished
 // from ordinary text stay.
 void BlotOut(const std::vector<std::string>& secrets, std::string& text);
+// The same for a text whose end was cut off: an end that may be the beginning of a secret is
+// replaced, too.
+void BlotOutOfBeginning(const std::vector<std::string>& secrets, std::string& text);
+// The same for all texts and member names in `value`, and for numbers.
+void BlotOut(const std::vector<std::string>& secrets, json& value);
 
 }  // namespace agent_graph

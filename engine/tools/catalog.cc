@@ -62,7 +62,12 @@ Result<mcp::StdioClient::Options> ProgramOf(const McpServer& server,
   program.directory = server.directory;
   program.arguments.push_back(server.command);
   for (const std::string& argument : server.arguments) {
-    AG_ASSIGN_OR_RETURN(std::string text, ExpandVariables(argument, environment, &options.secrets));
+    std::vector<std::string> values;
+    AG_ASSIGN_OR_RETURN(std::string text, ExpandVariables(argument, environment, &values));
+    // Models need the paths that a program's results name, and these begin with its folder.
+    if (!text.starts_with('/')) {
+      options.secrets.insert(options.secrets.end(), values.begin(), values.end());
+    }
     program.arguments.push_back(std::move(text));
   }
   program.environment["PATH"] = kDefaultPath;

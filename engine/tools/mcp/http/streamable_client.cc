@@ -154,9 +154,6 @@ Result<RpcReply> StreamableClient::Request(const Outgoing& outgoing, const WaitO
 Result<RpcReply> StreamableClient::ReadReply(Result<HttpReply> reply) const {
   if (!reply.ok()) return reply.status();
   if (reply->status != 200) return transport_->Refusal(reply->status, reply->rpc);
-  if (reply->rpc.error) {
-    reply->rpc.error->message = transport_->Cleaned(std::move(reply->rpc.error->message));
-  }
   return std::move(reply->rpc);
 }
 

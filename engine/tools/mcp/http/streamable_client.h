@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent_graph/json_fwd.h"
 #include "base/mutex.h"
@@ -44,6 +45,7 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   Result<RpcReply> ContinueCall(const Continuation& place, const json& answer,
                                 const Outgoing& outgoing, const WaitOptions& wait) override;
   bool marks_headers() const override;
+  std::vector<std::string> secrets() const override { return transport_->secrets(); }
   // Gets the server's description with "server/discover", or with "initialize" if the server does
   // not support that.
   Result<ConnectionPtr> Connect(const WaitOptions& wait);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/environment.h"
 #include "base/json.h"
 #include "runtime/large_work.h"
 #include "runtime/runtime.h"
@@ -150,7 +149,7 @@ Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id, ReplyMemo
   if (replied != id && !(replied.is_null() && message->contains("error"))) {
     return Unavailable("the server's reply answers another request");
   }
-  return ReadReply(*std::move(message));
+  return Cleaned(ReadReply(*std::move(message)));
 }
 
 Result<RpcReply> Transport::Resume(const Connection& connection, int64_t id, StreamPlace place,
@@ -170,7 +169,9 @@ Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
   for (;;) {
     if (stream.call != nullptr) {
       AG_ASSIGN_OR_RETURN(EventsRead read, ReadEvents(*stream.call, id, handlers, place));
-      if (read.end == EventsRead::End::kReply) return ReadReply(std::move(read.reply));
+      if (read.end == EventsRead::End::kReply) {
+        return Cleaned(ReadReply(std::move(read.reply)));
+      }
       if (read.end == EventsRead::End::kStopped) return RpcReply{.stopped = true};
       stream = {};
     }
@@ -235,13 +236,14 @@ RpcReply Transport::ReadRefusal(net::HttpCall& call) const {
   const Result<json> parsed = ParseJson(body.ok() ? *body : "");
   if (parsed.ok() && parsed->is_object() && parsed->contains("error")) {
     reply.error = ReadError(parsed->at("error"));
+    reply.error->CleanMessage(secrets());
   }
   return reply;
 }
 
 Status Transport::Refusal(int status, const RpcReply& rpc) const {
   std::string text = "the server answered HTTP " + std::to_string(status);
-  if (rpc.error && !rpc.error->message.empty()) text += ": " + Cleaned(rpc.error->message);
+  if (rpc.error && !rpc.error->message.empty()) text += ": " + rpc.error->message;
   return Unavailable(std::move(text));
 }
 
@@ -249,10 +251,18 @@ Status Transport::Refusal(net::HttpCall& call, int status) const {
   return Refusal(status, ReadRefusal(call));
 }
 
-std::string Transport::Cleaned(std::string text) const {
-  BlotOut(options_.secrets, text);
-  if (options_.authorizer != nullptr) options_.authorizer->BlotOut(text);
-  return text;
+Result<RpcReply> Transport::Cleaned(Result<RpcReply> reply) const {
+  if (reply.ok() && reply->error) reply->error->CleanMessage(secrets());
+  return reply;
+}
+
+std::vector<std::string> Transport::secrets() const {
+  std::vector<std::string> secrets = options_.secrets;
+  if (options_.authorizer != nullptr) {
+    const std::vector<std::string> tokens = options_.authorizer->secrets();
+    secrets.insert(secrets.end(), tokens.begin(), tokens.end());
+  }
+  return secrets;
 }
 
 }  // namespace agent_graph::tools::mcp

@@ -39,7 +39,7 @@ class Transport {
   struct Options {
     std::string url;
     net::HttpHeaders headers;
-    std::vector<std::string> secrets;               // removed from the texts of errors
+    std::vector<std::string> secrets;               // see Client::secrets
     std::shared_ptr<oauth::Authorizer> authorizer;  // null: authorization by `headers` only
   };
 
@@ -47,7 +47,7 @@ class Transport {
 
   // Returns the reply to request `id`. `connection` is null for "initialize". Messages of the
   // server that arrive before the reply are passed to `handlers`, on this fiber. Fails only if
-  // there is no reply.
+  // there is no reply. The text of an error contains no secrets.
   Result<HttpReply> Request(const Connection* connection, int64_t id, const Outgoing& outgoing,
                             const StreamHandlers& handlers, const WaitOptions& wait) const;
   // Continues to read for the reply to request `id` from position `place` of its stream.
@@ -74,8 +74,8 @@ class Transport {
   Status Refusal(int status, const RpcReply& rpc) const;
   // Like the function above, for a call whose head was read.
   Status Refusal(net::HttpCall& call, int status) const;
-  // Returns `text` without secrets.
-  std::string Cleaned(std::string text) const;
+  // Those of the options, and the tokens in use.
+  std::vector<std::string> secrets() const;
 
  private:
   net::HttpRequest MakeRequest(const Connection* connection, const WaitOptions& wait) const;
@@ -88,6 +88,7 @@ class Transport {
   Result<RpcReply> ReadStreamed(Stream stream, StreamPlace place, const Connection* connection,
                                 int64_t id, const StreamHandlers& handlers,
                                 const WaitOptions& wait) const;
+  Result<RpcReply> Cleaned(Result<RpcReply> reply) const;
   RpcReply ReadRefusal(net::HttpCall& call) const;
 
   const Options options_;

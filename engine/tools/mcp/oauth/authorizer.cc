@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds kPauseMin{1'000};
 constexpr std::chrono::milliseconds kPauseMax{60'000};
 constexpr std::chrono::seconds kRenewBeforeMax{60};
 constexpr size_t kSecretsMax = 8;
+constexpr size_t kFailureBytesMax = 500;
 
 struct Document {
   int status = 0;
@@ -93,7 +94,7 @@ void Authorizer::Close() {
   closing_.Cancel(runtime::CancelReason::kShutdown);
 }
 
-void Authorizer::BlotOut(std::string& text) const {
+std::vector<std::string> Authorizer::secrets() const {
   std::vector<std::string> secrets = {options_.credentials.client_secret,
                                       options_.credentials.refresh_token};
   {
@@ -101,7 +102,7 @@ void Authorizer::BlotOut(std::string& text) const {
     secrets.insert(secrets.end(), secrets_.begin(), secrets_.end());
   }
   std::erase(secrets, "");
-  agent_graph::BlotOut(secrets, text);
+  return secrets;
 }
 
 Result<TokenPtr> Authorizer::Current(const WaitOptions& wait) {
@@ -190,8 +191,8 @@ void Authorizer::Fetched(Result<TokenPtr> token) {
   Status failure;
   if (!token.ok()) {
     std::string text = token.status().message();
-    BlotOut(text);
-    failure = Unavailable("no access token: " + text);
+    BlotOut(secrets(), text);
+    failure = Unavailable("no access token: " + OneLine(text, kFailureBytesMax));
   }
   {
     MutexLock lock(mutex_);

@@ -59,8 +59,8 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
                            const WaitOptions& wait);
   // Reports that the server has accepted `token`.
   void Accept(const TokenPtr& token);
-  // Replaces tokens and credentials in a server's `text` by "***".
-  void BlotOut(std::string& text) const;
+  // Returns the tokens and credentials, which must not be shown.
+  std::vector<std::string> secrets() const;
   // Ends background work soon.
   void Close();
 

@@ -20,7 +20,6 @@ namespace {
 constexpr char kAssertionType[] = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 constexpr int64_t kAssertionSeconds = 60;
 constexpr int64_t kLifetimeMax = 365 * 24 * 3600;
-constexpr size_t kErrorBytesMax = 200;
 
 void AddField(std::string& form, std::string_view name, std::string_view value) {
   form += form.empty() ? "" : "&";
@@ -82,12 +81,12 @@ std::optional<std::chrono::seconds> LifetimeOf(const json& reply) {
 
 Status RefusalOf(int status, const json& reply) {
   const std::string error =
-      reply.is_object() ? OneLine(TextAt(reply, "error"), kErrorBytesMax) : "";
+      reply.is_object() ? OneLine(TextAt(reply, "error"), std::string::npos) : "";
   if (error.empty()) {
     return Unavailable("the token endpoint answered HTTP " + std::to_string(status));
   }
   std::string text = "the token endpoint refused: " + error;
-  const std::string more = OneLine(TextAt(reply, "error_description"), kErrorBytesMax);
+  const std::string more = OneLine(TextAt(reply, "error_description"), std::string::npos);
   if (!more.empty()) text += " (" + more + ")";
   Status refusal(StatusCode::kInvalidArgument, std::move(text));
   refusal.WithDetail(error);

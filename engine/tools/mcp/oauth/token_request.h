@@ -49,7 +49,8 @@ Result<net::HttpRequest> MakeTokenRequest(const AuthorizationServer& server,
                                           const Credentials& credentials, const TokenWish& wish);
 
 // Reads the token endpoint's response with this HTTP status. Returns kInvalidArgument if the server
-// refuses with an OAuth error, which is the detail; kUnavailable for every other failure.
+// refuses with an OAuth error, which is the detail; kUnavailable for every other failure. The text
+// is the server's, not cut, and may contain secrets.
 Result<TokenReply> ReadTokenReply(int status, std::string_view body);
 
 }  // namespace agent_graph::tools::mcp::oauth

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "runtime/runtime.h"
 
@@ -49,10 +50,12 @@ void AddAnswers(const Continuation& before, const std::vector<Answered>& answers
   if (!before.state.is_null()) params["requestState"] = before.state;
 }
 
-ToolReply Paused(const Continuation& continuation, std::vector<Question> questions,
-                 CallInput& input) {
-  input.pause = CallPause{"", std::move(questions), continuation.ToJson()};
-  return {};
+// The name stays: the server is called by it.
+void CleanTool(const std::vector<std::string>& secrets, json& tool) {
+  if (!tool.is_object()) return;
+  for (auto& [key, member] : tool.items()) {
+    if (key != "name") BlotOut(secrets, member);
+  }
 }
 
 }  // namespace
@@ -72,7 +75,11 @@ Result<ListedTools> Client::ListTools(const WaitOptions& wait) {
     if (listed.tools.size() + list->size() > kListedToolsMax || bytes > kListBytesMax) {
       return Status(StatusCode::kResourceExhausted, "the list of tools is too long");
     }
-    for (json& tool : *list) listed.tools.push_back(std::move(tool));
+    const std::vector<std::string> hidden = secrets();
+    for (json& tool : *list) {
+      CleanTool(hidden, tool);
+      listed.tools.push_back(std::move(tool));
+    }
     TakeFreshness(reply.result, page == 0, listed.fresh);
     const auto cursor = reply.result.find("nextCursor");
     if (cursor == reply.result.end() || !cursor->is_string()) {
@@ -83,6 +90,13 @@ Result<ListedTools> Client::ListTools(const WaitOptions& wait) {
   }
   return Status(StatusCode::kResourceExhausted,
                 "the list of tools has more than " + std::to_string(kListPagesMax) + " pages");
+}
+
+ToolReply Client::Paused(const Continuation& continuation, std::vector<Question> questions,
+                         CallInput& input) const {
+  for (Question& question : questions) CleanQuestion(secrets(), question);
+  input.pause = CallPause{"", std::move(questions), continuation.ToJson()};
+  return {};
 }
 
 Result<RpcReply> Client::ContinueCall(const Continuation&, const json&, const Outgoing&,
@@ -101,7 +115,8 @@ Result<ToolReply> Client::CallTool(ToolCall call, const WaitOptions& wait) {
   }
   SessionQuestions questions({.may_pause = call.input != nullptr,
                               .may_repeat = call.may_repeat,
-                              .known = KnownAnswers(before, answers)});
+                              .known = KnownAnswers(before, answers),
+                              .secrets = [this] { return secrets(); }});
   Outgoing outgoing{.method = kCallTool,
                     .params = {{"name", call.name}, {"arguments", call.arguments}},
                     .name = call.name,
@@ -140,7 +155,10 @@ Result<ToolReply> Client::CallUntilComplete(Outgoing outgoing, const Continuatio
       return Paused(required, std::move(pages), *call.input);
     }
     const json type = reply.result.value("resultType", json("complete"));
-    if (type == "complete") return ToolReply{.result = std::move(reply.result)};
+    if (type == "complete") {
+      BlotOut(secrets(), reply.result);
+      return ToolReply{.result = std::move(reply.result)};
+    }
     if (type != "input_required") {
       return Unavailable("the server's result is of an unknown type");
     }

@@ -91,8 +91,13 @@ class Client {
   virtual Result<RpcReply> ContinueCall(const Continuation& place, const json& answer,
                                         const Outgoing& outgoing, const WaitOptions& wait);
   virtual bool marks_headers() const { return false; }
+  // The secrets of the connection. They are replaced by "***" in tools, results and questions of
+  // the server; Request removes them from its errors itself.
+  virtual std::vector<std::string> secrets() const = 0;
 
  private:
+  ToolReply Paused(const Continuation& continuation, std::vector<Question> questions,
+                   CallInput& input) const;
   Result<ToolReply> CallUntilComplete(Outgoing outgoing, const Continuation& before,
                                       const ToolCall& call, const WaitOptions& wait);
 };

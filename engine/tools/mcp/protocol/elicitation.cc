@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/sha256.h"
@@ -63,6 +64,19 @@ Result<Question> ReadElicitation(std::string key, const json& params) {
     return InvalidArgument("a question is neither a form nor a page");
   }
   return question;
+}
+
+void CleanQuestion(const std::vector<std::string>& secrets, Question& question) {
+  BlotOut(secrets, question.message);
+  BlotOut(secrets, question.schema);
+  if (question.url.empty()) return;
+  // The server's own address may come from a variable, and its pages are at that address.
+  const size_t host = question.url.find("://") + 3;
+  std::string page =
+      question.url.substr(std::min(question.url.find_first_of("/?#", host), question.url.size()));
+  question.url.resize(question.url.size() - page.size());
+  BlotOut(secrets, page);
+  question.url += page;
 }
 
 Result<InputRequired> ReadInputRequired(const json& result) {
@@ -170,6 +184,7 @@ json SessionQuestions::Answer(const json& request, const Place& place) {
   const json id = request.value("id", json());
   if (DumpJson(id).size() > kRequestIdBytesMax) return Refusal(request, "the id is too long");
   if (!question.ok()) return Refusal(request, question.status().message());
+  if (options_.secrets) CleanQuestion(options_.secrets(), *question);
   if (const json* known = TakeKnown(DigestOf(*question))) return Reply(request, *known);
   const bool can_resume = !place.last_event_id.empty() && !place.session_id.empty();
   if (options_.may_pause && can_resume) {

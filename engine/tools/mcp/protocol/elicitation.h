@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ json ElicitationCapability();
 
 // Reads `params` of elicitation/create. Returns kInvalidArgument if it cannot be shown to a user.
 Result<Question> ReadElicitation(std::string key, const json& params);
+
+// Replaces `secrets` by "***" in what the user gets to see. The host of a page stays.
+void CleanQuestion(const std::vector<std::string>& secrets, Question& question);
 
 // A result of type "input_required".
 struct InputRequired {
@@ -80,6 +84,8 @@ class SessionQuestions {
     bool may_pause = false;   // the run can pause
     bool may_repeat = false;  // the call is idempotent
     std::vector<Continuation::Known> known;
+    // Returns the secrets that are removed from questions; null: there are none.
+    std::function<std::vector<std::string>()> secrets;
   };
   explicit SessionQuestions(Options options) : options_(std::move(options)) {}
 

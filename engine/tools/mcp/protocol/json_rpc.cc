@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/environment.h"
 #include "base/text.h"
 
 namespace agent_graph::tools::mcp {
@@ -13,6 +14,11 @@ constexpr size_t kErrorTextBytesMax = 500;
 
 Status RpcError::ToStatus() const {
   return Status(StatusCode::kInvalidArgument, message.empty() ? "the server refused" : message);
+}
+
+void RpcError::CleanMessage(const std::vector<std::string>& secrets) {
+  BlotOut(secrets, message);
+  message.resize(CutAtCharacter(message, kErrorTextBytesMax).size());
 }
 
 json MakeNotification(const char* method, const json& params) {
@@ -66,7 +72,7 @@ RpcError ReadError(const json& error) {
   } else {
     read.message =
         OneLine(message->is_string() ? message->get_ref<const std::string&>() : message->dump(),
-                kErrorTextBytesMax);
+                std::string::npos);
   }
   if (const auto data = error.find("data"); data != error.end()) read.data = *data;
   return read;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent_graph/json.h"
 #include "base/status.h"
@@ -25,9 +26,12 @@ inline constexpr int64_t kUnsupportedRevision = -32022;
 // The error with which the server refused a request.
 struct RpcError {
   int64_t code = 0;
-  std::string message;  // the server's text: one line, truncated
+  // The server's text as one line. Not cut, because a cut text could end with a part of a secret.
+  std::string message;
   json data;
 
+  // Replaces `secrets` in the message by "***", and cuts it to a length that can be shown.
+  void CleanMessage(const std::vector<std::string>& secrets);
   // Returns kInvalidArgument with the server's message.
   Status ToStatus() const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
 #include "base/text.h"
 
 namespace agent_graph::tools::mcp {
@@ -9,24 +10,25 @@ namespace {
 
 constexpr std::chrono::seconds kWindow{10};
 
-std::string Printable(std::string_view line) {
-  std::string text = OneLine(line, kLogLineBytesMax);
-  while (text.ends_with(' ')) text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 void LineLog::Feed(std::string_view bytes) {
   for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    partial_.append(bytes.substr(0, std::min(end, kLogLineBytesMax)));
+    partial_.append(bytes.substr(0, std::min(end, kLogLineBytesMax + 1)));
     Line(partial_);
     partial_.clear();
     bytes.remove_prefix(end + 1);
   }
-  // Bytes above the line limit are never logged.
+  // Bytes above the line limit are never logged; one more shows that the line is cut.
   const size_t room = kLogLineBytesMax + 1 - std::min(partial_.size(), kLogLineBytesMax + 1);
   partial_.append(bytes.substr(0, room));
+}
+
+std::string LineLog::Printable(std::string_view line) const {
+  std::string text = OneLine(line, kLogLineBytesMax);
+  line.size() > kLogLineBytesMax ? BlotOutOfBeginning(secrets_, text) : BlotOut(secrets_, text);
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
 }
 
 void LineLog::Line(std::string_view line) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -17,16 +19,20 @@ class LineLog {
  public:
   using Write = std::function<void(const std::string& line)>;
 
-  explicit LineLog(Write write) : write_(std::move(write)) {}
+  // `secrets` are replaced by "***".
+  LineLog(std::vector<std::string> secrets, Write write)
+      : secrets_(std::move(secrets)), write_(std::move(write)) {}
 
   void Feed(std::string_view bytes);
   void Line(std::string_view line);
-  // The latest lines, to explain why a program ended.
+  // The last line, to explain why a program ended.
   const std::string& last() const { return last_; }
 
  private:
+  std::string Printable(std::string_view line) const;
   bool MayWrite();
 
+  const std::vector<std::string> secrets_;
   const Write write_;
   std::string partial_;
   std::string last_;

@@ -30,19 +30,23 @@ Result<std::chrono::milliseconds> StdioClient::Listen(const WaitOptions&) {
 }
 
 Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const WaitOptions& wait) {
-  AG_ASSIGN_OR_RETURN(const SessionPtr session, Connect(wait));
-  json params = outgoing.params;
-  if (session->facts().era == Era::kStateless) {
-    AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
-  }
-  Result<RpcReply> reply = session->Request(outgoing.method, params, outgoing.memory, wait);
+  Result<RpcReply> reply = RequestOnce(outgoing, wait);
   if (reply.ok()) {
-    if (reply->error) BlotOut(options_.secrets, reply->error->message);
+    if (reply->error) reply->error->CleanMessage(options_.secrets);
     return reply;
   }
   std::string text = reply.status().message();
   BlotOut(options_.secrets, text);
   return Status(reply.status().code(), std::move(text));
+}
+
+Result<RpcReply> StdioClient::RequestOnce(const Outgoing& outgoing, const WaitOptions& wait) {
+  AG_ASSIGN_OR_RETURN(const SessionPtr session, Connect(wait));
+  json params = outgoing.params;
+  if (session->facts().era == Era::kStateless) {
+    AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
+  }
+  return session->Request(outgoing.method, params, outgoing.memory, wait);
 }
 
 // The start runs on a separate fiber and continues if the caller cancels.
@@ -107,6 +111,7 @@ Result<StdioClient::SessionPtr> StdioClient::StartProgram(const WaitOptions& wai
   AG_ASSIGN_OR_RETURN(std::unique_ptr<process::Process> program,
                       launcher_->Start(options_.program, wait.cancellation, wait.deadline));
   StdioSession::Events events;
+  events.secrets = options_.secrets;
   events.on_tools_changed = options_.on_tools_changed;
   events.log = [self = shared_from_this()](LogLevel level, const std::string& text) {
     self->Log(level, text);
@@ -167,10 +172,12 @@ Result<bool> StdioClient::Discover(StdioSession& session, const WaitOptions& wai
 Status StdioClient::Initialize(StdioSession& session, const WaitOptions& wait) {
   // No elicitation capability: all calls share the program, and its questions do not name their
   // call.
-  AG_ASSIGN_OR_RETURN(
-      const RpcReply reply,
-      session.Request(kInitialize, InitializeParams(json::object()), nullptr, wait));
-  if (reply.error) return reply.error->ToStatus();
+  AG_ASSIGN_OR_RETURN(RpcReply reply, session.Request(kInitialize, InitializeParams(json::object()),
+                                                      nullptr, wait));
+  if (reply.error) {
+    reply.error->CleanMessage(options_.secrets);
+    return reply.error->ToStatus();
+  }
   AG_ASSIGN_OR_RETURN(const ServerFacts facts, ReadInitializeResult(reply.result));
   session.SetFacts(facts);
   return session.Notify(kInitialized, nullptr);

@@ -27,7 +27,7 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   struct Options {
     process::ProcessOptions program;
     Eras eras;
-    std::vector<std::string> secrets;  // removed from the texts of errors and from log lines
+    std::vector<std::string> secrets;  // see Client::secrets; also removed from log lines
     std::chrono::milliseconds start_timeout{5'000};  // until the handshake is complete
     // Called when the server announces that its tools have changed, or when it has ended. On any
     // fiber.
@@ -47,6 +47,8 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   using SessionPtr = std::shared_ptr<StdioSession>;
 
   Result<RpcReply> Request(const Outgoing& outgoing, const WaitOptions& wait) override;
+  std::vector<std::string> secrets() const override { return options_.secrets; }
+  Result<RpcReply> RequestOnce(const Outgoing& outgoing, const WaitOptions& wait);
   Result<SessionPtr> Connect(const WaitOptions& wait);
   void StartInBackground();
   Result<SessionPtr> StartSession();

@@ -48,8 +48,9 @@ Result<RpcReply> Read(std::string& line, ReplyMemory* memory) {
 StdioSession::StdioSession(std::unique_ptr<process::Process> program, Events events)
     : program_(std::move(program)),
       events_(std::move(events)),
-      errors_([this](const std::string& line) { events_.log(LogLevel::kInfo, "says: " + line); }),
-      noise_([this](const std::string& line) {
+      errors_(events_.secrets,
+              [this](const std::string& line) { events_.log(LogLevel::kInfo, "says: " + line); }),
+      noise_(events_.secrets, [this](const std::string& line) {
         events_.log(LogLevel::kWarning, "wrote a line that is not a message: " + line);
       }) {}
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
@@ -34,6 +35,7 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
     // Called once; `how` is a text for the log.
     std::function<void(const std::shared_ptr<StdioSession>&, const std::string& how)> on_end;
     std::function<void(LogLevel level, const std::string& text)> log;
+    std::vector<std::string> secrets = {};  // removed from logged lines before they are cut
   };
 
   StdioSession(std::unique_ptr<process::Process> program, Events events);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent_graph/json.h"
+
 namespace agent_graph {
 namespace {
 
@@ -46,6 +48,28 @@ TEST(BlotOut, ReplacesSecretsButNotWordsThatAreTooShort) {
   std::string text = "key=secret-1, again secret-1, ab";
   BlotOut({"secret-1", "ab", ""}, text);
   EXPECT_EQ(text, "key=***, again ***, ab");
+}
+
+TEST(BlotOut, ReplacesAnEndThatMayBeTheBeginningOfASecret) {
+  const std::vector<std::string> secrets = {"secret-1", "cre", "another"};
+  const auto shown = [&](std::string text) {
+    BlotOutOfBeginning(secrets, text);
+    return text;
+  };
+  EXPECT_EQ(shown("key=secret-1, key=secret-"), "key=***, key=***");
+  EXPECT_EQ(shown("key=secret-1"), "key=***");
+  EXPECT_EQ(shown("no"), "no");
+  EXPECT_EQ(shown("key=s"), "key=***");
+  EXPECT_EQ(shown("secret"), "***");
+  EXPECT_EQ(shown(""), "");
+}
+
+TEST(BlotOut, ReplacesSecretsInJson) {
+  json value = json::parse(
+      R"({"a":["x secret-1",{"b/secret-1":"123456"}],"n":123456,"m":-12345678,"k":12345,"t":true})");
+  BlotOut({"secret-1", "123456"}, value);
+  EXPECT_EQ(value.dump(),
+            R"({"a":["x ***",{"b/***":"***"}],"n":"***","m":"-***78","k":12345,"t":true})");
 }
 
 }  // namespace

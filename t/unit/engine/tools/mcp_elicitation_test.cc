@@ -72,6 +72,32 @@ TEST_F(McpElicitationTest, ACallIsMadeAgainWithTheAnswer) {
             mcp::ElicitationCapability());
 }
 
+// The page's host stays, although the server's address comes from a variable.
+TEST_F(McpElicitationTest, SecretsAreBlottedOutOfQuestions) {
+  RequestScript server(Stateless([](Connection& connection, const ScriptedRequest& request) {
+    const std::string key = request.Header("X-Key");
+    const json form = {{"message", "Who has " + key + "?"},
+                       {"requestedSchema", {{"type", "object"}, {"title", key}}}};
+    const json page = {{"message", "Look"},
+                       {"mode", "url"},
+                       {"url", "https://a-secret-token.example/p?key=" + key}};
+    return RequestScript::Reply(
+        connection, request,
+        Required({{"form", Elicit(form)}, {"page", Elicit(page)}}, "state with " + key));
+  }));
+  McpServer settings;
+  settings.headers = {{"X-Key", "${TOKEN}"}};
+  MakeWith(server, settings);
+  CallInput input;
+  Make(input);
+  ASSERT_TRUE(input.pause);
+  ASSERT_EQ(input.pause->questions.size(), 2u);
+  EXPECT_EQ(input.pause->questions[0].message, "Who has ***?");
+  EXPECT_EQ(input.pause->questions[0].schema["title"], "***");
+  EXPECT_EQ(input.pause->questions[1].url, "https://a-secret-token.example/p?key=***");
+  EXPECT_EQ(input.pause->continuation["state"], "state with a-secret-token") << "for the server";
+}
+
 TEST_F(McpElicitationTest, NoStateIsSentWhereNoneCame) {
   RequestScript server(Stateless([](Connection& connection, const ScriptedRequest& request) {
     if (!request.params.contains("inputResponses")) {

@@ -295,27 +295,6 @@ TEST_F(McpOAuthTest, ATokenEndpointThatRefuses) {
   EXPECT_EQ(server.token_requests().size(), 1u) << "it is not asked for each run";
 }
 
-TEST_F(McpOAuthTest, TokensAreBlottedOutOfWhatTheServerSays) {
-  RequestScript script([&](Connection& connection, const ScriptedRequest& request) {
-    if (request.path == "/token") {
-      return RequestScript::Json(connection,
-                                 {{"access_token", "an-access-token"}, {"token_type", "Bearer"}});
-    }
-    if (request.method == "tools/call") {
-      return RequestScript::Refuse(
-          connection, request, "200 OK",
-          {{"code", -1}, {"message", "you sent " + request.Header("Authorization")}});
-    }
-    return WithSession(nullptr)(connection, request);
-  });
-  McpServer settings;
-  settings.protocol = "2025-11-25";
-  settings.oauth.client_id = "me";
-  settings.oauth.token_endpoint = script.origin() + "/token";
-  MakeWith(script, settings);
-  EXPECT_EQ(Call("echo").json, R"("you sent Bearer ***")");
-}
-
 // Where credentials may be sent
 
 TEST_F(McpOAuthTest, MetadataOfAnotherResource) {
