@@ -24,6 +24,7 @@ constexpr std::chrono::milliseconds kDrainTimeMax{100};
 constexpr size_t kRefusalBytesMax = 64 * 1024;
 constexpr std::chrono::milliseconds kRefusalTimeMax{5'000};
 constexpr size_t kRefusalTextBytesMax = 300;
+constexpr size_t kMessageBytesMax = 400;
 
 // "error.message" in the provider's JSON, which may be inside an array (Gemini); empty if the body
 // is anything else, e.g. HTML.
@@ -181,8 +182,10 @@ Status ModelCall::RefusalOf(const net::HttpHead& head) {
   call_->LimitDeadline(DeadlineAfter(kRefusalTimeMax));
   const Result<std::string> body = call_->ReadRest(kRefusalBytesMax);
   if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
-  const std::string reason =
-      body.ok() ? OneLine(ErrorText(*body), kRefusalTextBytesMax) : std::string();
+  std::string reason = body.ok() ? ErrorText(*body) : std::string();
+  // Before the text is cut: it could end with a part of the key.
+  BlotOut({provider_.api_key}, reason);
+  reason = OneLine(reason, kRefusalTextBytesMax);
   // Texts about a credential are only for the operator.
   if (head.status == 401 || head.status == 403) {
     return WithAdvice(Status(StatusCode::kModel, text).WithDetail(reason), "api_key");
@@ -221,6 +224,7 @@ Status ModelCall::WithoutSecret(const Status& status) const {
   std::string detail = status.detail();
   BlotOut({provider_.api_key}, message);
   BlotOut({provider_.api_key}, detail);
+  message.resize(CutAtCharacter(message, kMessageBytesMax).size());
   return Status(status.code(), std::move(message)).WithDetail(std::move(detail));
 }
 

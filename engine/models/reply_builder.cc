@@ -16,7 +16,6 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr size_t kErrorTextBytesMax = 300;
 constexpr size_t kModelNameBytesMax = 256;
 constexpr size_t kCallIdBytesMax = 1024;
 constexpr size_t kToolNameShown = 64;
@@ -89,9 +88,10 @@ Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
 
 Status ReplyBuilder::ReportedError(const JsonNode& error) {
   std::string text;
-  if (error.is_string()) text = OneLine(error.text, kErrorTextBytesMax);
+  // Not cut here, because the text may contain the key: the caller replaces that first.
+  if (error.is_string()) text = OneLine(error.text, std::string::npos);
   if (error.is_object()) {
-    text = OneLine(StringAt(error, "message"), kErrorTextBytesMax);
+    text = OneLine(StringAt(error, "message"), std::string::npos);
     failure_may_pass_ = MayPass(error);
   }
   const std::string reported = "the model provider reported an error";

@@ -171,7 +171,8 @@ class Endpoint {
     Result<std::string> body = call.ReadRest(kRefusalBytesMax);
     const std::string_view type = head.Header("content-type");
     if (body.ok() && !body->empty() && (IsText(type) || type.find("json") != type.npos)) {
-      BlotOut(secrets_, *body);
+      const bool is_cut = body->size() >= kRefusalBytesMax;
+      is_cut ? BlotOutOfBeginning(secrets_, *body) : BlotOut(secrets_, *body);
       const std::string_view shown = CutAtCharacter(*body, kRefusalBytesMax - 8);
       text += ": " + std::string(shown) + (shown.size() < body->size() ? "..." : "");
     }
@@ -180,7 +181,6 @@ class Endpoint {
 
   ToolOutput Read(std::string body, std::string_view type) const {
     if (body.empty()) return {};
-    BlotOut(secrets_, body);
     if (type.find("json") != std::string_view::npos) {
       ToolOutput output;
       runtime::RunSized(body.size(), [&] { output = ReadJson(body); });
@@ -193,12 +193,15 @@ class Endpoint {
     if (!tool_.result_pointer.empty()) {
       return ToolOutput::Error("the service's answer is not JSON");
     }
+    BlotOut(secrets_, body);
     return body;
   }
 
+  // Secrets are replaced after parsing: a service may write a character of one as an escape.
   ToolOutput ReadJson(const std::string& body) const {
     Result<json> value = ParseJson(body);
     if (!value.ok()) return ToolOutput::Error("the service's answer is not valid JSON");
+    BlotOut(secrets_, *value);
     if (tool_.result_pointer.empty()) return *std::move(value);
     const json::json_pointer pointer(tool_.result_pointer);
     if (!value->contains(pointer)) {

@@ -300,11 +300,10 @@ TEST_F(ChatReplyTest, CountsAreBounded) {
   EXPECT_EQ(reply->message.usage->cache_read_input_tokens, 0);
 }
 
-TEST_F(ChatReplyTest, AnErrorsTextIsOneShortLine) {
+TEST_F(ChatReplyTest, AnErrorsTextIsOneLine) {
   std::string text = R"(line\nnext\u0007)";
   for (int i = 0; i < 500; ++i) text += "é";
   const Status status = Add(R"({"error":{"message":")" + text + "\"}}").status();
-  EXPECT_LT(status.message().size(), 400u);
   EXPECT_EQ(status.message().find('\n'), std::string::npos);
   EXPECT_TRUE(status.message().ends_with("é"));
 }

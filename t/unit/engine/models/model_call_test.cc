@@ -37,7 +37,7 @@ class ModelCallTest : public testing::OnFiber {
   }
 
   const Cancellation cancellation_;
-  const ProviderOptions provider_;
+  ProviderOptions provider_;
   WireRequest wire_;
   size_t held_with_first_piece_ = 0;
 };
@@ -50,6 +50,17 @@ TEST_F(ModelCallTest, FreesTheBodyWithTheFirstPiece) {
 TEST_F(ModelCallTest, KeepsTheBodyAsLongAsTheCallMayBeRepeated) {
   EXPECT_FALSE(CallFor(Event(R"({"error":{"message":"busy"}})")).ok());
   EXPECT_EQ(wire_.body.size(), 100'000u);
+}
+
+// The length of a provider's text may be chosen by the user whose words it repeats.
+TEST_F(ModelCallTest, AReportedErrorDoesNotEndWithAPartOfTheKey) {
+  provider_.api_key = "top-secret-key";
+  for (const size_t before : {280, 290, 295, 299, 350, 380}) {
+    const std::string text = std::string(before, 'x') + provider_.api_key + std::string(500, 'y');
+    const Status status = CallFor(Event(R"({"error":{"message":")" + text + "\"}}"));
+    EXPECT_EQ(status.message().find("xt"), std::string::npos) << status.message();
+    EXPECT_LE(status.message().size(), 400u);
+  }
 }
 
 }  // namespace

@@ -106,6 +106,27 @@ TEST_F(HttpToolTest, Refusals) {
             R"("the service's answer is not valid JSON")");
 }
 
+TEST_F(HttpToolTest, SecretsAreReplacedInAllFormsOfAnswers) {
+  environment_["TOKEN"] = "a/secret-token";
+  const HttpTool tool{.headers = {{"X-Key", "${TOKEN}"}}};
+  EXPECT_EQ(
+      Call(tool, {{"id", "1"}},
+           Reply("200 OK", "application/json", R"({"a\/secret-token":["x a\u002fsecret-token"]})"))
+          .json,
+      R"({"***":["x ***"]})");
+  EXPECT_EQ(Call(tool, {{"id", "1"}}, Reply("200 OK", "text/plain", "a/secret-token")).json,
+            R"("***")");
+}
+
+TEST_F(HttpToolTest, ARefusalDoesNotEndWithAPartOfASecret) {
+  const HttpTool tool{.headers = {{"X-Key", "${TOKEN}"}}};
+  for (const size_t shown : {1u, 8u, 13u}) {
+    const std::string page = std::string(2000 - shown, 'x') + "a-secret-token and more";
+    const ToolOutput output = Call(tool, {{"id", "1"}}, Reply("500 Oops", "text/plain", page));
+    EXPECT_TRUE(output.json.find("xa-") == std::string::npos) << output.json;
+  }
+}
+
 TEST_F(HttpToolTest, Bounds) {
   HttpTool tool{.reply_bytes_max = 10};
   EXPECT_EQ(Call(tool, {{"id", "1"}}, Reply("200 OK", "text/plain", "0123456789A")).json,
