@@ -1,6 +1,8 @@
 #include "models/anthropic_request.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -172,16 +174,48 @@ void TranslateParameters(json& body) {
     body.erase(stop);
     body["stop_sequences"] = std::move(sequences);
   }
-  // Thinking counts as output, so the default must leave room for it.
+}
+
+constexpr int64_t kThinkingTokensMin = 1024;  // the API refuses a lower budget
+constexpr std::array<std::string_view, 2> kLimits = {"max_tokens", "stop"};
+constexpr std::array<std::string_view, 2> kSampling = {"temperature", "top_p"};
+
+bool Thinks(const json& body) {
+  const json thinking = body.value("thinking", json());
+  return thinking.is_object() && thinking.value("type", json()) != "disabled";
+}
+
+int64_t ThinkingBudget(const json& body) {
   const json thinking = body.value("thinking", json());
   const json budget = thinking.is_object() ? thinking.value("budget_tokens", json()) : json();
-  if (budget.is_number_integer() && body.value("max_tokens", json()) == kAnthropicMaxTokens) {
-    body["max_tokens"] = budget.get<int64_t>() + kAnthropicMaxTokens;
+  constexpr int64_t kMax = 1'000'000'000;
+  return budget.is_number_integer() ? std::clamp<int64_t>(budget.get<int64_t>(), 0, kMax) : 0;
+}
+
+// The API refuses a limit of tokens that is not above the budget.
+void FitThinking(int64_t max_tokens, json& body) {
+  if (max_tokens > ThinkingBudget(body)) return;
+  if (max_tokens / 2 < kThinkingTokensMin) {
+    body.erase("thinking");
+  } else {
+    body["thinking"]["budget_tokens"] = max_tokens / 2;
   }
 }
 
-constexpr std::array<std::string_view, 4> kAnthropicCallParameters = {"temperature", "top_p",
-                                                                      "max_tokens", "stop"};
+// The options of the request must not make the API refuse a model that thinks: it accepts neither a
+// forced tool nor a temperature then.
+Status SetAnthropicParameters(const ModelRequest& request, json& body) {
+  if (request.options == nullptr) return Status::Ok();
+  const json configured = body.value("max_tokens", json());
+  AG_RETURN_IF_ERROR(SetCallParameters(request, kLimits, body));
+  const json max_tokens = body.value("max_tokens", json());
+  if (request.forces_tool && !request.tools.empty() && Thinks(body)) {
+    body.erase("thinking");
+  } else if (max_tokens != configured && max_tokens.is_number_integer()) {
+    FitThinking(max_tokens.get<int64_t>(), body);
+  }
+  return Thinks(body) ? Status::Ok() : SetCallParameters(request, kSampling, body);
+}
 
 void SetAnthropicChoice(const ModelRequest& request, json& body) {
   const CallOptions* options = request.options;
@@ -201,12 +235,16 @@ void SetAnthropicChoice(const ModelRequest& request, json& body) {
 Result<std::string> AnthropicRequestJson(const ModelRequest& request,
                                          const std::string& default_model,
                                          const std::string& parameters_json) {
-  json defaults = {{"stream", true}, {"max_tokens", kAnthropicMaxTokens}};
+  AG_ASSIGN_OR_RETURN(const json configured,
+                      MergeParameters(parameters_json, request.parameters_json));
+  // Thinking counts as output, so the default must leave room for it.
+  json defaults = {{"stream", true},
+                   {"max_tokens", kAnthropicMaxTokens + ThinkingBudget(configured)}};
   const std::string& model = request.model.empty() ? default_model : request.model;
   if (!model.empty()) defaults["model"] = model;
   AG_ASSIGN_OR_RETURN(json body,
                       MergeParameters(defaults, parameters_json, request.parameters_json));
-  AG_RETURN_IF_ERROR(SetCallParameters(request, kAnthropicCallParameters, body));
+  AG_RETURN_IF_ERROR(SetAnthropicParameters(request, body));
   TranslateParameters(body);
   SetAnthropicChoice(request, body);
   const std::string system = SystemText(request);

@@ -82,6 +82,41 @@ TEST(AnthropicRequest, ThinkingHasRoomBesideTheAnswer) {
   const std::string thinking = R"("thinking": {"type": "enabled", "budget_tokens": 10000})";
   EXPECT_EQ(Build(Ask("hi"), "{" + thinking + "}")["max_tokens"], 18192);
   EXPECT_EQ(Build(Ask("hi"), "{" + thinking + R"(, "max_tokens": 12000})")["max_tokens"], 12000);
+  EXPECT_EQ(Build(Ask("hi"), "{" + thinking + R"(, "max_tokens": 8192})")["max_tokens"], 8192);
+}
+
+// The API refuses thinking with a limit below its budget, a temperature or a forced tool.
+TEST(AnthropicRequest, ThinkingFitsTheOptionsOfTheRequest) {
+  CallOptions options;
+  ModelRequest request = Ask("hi");
+  request.options = &options;
+  request.tools.push_back({.name = "f", .description = ""});
+  const auto build = [&](const std::string& chosen, const std::string& more = "") {
+    options.parameters_json = chosen;
+    return Build(request,
+                 R"({"thinking": {"type": "enabled", "budget_tokens": 4000})" + more + "}");
+  };
+  EXPECT_EQ(build("{}")["max_tokens"], 12192);
+  json body = build(R"({"max_tokens": 8192, "temperature": 0.5, "top_p": 0.5})");
+  EXPECT_EQ(body["max_tokens"], 8192);
+  EXPECT_EQ(body["thinking"]["budget_tokens"], 4000);
+  EXPECT_FALSE(body.contains("temperature") || body.contains("top_p"));
+  body = build(R"({"max_tokens": 3000})");
+  EXPECT_EQ(body["max_tokens"], 3000);
+  EXPECT_EQ(body["thinking"]["budget_tokens"], 1500);
+  body = build(R"({"max_tokens": 2000, "temperature": 0.5})");
+  EXPECT_EQ(body["max_tokens"], 2000);
+  EXPECT_FALSE(body.contains("thinking"));
+  EXPECT_EQ(body["temperature"], 0.5);
+  // With interleaved thinking the operator may configure a budget above the limit.
+  EXPECT_EQ(build(R"({"max_tokens": 3000})", R"(,"max_tokens": 2000)")["thinking"]["budget_tokens"],
+            4000);
+  options.tool_choice = CallOptions::ToolChoice::kRequired;
+  request.forces_tool = true;
+  body = build(R"({"temperature": 0.5})");
+  EXPECT_FALSE(body.contains("thinking"));
+  EXPECT_EQ(body["temperature"], 0.5);
+  EXPECT_EQ(body["tool_choice"]["type"], "any");
 }
 
 TEST(AnthropicRequest, CallsAndResultsTakeTurns) {
