@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "runtime/runtime.h"
 #include "tools/mcp/oauth/text_member.h"
+#include "tools/mcp/protocol/background.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
@@ -107,19 +108,16 @@ std::vector<std::string> Authorizer::secrets() const {
 
 Result<TokenPtr> Authorizer::Current(const WaitOptions& wait) {
   TokenPtr old;
-  bool is_good = false;
   {
     MutexLock lock(mutex_);
     if (!needed_) return TokenPtr();
-    const Deadline now = MonotonicClock::now();
-    if (token_ != nullptr && now < token_->renew_at) return token_;
+    const Deadline now = options_.now();
+    if (token_ != nullptr && now >= token_->renew_at) FetchIfDue();
+    // Nobody waits for the renewal of a token that can still be used.
+    if (token_ != nullptr && now < token_->expires_at) return token_;
     old = token_;
-    is_good = old != nullptr && now < old->expires_at;
   }
-  Result<TokenPtr> renewed = Wait(old, wait);
-  // If the renewal fails, the old token is used until it expires.
-  if (is_good && renewed.status().code() == StatusCode::kUnavailable) return old;
-  return renewed;
+  return Wait(old, wait);
 }
 
 Result<TokenPtr> Authorizer::Another(const TokenPtr& refused, const Challenge& challenge,
@@ -169,9 +167,8 @@ Result<TokenPtr> Authorizer::Wait(const TokenPtr& unwanted, const WaitOptions& w
     {
       MutexLock lock(mutex_);
       if (token_ != nullptr && token_ != unwanted) return token_;
-      if (!fetching_ && MonotonicClock::now() < not_before_) return failure_;
+      if (!FetchIfDue()) return failure_;
       waiting_.push_back(fetched);
-      if (!std::exchange(fetching_, true)) FetchInBackground();
     }
     const runtime::WakeReason reason = fetched->Wait(&wait.cancellation, wait.deadline);
     MutexLock lock(mutex_);
@@ -181,9 +178,17 @@ Result<TokenPtr> Authorizer::Wait(const TokenPtr& unwanted, const WaitOptions& w
   }
 }
 
-void Authorizer::FetchInBackground() {
-  runtime::Runtime::Current()->Spawn([self = shared_from_this()] { self->Fetched(self->Fetch()); },
-                                     /*here=*/true);
+bool Authorizer::FetchIfDue() {
+  if (fetching_) return true;
+  if (MonotonicClock::now() < not_before_) return false;
+  runtime::Runtime::Current()->Spawn(
+      [self = shared_from_this()] {
+        RunToEnd<TokenPtr>([&] { return self->Fetch(); },
+                           [&](Result<TokenPtr> token) { self->Fetched(std::move(token)); });
+      },
+      /*here=*/true);
+  fetching_ = true;
+  return true;
 }
 
 void Authorizer::Fetched(Result<TokenPtr> token) {
@@ -212,7 +217,7 @@ Result<TokenPtr> Authorizer::Fetch() {
   const WaitOptions wait{closing_, DeadlineAfter(kFetchTimeout)};
   AG_RETURN_IF_ERROR(FindServer(wait));
   auto token = std::make_shared<Token>();
-  const Deadline obtained = MonotonicClock::now();
+  const Deadline obtained = options_.now();
   token->scopes = WantedScopes();
   TokenWish wish{.resource = resource_->id, .scopes = token->scopes, .refresh_token = {}};
   Result<TokenReply> reply =

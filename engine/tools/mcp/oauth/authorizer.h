@@ -46,12 +46,15 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
     std::vector<std::string> scopes;  // empty: those that the server requires
     std::string issuer;               // empty: the one that the server names
     std::string token_endpoint;       // empty: from the issuer's metadata
+    // The clock for the lifetimes of tokens.
+    std::function<Deadline()> now = [] { return MonotonicClock::now(); };
   };
 
   Authorizer(Options options, std::shared_ptr<const net::HttpClient> http);
 
   // Returns the token for a request; null if the server has not required one yet. Waits for a token
-  // that is being fetched. Errors: kCancelled, kDeadlineExceeded, kUnavailable.
+  // that is being fetched, unless there is one that has not expired. Errors: kCancelled,
+  // kDeadlineExceeded, kUnavailable.
   Result<TokenPtr> Current(const WaitOptions& wait);
   // Returns a new token after the server has refused `refused` (null: the request had none) with
   // `challenge`. Returns kUnavailable if a new one would be refused, too.
@@ -67,7 +70,9 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
  private:
   Result<TokenPtr> Wait(const TokenPtr& unwanted, const WaitOptions& wait);
   void Postpone(Status failure) AG_REQUIRES(mutex_);
-  void FetchInBackground();
+  // Starts to fetch a token, unless that is in progress. False: the pause after a failure has not
+  // ended.
+  bool FetchIfDue() AG_REQUIRES(mutex_);
   Result<TokenPtr> Fetch();
   void Fetched(Result<TokenPtr> token);
 
