@@ -9,6 +9,7 @@
 #include "runtime/runtime.h"
 #include "tools/call/engine_tool_context.h"
 #include "tools/mcp/http/parameter_headers.h"
+#include "tools/mcp/protocol/background.h"
 #include "tools/mcp/tool_result.h"
 
 namespace agent_graph::tools::mcp {
@@ -151,8 +152,17 @@ void Source::Discover() {
     MutexLock lock(mutex_);
     changes = changes_;
   }
+  RunToEnd<Found>([&] { return Find(); },
+                  [&](Result<Found> found) { Accept(std::move(found), changes); });
+}
+
+Result<Source::Found> Source::Find() {
   const WaitOptions wait{closing_, DeadlineAfter(server_.discovery_timeout)};
-  Accept(client_->ListTools(wait), changes);
+  AG_ASSIGN_OR_RETURN(const ListedTools listed, client_->ListTools(wait));
+  Found found;
+  found.tools = MakeTools(listed, found.problems);
+  found.refresh = RefreshOf(listed);
+  return found;
 }
 
 ToolList Source::MakeTools(const ListedTools& listed, std::vector<std::string>& problems) const {
@@ -176,10 +186,10 @@ ToolList Source::MakeTools(const ListedTools& listed, std::vector<std::string>& 
   return tools;
 }
 
-void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
-  std::vector<std::string> problems;
-  ToolList tools = listed.ok() ? MakeTools(*listed, problems) : ToolList();
-  const bool listen = listed.ok() && client_->wants_listener();
+void Source::Accept(Result<Found> result, uint64_t changes) {
+  const Status failure = result.status();
+  const Found found = result.ok() ? *std::move(result) : Found();
+  const bool listen = failure.ok() && client_->wants_listener();
   bool log_failure = false;
   bool log_recovery = false;
   bool start_listening = false;
@@ -187,12 +197,12 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   std::vector<std::shared_ptr<runtime::Signal>> waiting;
   {
     MutexLock lock(mutex_);
-    log_failure = !listed.ok() && !failing_;
-    log_recovery = listed.ok() && failing_;
-    failing_ = !listed.ok();
-    retry_delay_ = listed.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
-    due_ = DeadlineAfter(listed.ok() ? RefreshOf(*listed) : retry_delay_);
-    tools_ = std::move(tools);
+    log_failure = !failure.ok() && !failing_;
+    log_recovery = failure.ok() && failing_;
+    failing_ = !failure.ok();
+    retry_delay_ = failure.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
+    due_ = DeadlineAfter(failure.ok() ? found.refresh : retry_delay_);
+    tools_ = found.tools;
     known_ = true;
     changes_known_ = changes;
     discovering_ = false;
@@ -204,15 +214,15 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   for (const auto& signal : waiting) signal->Notify();
   if (closing_.cancelled()) return;
   if (log_failure) {
-    Log(LogLevel::kWarning, "contributes no tools: " + listed.status().ToString());
+    Log(LogLevel::kWarning, "contributes no tools: " + failure.ToString());
   }
   if (log_recovery) Log(LogLevel::kInfo, "contributes its tools again");
-  for (size_t i = 0; i < std::min(problems.size(), kProblemsLogged); ++i) {
-    Log(LogLevel::kWarning, problems[i]);
+  for (size_t i = 0; i < std::min(found.problems.size(), kProblemsLogged); ++i) {
+    Log(LogLevel::kWarning, found.problems[i]);
   }
-  if (problems.size() > kProblemsLogged) {
-    Log(LogLevel::kWarning,
-        "and " + std::to_string(problems.size() - kProblemsLogged) + " more such problems");
+  if (found.problems.size() > kProblemsLogged) {
+    Log(LogLevel::kWarning, "and " + std::to_string(found.problems.size() - kProblemsLogged) +
+                                " more such found.problems");
   }
   if (start_listening) ListenInBackground(listen_delay);
 }
@@ -266,22 +276,34 @@ CatalogToolPtr Source::MakeTool(const json& described, bool marks_headers,
 void Source::ListenInBackground(std::chrono::milliseconds delay) {
   runtime::Runtime::Current()->Spawn(
       [self = shared_from_this(), delay] {
-        if (delay.count() > 0) {
-          if (!runtime::SleepFor(delay, &self->closing_).ok()) return;
-          // The tools may have changed since they were listed.
-          if (self->client_->announces_changes()) self->MarkChanged();
-        }
-        bool was_open = false;
-        const Status status = self->ListenOn(was_open);
-        MutexLock lock(self->mutex_);
-        self->listening_ = false;
-        // If the server has no such stream, it is not opened again. In all other cases changes may
-        // have been missed.
-        if (status.code() == StatusCode::kNotFound && !self->client_->wants_listener()) return;
-        self->listen_delay_ = was_open ? kRetryDelayMin : LongerDelay(self->listen_delay_);
-        if (self->client_->announces_changes()) ++self->changes_;
+        RunToEnd<bool>([&] { return self->ListenAfter(delay); },
+                       [&](const Result<bool>& opened) { self->StopListening(opened); });
       },
       /*here=*/true);
+}
+
+// Returns true if a stream was open; kNotFound if the server has none.
+Result<bool> Source::ListenAfter(std::chrono::milliseconds delay) {
+  if (delay.count() > 0) {
+    AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &closing_));
+    // The tools may have changed since they were listed.
+    if (client_->announces_changes()) MarkChanged();
+  }
+  bool was_open = false;
+  const Status status = ListenOn(was_open);
+  if (status.code() == StatusCode::kNotFound) return status;
+  return was_open;
+}
+
+void Source::StopListening(const Result<bool>& opened) {
+  MutexLock lock(mutex_);
+  listening_ = false;
+  // If the server has no such stream, it is not opened again. In all other cases changes may have
+  // been missed.
+  const bool is_missing = opened.status().code() == StatusCode::kNotFound;
+  if (is_missing && !client_->wants_listener()) return;
+  listen_delay_ = opened.ok() && *opened ? kRetryDelayMin : LongerDelay(listen_delay_);
+  if (client_->announces_changes()) ++changes_;
 }
 
 Status Source::ListenOn(bool& was_open) {

@@ -55,8 +55,15 @@ class Source : public std::enable_shared_from_this<Source> {
   static std::function<void()> MarkerOf(const std::shared_ptr<Source>& source);
   bool IsDue(Deadline now) const AG_REQUIRES(mutex_);
   bool MustWait() const AG_REQUIRES(mutex_);
+  // The tools that a discovery has found.
+  struct Found {
+    ToolList tools;
+    std::vector<std::string> problems;
+    std::chrono::milliseconds refresh{0};
+  };
   void Discover();
-  void Accept(const Result<ListedTools>& listed, uint64_t changes);
+  Result<Found> Find();
+  void Accept(Result<Found> found, uint64_t changes);
   // Appends a text for each tool that the server describes wrongly, and leaves that tool out.
   ToolList MakeTools(const ListedTools& listed, std::vector<std::string>& problems) const;
   CatalogToolPtr MakeTool(const json& described, bool marks_headers, std::string& problem) const;
@@ -64,6 +71,8 @@ class Source : public std::enable_shared_from_this<Source> {
   // Listens repeatedly until it fails.
   Status ListenOn(bool& was_open);
   void ListenInBackground(std::chrono::milliseconds delay);
+  Result<bool> ListenAfter(std::chrono::milliseconds delay);
+  void StopListening(const Result<bool>& opened);
   void MarkChanged();
   void Log(LogLevel level, const std::string& text) const;
 
