@@ -25,6 +25,8 @@ class ReplySize {
 
   // Adds a piece that was read. kUnavailable: there is too little memory for the reply.
   Status Add(std::string_view piece);
+  // What was added is no longer needed. The call keeps its memory for what follows.
+  void Restart() { weight_ = {}; }
 
  private:
   ReplyMemory* const memory_;

@@ -32,8 +32,9 @@ void TakePlace(const net::SseParser& parser, const StreamHandlers& handlers, Str
 }
 
 // Processes complete events. At the end of the stream, an event that is not JSON was truncated.
-Result<EventsRead> TakeEvents(net::SseParser& parser, bool at_end, std::optional<int64_t> id,
-                              const StreamHandlers& handlers, StreamPlace& place) {
+Result<EventsRead> TakeEvents(net::SseParser& parser, ReplySize& size, bool at_end,
+                              std::optional<int64_t> id, const StreamHandlers& handlers,
+                              StreamPlace& place) {
   net::SseEvent event;
   for (;;) {
     AG_ASSIGN_OR_RETURN(const bool found, parser.Next(event));
@@ -52,6 +53,7 @@ Result<EventsRead> TakeEvents(net::SseParser& parser, bool at_end, std::optional
     } else if (IsReplyTo(*message, id)) {
       return EventsRead{EventsRead::End::kReply, *std::move(message)};
     }
+    size.Restart();
   }
 }
 
@@ -79,7 +81,7 @@ Result<EventsRead> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
       AG_RETURN_IF_ERROR(size.Add(*piece));
       parser.Feed(*std::move(piece));
     }
-    AG_ASSIGN_OR_RETURN(EventsRead read, TakeEvents(parser, end, id, handlers, place));
+    AG_ASSIGN_OR_RETURN(EventsRead read, TakeEvents(parser, size, end, id, handlers, place));
     if (read.end == EventsRead::End::kReply) call.Drain(kDrainTime);
     if (read.end != EventsRead::End::kEnded || end) return read;
   }

@@ -32,9 +32,11 @@ bool IsLost(const Connection& connection, const HttpReply& reply) {
   return !was_read && code != kHeaderMismatch && code != kMissingCapability;
 }
 
-// True if the caller no longer waits for the reply.
+// True if nobody waits for the reply any more, or it is too large.
 bool GaveUp(const Status& status) {
-  return status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded;
+  return status.code() == StatusCode::kCancelled ||
+         status.code() == StatusCode::kDeadlineExceeded ||
+         status.code() == StatusCode::kResourceExhausted;
 }
 
 }  // namespace
@@ -56,11 +58,14 @@ Result<StreamableClient::ConnectionPtr> StreamableClient::Connect(const WaitOpti
   AG_ASSIGN_OR_RETURN(ConnectionPtr connection, Introduce(wait));
   {
     MutexLock lock(mutex_);
-    if (connection_ != nullptr) return connection_;  // another fiber was faster
-    connection_ = connection;
-    knows_sessions_ = connection->facts.era == Era::kSession;
+    if (connection_ == nullptr) {
+      connection_ = connection;
+      knows_sessions_ = connection->facts.era == Era::kSession;
+      return connection;
+    }
   }
-  return connection;
+  EndInBackground(connection);  // another fiber was faster
+  return Connect(wait);
 }
 
 void StreamableClient::Forget(const ConnectionPtr& connection) {
@@ -129,8 +134,10 @@ Result<StreamableClient::ConnectionPtr> StreamableClient::Initialize(const WaitO
   auto connection = std::make_shared<Connection>();
   connection->session_id = reply.session_id;
   AG_ASSIGN_OR_RETURN(connection->facts, ReadInitializeResult(reply.rpc.result));
-  AG_RETURN_IF_ERROR(transport_->Send(*connection, MakeNotification(kInitialized, nullptr), wait));
-  return ConnectionPtr(std::move(connection));
+  const Status sent = transport_->Send(*connection, MakeNotification(kInitialized, nullptr), wait);
+  if (sent.ok()) return ConnectionPtr(std::move(connection));
+  EndInBackground(connection);
+  return sent;
 }
 
 Result<RpcReply> StreamableClient::Request(const Outgoing& outgoing, const WaitOptions& wait) {

@@ -1,6 +1,7 @@
 #include "tools/mcp/http/transport.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/json.h"
@@ -45,7 +46,8 @@ net::HttpRequest Transport::MakeRequest(const Connection* connection,
   request.first_byte_timeout = kNoTimeout;
   request.idle_timeout = kNoTimeout;
   request.deadline = wait.deadline;
-  request.reply_bytes_max = kReplyBytesMax;
+  // Each message is limited where it is read; a stream may have many.
+  request.reply_bytes_max = std::numeric_limits<size_t>::max();
   return request;
 }
 
@@ -136,6 +138,10 @@ Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id, ReplyMemo
   for (;;) {
     AG_ASSIGN_OR_RETURN(const std::string piece, call.Read());
     if (piece.empty()) break;
+    if (body.size() + piece.size() > kReplyBytesMax) {
+      return Status(StatusCode::kResourceExhausted, "the server's reply is larger than " +
+                                                        std::to_string(kReplyBytesMax) + " bytes");
+    }
     AG_RETURN_IF_ERROR(size.Add(piece));
     body += piece;
   }

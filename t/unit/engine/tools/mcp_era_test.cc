@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <future>
 
 #include "catalog_fixture.h"
 #include "request_script.h"
@@ -155,6 +156,59 @@ TEST_F(McpEraTest, ARefusalOfArgumentsKeepsTheSession) {
     EXPECT_EQ(server.requests("initialize").size(), 1u);
     catalog_->Close(runtime_);
   }
+}
+
+TEST_F(McpEraTest, SessionsThatAreNotUsedEnd) {
+  std::atomic<int> sessions{0};
+  std::promise<void> both;
+  const std::shared_future<void> both_asked = both.get_future().share();
+  std::atomic<bool> lost{false};
+  const auto session = WithSession([&](Connection& c, const ScriptedRequest& r) {
+    if (lost && r.Header("Mcp-Session-Id") == "s1") return RequestScript::Send(c, "404 No", "", "");
+    return RequestScript::Reply(c, r, RequestScript::Text("ok"));
+  });
+  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+    if (request.method != "initialize") return session(connection, request);
+    const int number = ++sessions;
+    if (number == 3) both.set_value();
+    if (number > 1) both_asked.wait();  // the two calls open a session each
+    return RequestScript::Reply(connection, request,
+                                {{"protocolVersion", request.params["protocolVersion"]},
+                                 {"capabilities", {{"tools", json::object()}}}},
+                                "Mcp-Session-Id: s" + std::to_string(number) + "\r\n");
+  });
+  MakeWith(server, {.protocol = "2025-11-25", .elicitation = Elicitation::kDecline});
+  const ToolList list = List();
+  ASSERT_EQ(list.size(), 1u);
+  lost = true;
+  const auto call = [&] {
+    return Run([&] { return list[0]->tool.function(json::object(), context_); });
+  };
+  auto other = std::async(std::launch::async, call);
+  EXPECT_EQ(call().json, R"("ok")");
+  EXPECT_EQ(other.get().json, R"("ok")");
+  CatalogTest::TearDown();
+  catalog_ = nullptr;
+  std::vector<std::string> ended;
+  for (const ScriptedRequest& request : server.requests("DELETE")) {
+    ended.push_back(request.Header("Mcp-Session-Id"));
+  }
+  EXPECT_THAT(ended, ::testing::UnorderedElementsAre("s2", "s3"));
+}
+
+TEST_F(McpEraTest, ASessionThatDoesNotBeginEnds) {
+  const auto session = WithSession(nullptr);
+  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+    if (request.method != "notifications/initialized") return session(connection, request);
+    return RequestScript::Send(connection, "500 Oops", "", "");
+  });
+  MakeWith(server, {.protocol = "2025-11-25"});
+  EXPECT_TRUE(List().empty());
+  CatalogTest::TearDown();
+  catalog_ = nullptr;
+  const auto ended = server.requests("DELETE");
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].Header("Mcp-Session-Id"), "s1");
 }
 
 TEST_F(McpEraTest, DiscoveriesWithNonsense) {

@@ -7,6 +7,7 @@
 #include "catalog_fixture.h"
 #include "request_script.h"
 #include "tools/mcp/http/event_stream.h"
+#include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools {
 namespace {
@@ -48,6 +49,43 @@ TEST_F(McpResumeTest, BehindTheLastEvent) {
   EXPECT_EQ(gets[0].Header("Last-Event-ID"), "first");
   EXPECT_EQ(gets[0].Header("Mcp-Session-Id"), "s1");
   EXPECT_EQ(gets[0].Header("MCP-Protocol-Version"), "2025-11-25");
+}
+
+// The limit is for each message, not for the stream.
+TEST_F(McpResumeTest, MoreProgressThanAReplyMayHave) {
+  const json note = {{"jsonrpc", "2.0"},
+                     {"method", "notifications/message"},
+                     {"params", {{"data", std::string(500'000, 'x')}}}};
+  const std::string progress = "data: " + note.dump() + "\n\n";
+  const ToolOutput output = CallWith([&](Connection& connection, const ScriptedRequest& request) {
+    std::string events;
+    for (size_t i = 0; i < mcp::kReplyBytesMax / progress.size() + 2; ++i) events += progress;
+    return RequestScript::Stream(
+        connection, events + RequestScript::ReplyEvent(request.id, RequestScript::Text("done")));
+  });
+  EXPECT_EQ(output.json, R"("done")");
+}
+
+TEST_F(McpResumeTest, AMessageThatIsTooLarge) {
+  const std::string text(mcp::kReplyBytesMax, 'x');
+  const ToolOutput event = CallWith([&](Connection& connection, const ScriptedRequest& request) {
+    return RequestScript::Stream(connection,
+                                 RequestScript::ReplyEvent(request.id, RequestScript::Text(text)));
+  });
+  EXPECT_TRUE(event.is_error);
+  EXPECT_THAT(event.json, HasSubstr("an event is larger than 4194304 bytes"));
+  CatalogTest::TearDown();
+  catalog_ = nullptr;
+  EXPECT_EQ(server_->requests("notifications/cancelled").size(), 1u);
+}
+
+TEST_F(McpResumeTest, AReplyThatIsTooLarge) {
+  const std::string text(mcp::kReplyBytesMax, 'x');
+  const ToolOutput whole = CallWith([&](Connection& connection, const ScriptedRequest& request) {
+    return RequestScript::Reply(connection, request, RequestScript::Text(text));
+  });
+  EXPECT_TRUE(whole.is_error);
+  EXPECT_THAT(whole.json, HasSubstr("the server's reply is larger than 4194304 bytes"));
 }
 
 TEST_F(McpResumeTest, WaitsForAsLongAsTheServerSays) {
