@@ -263,6 +263,13 @@ def test_a_name_cannot_begin_a_line_of_the_log(serve):
     assert not any(line.startswith("now") for line in _log(service).splitlines())
 
 
+def test_a_program_that_ends_during_its_handshake(serve, directory):
+    server = _server("leaves")
+    server["args"].append(str(directory / "started"))
+    service = serve(server)
+    wait_until(lambda: call_tools(service, "echo") == [({"a": 1}, False)], "it was started again")
+
+
 def test_a_line_without_end(serve):
     service = serve(_server("large"))
     [(output, failed)] = call_tools(service, "echo")
@@ -276,13 +283,15 @@ def test_requests_of_the_server_are_answered(serve):
 
 def test_what_a_program_gets(serve, directory):
     server = _server("good", cwd="/usr", env={"TOKEN": "${SECRET}", "PLAIN": "a b"})
-    service = serve(server, variables="SECRET=from-the-environment\nOTHER=private\n")
+    server["args"] += ["--key=${SECRET}", "${FOLDER}/a"]
+    service = serve(server, variables="SECRET=from-the-environment\nOTHER=private\nFOLDER=/srv/files\n")
     [(seen, failed)] = call_tools(service, "environment")
     assert not failed
     variables = seen["variables"]
     assert variables["TOKEN"] == "***", "the value of SECRET, which nobody may see"
     assert variables["PLAIN"] == "a b" and "PATH" in variables
     assert "OTHER" not in variables and "SECRET" not in variables
+    assert seen["arguments"] == ["--key=***", "/srv/files/a"], "results name files below a folder"
     assert seen["directory"] == "/usr" and seen["group"] is True
     assert len([fd for fd in seen["descriptors"] if fd > 2]) <= 1, "its own look at the folder"
 

@@ -32,6 +32,7 @@ def call(name, arguments):
     if name == "environment":
         return {
             "variables": dict(os.environ),
+            "arguments": sys.argv[2:],
             "directory": os.getcwd(),
             "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd")),
             "group": os.getpgid(0) == os.getpid(),
@@ -96,6 +97,13 @@ def answer(request):
         if MODE == "mute":
             return None
         if MODE == "stateless":
+            return {"result": discover()}
+        if MODE == "leaves":
+            if not os.path.exists(sys.argv[2]):
+                open(sys.argv[2], "w").close()
+                # Parsed on another thread, which takes longer than the program takes to end.
+                send({"id": request["id"], "result": discover() | {"padding": "x" * 4_000_000}})
+                os._exit(0)
             return {"result": discover()}
     if method == "subscriptions/listen" and MODE == "stateless":
         subscription = request["id"]

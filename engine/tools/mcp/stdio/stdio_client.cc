@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/environment.h"
 #include "runtime/runtime.h"
+#include "tools/mcp/protocol/background.h"
 #include "tools/mcp/protocol/json_rpc.h"
 #include "tools/mcp/stdio/stdio_session.h"
 
@@ -75,7 +76,12 @@ Result<StdioClient::SessionPtr> StdioClient::Connect(const WaitOptions& wait) {
 
 void StdioClient::StartInBackground() {
   runtime::Runtime::Current()->Spawn(
-      [self = shared_from_this()] { self->Started(self->StartSession()); }, /*here=*/true);
+      [self = shared_from_this()] {
+        RunToEnd<SessionPtr>(
+            [&] { return self->StartSession(); },
+            [&](Result<SessionPtr> session) { self->Started(std::move(session)); });
+      },
+      /*here=*/true);
 }
 
 Result<StdioClient::SessionPtr> StdioClient::StartSession() {
@@ -200,6 +206,10 @@ void StdioClient::Started(Result<SessionPtr> session) {
   {
     MutexLock lock(mutex_);
     starting_ = false;
+    // SessionEnded has been called for such a session, when it was not known here yet.
+    if (session.ok() && (*session)->ended()) {
+      session = Unavailable("the server's program has ended");
+    }
     failure_ = session.status();
     if (session.ok()) {
       session_ = *std::move(session);

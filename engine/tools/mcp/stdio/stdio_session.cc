@@ -177,20 +177,17 @@ void StdioSession::ReadOutput() {
   for (;;) {
     Result<std::string> bytes = program_->ReadOutput(ending_, kNoDeadline);
     if (!bytes.ok() || bytes->empty()) break;
-    size_t searched = buffer.size();
+    const size_t searched = buffer.size();
     buffer += *bytes;
-    size_t begin = 0;
-    for (size_t end = buffer.find('\n', searched); end != std::string::npos;
-         end = buffer.find('\n', begin)) {
-      TakeLine(std::string_view(buffer).substr(begin, end - begin));
-      begin = end + 1;
-    }
-    buffer.erase(0, begin);
+    const bool is_useless = TakeLines(buffer, searched);
     if (buffer.size() > kReplyBytesMax) {
       how =
           "was ended: it wrote a message of more than " + std::to_string(kReplyBytesMax) + " bytes";
       break;
     }
+    // Programs that log to standard output by mistake are slowed down, too. Replies are not.
+    if (!is_useless || bytes->size() < kFloodBytes) continue;
+    if (!runtime::SleepFor(kFloodPause, &ending_).ok()) break;
   }
   const runtime::Cancellation never;
   if (how.empty()) {
@@ -200,14 +197,32 @@ void StdioSession::ReadOutput() {
   Close(how);
 }
 
-void StdioSession::TakeLine(std::string_view line) {
-  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+bool StdioSession::TakeLines(std::string& buffer, size_t searched) {
+  size_t begin = 0;
+  bool has_reply = false;
+  for (size_t end = buffer.find('\n', searched); end != std::string::npos;
+       end = buffer.find('\n', begin)) {
+    if (TakeLine(std::string_view(buffer).substr(begin, end - begin))) has_reply = true;
+    begin = end + 1;
+  }
+  buffer.erase(0, begin);
+  return begin > 0 && !has_reply;
+}
+
+bool StdioSession::TakeLine(std::string_view line) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return false;
   json members;
   runtime::RunSized(line.size(), [&] { members = FlatMembers(line); });
-  if (!members.is_object()) return noise_.Line(line);
-  if (members.contains("method")) return TakeMessage(line);
+  if (!members.is_object()) {
+    noise_.Line(line);
+    return false;
+  }
+  if (members.contains("method")) {
+    TakeMessage(line);
+    return false;
+  }
   const auto id = members.find("id");
-  if (id != members.end() && id->is_number_integer()) PassReply(id->get<int64_t>(), line);
+  return id != members.end() && id->is_number_integer() && PassReply(id->get<int64_t>(), line);
 }
 
 void StdioSession::TakeMessage(std::string_view line) {
@@ -222,11 +237,11 @@ void StdioSession::TakeMessage(std::string_view line) {
   }
 }
 
-void StdioSession::PassReply(int64_t id, std::string_view line) {
+bool StdioSession::PassReply(int64_t id, std::string_view line) {
   {
     MutexLock lock(mutex_);
     const auto waiting = pending_.find(id);
-    if (waiting == pending_.end() || waiting->second.line_bytes > 0) return;
+    if (waiting == pending_.end() || waiting->second.line_bytes > 0) return false;
     waiting->second.line_bytes = line.size();
     untaken_bytes_ += line.size();
     waiting->second.line.Set(std::string(line));
@@ -234,9 +249,9 @@ void StdioSession::PassReply(int64_t id, std::string_view line) {
   for (;;) {
     {
       MutexLock lock(mutex_);
-      if (untaken_bytes_ <= kUntakenBytesMax) return;
+      if (untaken_bytes_ <= kUntakenBytesMax) return true;
     }
-    if (taken_.Wait(&ending_, kNoDeadline) != runtime::WakeReason::kNotified) return;
+    if (taken_.Wait(&ending_, kNoDeadline) != runtime::WakeReason::kNotified) return true;
   }
 }
 

@@ -66,10 +66,14 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
 
   class TakenAtEnd;
 
-  void TakeLine(std::string_view line);
+  // Takes the complete lines of `buffer`. Returns true if there were some, and none was a reply.
+  bool TakeLines(std::string& buffer, size_t searched);
+  // Returns true if the line is a reply.
+  bool TakeLine(std::string_view line);
   void TakeMessage(std::string_view line);
-  // Passes a reply to the request that waits for it. Suspends while requests have not taken much.
-  void PassReply(int64_t id, std::string_view line);
+  // Passes a reply to the request that waits for it; returns false if none does. Suspends while
+  // requests have not taken much.
+  bool PassReply(int64_t id, std::string_view line);
   void Taken(size_t line_bytes);
   Result<std::string> Await(int64_t id, const runtime::Promise<std::string>& line, Status sent,
                             const WaitOptions& wait);
