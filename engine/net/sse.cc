@@ -14,12 +14,6 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr size_t kJoinedBytesKept = 4096;
 constexpr std::chrono::milliseconds kRetryMax = std::chrono::hours(24);
 
-// Position of the first line end, or npos. find_first_of makes a call for each byte.
-size_t FindLineEnd(std::string_view text, size_t from) {
-  const size_t newline = text.find('\n', from);
-  return std::min(newline, text.substr(0, newline).find('\r', from));
-}
-
 }  // namespace
 
 SseParser::SseParser(size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
@@ -39,6 +33,7 @@ void SseParser::Feed(std::string bytes) {
   }
   scanned_ -= start_;
   start_ = 0;
+  newline_.reset();
 }
 
 // Clears an event that was delivered.
@@ -65,13 +60,21 @@ bool SseParser::SkipByteOrderMark() {
   return true;
 }
 
+// Position of the first line end after scanned_, or npos. find_first_of makes a call for each byte.
+// The newline that was found is remembered: if lines end with CR, it may be far away, and the
+// search for it would read the rest of the buffer again for each line.
+size_t SseParser::FindLineEnd() {
+  if (!newline_ || *newline_ < scanned_) newline_ = buffer_.find('\n', scanned_);
+  return std::min(*newline_, std::string_view(buffer_).substr(0, *newline_).find('\r', scanned_));
+}
+
 bool SseParser::TakeLine(std::string_view& line) {
   if (after_carriage_return_ && start_ < buffer_.size()) {
     after_carriage_return_ = false;
     if (buffer_[start_] == '\n') ++start_;
     if (scanned_ < start_) scanned_ = start_;
   }
-  const size_t end = FindLineEnd(buffer_, scanned_);
+  const size_t end = FindLineEnd();
   if (end != std::string::npos) {
     line = std::string_view(buffer_).substr(start_, end - start_);
     after_carriage_return_ = buffer_[end] == '\r';

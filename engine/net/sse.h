@@ -49,6 +49,7 @@ class SseParser {
  private:
   void Drop();
   bool SkipByteOrderMark();
+  size_t FindLineEnd();
   bool TakeLine(std::string_view& line);
   void ReadField(std::string_view line);
   void ReadRetry(std::string_view digits);
@@ -58,6 +59,8 @@ class SseParser {
   std::string buffer_;
   size_t start_ = 0;    // where the first line begins that was not taken yet
   size_t scanned_ = 0;  // there is no line end before this
+  // The first newline in buffer_ at the time when it was searched for; npos: there is none.
+  std::optional<size_t> newline_;
   bool at_beginning_ = true;
   bool after_carriage_return_ = false;
   bool finished_ = false;

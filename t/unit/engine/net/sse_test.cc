@@ -154,6 +154,21 @@ TEST(SseParser, EventOfManyLinesIsBounded) {
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
 }
 
+// A search for the next newline after each line would read 8 TB.
+TEST(SseParser, ManyLinesThatEndWithCarriageReturns) {
+  SseParser parser;
+  SseEvent event;
+  parser.Feed(std::string(4 * 1024 * 1024, '\r') + "data: x\r\r\ndata: y\n");
+  ASSERT_TRUE(*parser.Next(event));
+  EXPECT_EQ(event.data, "x");
+  ASSERT_FALSE(*parser.Next(event));
+  parser.Feed("data: z\r\rdata: end\n\n");
+  ASSERT_TRUE(*parser.Next(event));
+  EXPECT_EQ(event.data, "y\nz");
+  ASSERT_TRUE(*parser.Next(event));
+  EXPECT_EQ(event.data, "end");
+}
+
 TEST(SseParser, TakesAnEventOfTheFullSize) {
   const std::string data(kSseEventBytesMax - 6, 'x');
   EXPECT_EQ(Parse("data: " + data + "\n\n", 10'000), Events{"|" + data});
