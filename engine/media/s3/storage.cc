@@ -10,12 +10,12 @@
 #include "base/sha256.h"
 #include "net/retry.h"
 #include "net/retry_after.h"
+#include "net/url.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media::s3 {
 namespace {
 
-constexpr std::chrono::minutes kTransferMax{10};
 constexpr std::chrono::seconds kIdleMax{30};
 // A client waits meanwhile; if the storage asks for a longer pause, there is no retry.
 constexpr std::chrono::seconds kPauseMax{10};
@@ -80,8 +80,10 @@ S3Storage::S3Storage(StorageOptions options, std::unique_ptr<Storage> spool, net
     base_url_ = "https://" + host_;
     base_path_ = "/";
   } else {
-    host_ = options_.endpoint.substr(options_.endpoint.find("://") + 3);
-    base_url_ = options_.endpoint;
+    // As the HTTP client sends it: in lower case, without the scheme's default port.
+    const net::Url url = net::ParseUrl(options_.endpoint).value_or(net::Url());
+    host_ = net::HostHeader(url);
+    base_url_ = url.scheme + "://" + host_;
     base_path_ = "/" + options_.bucket + "/";
   }
   if (!options_.prefix.empty()) base_path_ += options_.prefix + "/";
@@ -108,8 +110,8 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
   http.url = base_url_ + EncodePath(request.path);
   http.idle_timeout = kIdleMax;
   // The reply to a PUT begins after the whole body was sent.
-  http.first_byte_timeout = request.method == "PUT" ? kTransferMax : kIdleMax;
-  http.deadline = DeadlineAfter(kTransferMax);
+  http.first_byte_timeout =
+      request.method == "PUT" ? options_.transfer_max : std::chrono::milliseconds(kIdleMax);
   if (upload != nullptr) http.upload_bytes = upload->size();
   int tries_left = kTriesMax;
   for (int attempt = 0;; ++attempt) {
@@ -144,8 +146,9 @@ Status S3Storage::Upload(net::HttpCall& call, const Spool& spool) const {
   return Status::Ok();
 }
 
-Status S3Storage::Put(const std::string& name, const net::HttpRequest& http, std::string hash,
+Status S3Storage::Put(const std::string& name, net::HttpRequest http, std::string hash,
                       const std::string& content_type, const Spool* upload) const {
+  http.deadline = DeadlineAfter(options_.transfer_max);
   Request request = MakeRequest("PUT", name);
   request.payload_hash = std::move(hash);
   request.headers.emplace_back("content-type", content_type);
@@ -156,6 +159,7 @@ Status S3Storage::Put(const std::string& name, const net::HttpRequest& http, std
 
 Result<std::string> S3Storage::Get(const std::string& name, size_t bytes_max) const {
   net::HttpRequest http;
+  http.deadline = DeadlineAfter(options_.transfer_max);
   http.reply_bytes_max = bytes_max;
   AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(MakeRequest("GET", name), http));
   Result<std::string> text = call->ReadRest(bytes_max);
@@ -200,6 +204,7 @@ Result<Content> S3Storage::Open(const FileRecord& record, uint64_t first, uint64
     request.headers.emplace_back(
         "range", "bytes=" + std::to_string(first) + "-" + std::to_string(first + length - 1));
   }
+  // No deadline: a client may read a large file slowly.
   net::HttpRequest http;
   http.reply_bytes_max = static_cast<size_t>(length) + 1;
   AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, http));

@@ -46,7 +46,7 @@ class S3Storage : public Storage {
   Result<std::unique_ptr<net::HttpCall>> Send(const Request& request, const net::HttpRequest& http,
                                               const Spool* upload = nullptr) const;
   Status Upload(net::HttpCall& call, const Spool& spool) const;
-  Status Put(const std::string& name, const net::HttpRequest& http, std::string hash,
+  Status Put(const std::string& name, net::HttpRequest http, std::string hash,
              const std::string& content_type, const Spool* upload = nullptr) const;
   Result<std::string> Get(const std::string& name, size_t bytes_max) const;
   std::optional<FileRecord> Recall(const std::string& file_id);

@@ -1,6 +1,7 @@
 // Options of S3Storage.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +18,9 @@ struct StorageOptions {
   int64_t url_lifetime_seconds = 3600;
   // A presigned URL that expires sooner than this is replaced by a new one.
   int64_t url_refresh_seconds = 60;
+  // For all tries of one request, except the download of a file, which only must not pause for
+  // long.
+  std::chrono::milliseconds transfer_max{600'000};
 };
 
 }  // namespace agent_graph::media::s3

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -25,8 +26,10 @@ class S3StorageTest : public testing::OnFiber {
   std::unique_ptr<S3Storage> Make() {
     LocalStorageOptions spool;
     spool.directory = folder_;
-    StorageOptions options;
-    options.endpoint = "http://127.0.0.1:" + std::to_string(server_.port());
+    StorageOptions options = options_;
+    if (options.endpoint.empty()) {
+      options.endpoint = "http://127.0.0.1:" + std::to_string(server_.port());
+    }
     options.bucket = "files";
     return std::make_unique<S3Storage>(options, std::make_unique<LocalStorage>(spool, runtime_),
                                        net::HttpClient({}), runtime_);
@@ -38,6 +41,7 @@ class S3StorageTest : public testing::OnFiber {
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
 
+  StorageOptions options_;
   std::atomic<int> requests_{0};
   std::function<std::string(int request)> answer_;  // the first request is 1
   char folder_[20] = "/tmp/media-XXXXXX";
@@ -105,6 +109,64 @@ TEST_F(S3StorageTest, ARangeThatIsAnsweredWithTheWholeObjectIsRefused) {
     ASSERT_TRUE(whole.ok()) << whole.status().ToString();
     EXPECT_EQ(whole->stream->Read().value(), "hello");
   });
+}
+
+// A client may read slowly. The deadline of other requests passes in the middle of the file.
+TEST_F(S3StorageTest, ADownloadHasNoDeadline) {
+  options_.transfer_max = std::chrono::milliseconds(100);
+  FileRecord record;
+  record.file_id = NewHexId();
+  std::promise<void> passed;
+  testing::ScriptedServer server([&](testing::Connection& connection) {
+    if (!connection.ReadRequest()) return;
+    connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst");
+    passed.get_future().wait();
+    connection.Send("later");
+  });
+  options_.endpoint = "http://127.0.0.1:" + std::to_string(server.port());
+  record.size_bytes = 10;
+  Run([&] {
+    const auto storage = Make();
+    Result<Content> content = storage->Open(record, 0, 10);
+    ASSERT_TRUE(content.ok()) << content.status().ToString();
+    const Deadline deadline = DeadlineAfter(options_.transfer_max);
+    EXPECT_EQ(content->stream->Read().value(), "first");
+    while (MonotonicClock::now() < deadline) {
+      (void)runtime::SleepFor(std::chrono::milliseconds(10), nullptr);
+    }
+    passed.set_value();
+    const Result<std::string> rest = content->stream->Read();
+    ASSERT_TRUE(rest.ok()) << rest.status().ToString();
+    EXPECT_EQ(*rest, "later");
+  });
+}
+
+// Browsers and HTTP clients leave the default port out and write the name in lower case, so the
+// signature must be for that.
+TEST_F(S3StorageTest, SignsTheHostAsItIsSent) {
+  FileRecord record;
+  record.file_id = NewHexId();
+  const auto url_with = [&](const std::string& endpoint) {
+    options_.endpoint = endpoint;
+    return Make()->UrlOf(record)->url;
+  };
+  const auto address = [](const std::string& url) { return url.substr(0, url.find("/files/")); };
+  EXPECT_EQ(address(url_with("https://MinIO.example:443")), "https://minio.example");
+  EXPECT_EQ(address(url_with("http://minio.example:80")), "http://minio.example");
+  EXPECT_EQ(address(url_with("HTTP://[::1]:9000")), "http://[::1]:9000");
+  const auto signature = [](const std::string& url) { return url.substr(url.find("Signature=")); };
+  for (int tries = 0;; ++tries) {
+    // Both must be signed within the same second.
+    const std::string with_port = url_with("https://minio.example:443");
+    const std::string without = url_with("https://minio.example");
+    if (with_port.substr(0, with_port.find("Signature=")) !=
+        without.substr(0, without.find("Signature="))) {
+      ASSERT_LT(tries, 10);
+      continue;
+    }
+    EXPECT_EQ(signature(with_port), signature(without));
+    break;
+  }
 }
 
 }  // namespace
