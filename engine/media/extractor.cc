@@ -20,8 +20,8 @@ namespace {
 constexpr std::chrono::seconds kExtractTimeout{20};
 // Longest wait for a turn; a document that waits longer is stored without text.
 constexpr std::chrono::seconds kTurnMax{30};
-constexpr std::chrono::seconds kStartTimeout{10};
 constexpr std::chrono::milliseconds kStartInterval{100};
+constexpr std::chrono::minutes kReportInterval{1};
 // Limits of the program itself; the child in which it reads a document has stricter limits of CPU
 // time and memory.
 constexpr uint64_t kProcessorSecondsMax = 20;
@@ -78,8 +78,11 @@ std::string_view FormatOf(std::string_view mime_type, std::string_view filename)
 }
 
 Extractor::Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher,
-                     LogFunction log)
-    : program_(std::move(program)), launcher_(std::move(launcher)), log_(std::move(log)) {}
+                     LogFunction log, std::chrono::milliseconds start_timeout)
+    : program_(std::move(program)),
+      launcher_(std::move(launcher)),
+      log_(std::move(log)),
+      start_timeout_(start_timeout) {}
 
 Extractor::~Extractor() = default;
 
@@ -107,18 +110,29 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
   options.limits.cpu_seconds = kProcessorSecondsMax;
   options.limits.descriptors = kDescriptorsMax;
   options.input = file;
-  const Deadline give_up = DeadlineAfter(kStartTimeout);
+  const Deadline give_up = DeadlineAfter(start_timeout_);
   for (;;) {
     auto process = launcher_->Start(options, never_, deadline);
-    if (process.status().code() == StatusCode::kInvalidArgument && !reported_.exchange(true)) {
-      log_("documents are stored without their text: " + process.status().message());
-    }
-    // The spawner restarts together with the helper process.
-    if (process.status().code() != StatusCode::kUnavailable || MonotonicClock::now() >= give_up) {
+    // The spawner restarts together with the helper process, and other programs end.
+    const StatusCode code = process.status().code();
+    const bool may_pass =
+        code == StatusCode::kUnavailable || code == StatusCode::kResourceExhausted;
+    if (!may_pass || MonotonicClock::now() >= give_up) {
+      if (!process.ok()) Report(process.status());
       return process;
     }
     AG_RETURN_IF_ERROR(runtime::SleepFor(kStartInterval, nullptr));
   }
+}
+
+void Extractor::Report(const Status& failure) {
+  {
+    MutexLock lock(mutex_);
+    const Deadline now = MonotonicClock::now();
+    if (now < next_report_) return;
+    next_report_ = now + kReportInterval;
+  }
+  log_("documents are stored without their text: " + failure.message());
 }
 
 Result<std::string> Extractor::RunProgram(int file, std::string_view format) {

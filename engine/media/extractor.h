@@ -1,7 +1,7 @@
 // Extracts the text of documents in another program, because documents may be malicious.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "media/document_turns.h"
 #include "runtime/cancellation.h"
@@ -28,10 +29,13 @@ class Extractor {
  public:
   using LogFunction = std::function<void(const std::string& line)>;
 
-  // `program`: the path of agent-extract, which `launcher` starts. `log` is called once if the
-  // program cannot be started.
-  Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher,
-            LogFunction log);
+  // For how long a start is tried again while there is no spawner, or it runs too many programs.
+  static constexpr std::chrono::milliseconds kStartTimeout{10'000};
+
+  // `program`: the path of agent-extract, which `launcher` starts. `log` is called, at most once a
+  // minute, if a document is stored without its text for a reason that is not the document's.
+  Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher, LogFunction log,
+            std::chrono::milliseconds start_timeout = kStartTimeout);
   ~Extractor();
 
   // Suspends the calling fiber. nullopt if the document cannot be read, takes too long, has an
@@ -44,14 +48,18 @@ class Extractor {
                                                          Deadline deadline);
   // The complete output, or slightly more than the maximum.
   Result<std::string> RunProgram(int file, std::string_view format);
+  void Report(const Status& failure);
 
   const std::string program_;
   const std::shared_ptr<const process::Launcher> launcher_;
   const LogFunction log_;
   const runtime::Cancellation never_;
 
-  std::atomic<bool> reported_ = false;
+  const std::chrono::milliseconds start_timeout_;
   DocumentTurns turns_;
+
+  Mutex mutex_;
+  Deadline next_report_ AG_GUARDED_BY(mutex_) = Deadline::min();
 };
 
 }  // namespace agent_graph::media
