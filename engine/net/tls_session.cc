@@ -77,6 +77,10 @@ TlsSession::Outcome TlsSession::Write(std::string_view first, std::string_view s
   }
   ForgetErrors();
   const int result = SSL_write_ex(tls_.get(), first.data(), first.size(), &bytes);
+  // The server has closed the connection. What it sent before can still be read.
+  if (result != 1 && SSL_get_error(tls_.get(), result) == SSL_ERROR_SYSCALL) {
+    return Outcome::kFailed;
+  }
   return result == 1 ? Outcome::kDone : OutcomeOf(result);
 }
 

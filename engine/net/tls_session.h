@@ -38,7 +38,8 @@ class TlsSession {
   Outcome Handshake();
   // Reads at most one record. kDone: `bytes` is the number of bytes, never 0.
   Outcome Read(char* buffer, size_t size, size_t& bytes);
-  // Writes the beginning of `first` and then `second`, at most one record.
+  // Writes the beginning of `first` and then `second`, at most one record. kFailed: Read may still
+  // return what the server sent before it closed the connection.
   Outcome Write(std::string_view first, std::string_view second, size_t& bytes);
   // True if Read may have something to return although the socket has not: bytes that were received
   // (perhaps only a part of a record), the end of the session, or a failure.

@@ -203,6 +203,27 @@ TEST_F(Http1TlsTest, RecordsOfAnySize) {
   }
 }
 
+// The server closes the connection with unread bytes, so that sending the rest fails.
+TEST_F(Http1TlsTest, ARefusalIsReadAfterTheConnectionWasReset) {
+  TlsServer server("http/1.1", [](SSL* tls) {
+    char byte = 0;
+    if (SSL_read(tls, &byte, 1) == 1) {
+      Send(tls, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig");
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    HttpRequest request = QuestionOverHttp1(server.url());
+    request.body.assign(8 * kLarge, 'x');
+    Run([&] {
+      const auto call = *client_.Start(std::move(request), {});
+      const Result<HttpHead> head = call->ReadHead();
+      ASSERT_TRUE(head.ok()) << head.status().ToString();
+      EXPECT_EQ(head->status, 413);
+      EXPECT_EQ(*call->ReadRest(100), "big");
+    });
+  }
+}
+
 TEST_F(Http1TlsTest, ALargeReplyWaitsForItsReader) {
   std::atomic<int> connections = 0;
   const TlsServer server("http/1.1", Answering(ReplyOf(kLarge), connections));
