@@ -102,9 +102,11 @@ struct HttpModel::Attempts {
     return;
   }
   attempts.left -= std::max(call.sends(), 1);
-  if (call.may_repeat()) {
+  const bool is_the_models = reply.status().code() == StatusCode::kModel;
+  // Not reached also if its certificate is refused, which no other attempt would change.
+  if (call.may_repeat() || (is_the_models && !call.was_answered())) {
     circuit_.Failed(MonotonicClock::now());
-  } else if (reply.status().code() == StatusCode::kModel) {
+  } else if (is_the_models) {
     circuit_.Answered();
   }
   if (!call.may_repeat() || attempts.left <= 0) return;

@@ -100,6 +100,7 @@ Result<ModelReply> ModelCall::Read() {
 [[gnu::noinline]] Result<ModelCall::Form> ModelCall::ReadForm() {
   const Result<net::HttpHead> head = call_->ReadHead();
   if (!head.ok()) return LostReply(head.status());
+  was_answered_ = true;
   if (head->status != 200) return RefusalOf(*head);
   const std::string_view type = head->Header("content-type");
   if (type.find("json") != std::string_view::npos) return Form::kWhole;
@@ -136,7 +137,7 @@ Result<ModelReply> ModelCall::Read() {
     if (!is_end) {
       Status status = Deliver(event.data);
       // An incomplete last line is treated as a cut stream, not as malformed JSON.
-      if (last && status.code() == StatusCode::kModel) return Status::Ok();
+      if (last && !status.ok() && builder_.failed_malformed()) return Status::Ok();
       if (!status.ok()) return status;
     }
     if (is_end || builder_.ended()) {

@@ -34,6 +34,8 @@ class ModelCall {
 
   // After a failure: true if no part of a reply was delivered and the cause may be temporary.
   bool may_repeat() const { return may_repeat_; }
+  // True if the provider has replied, if only with a refusal.
+  bool was_answered() const { return was_answered_; }
   // How often the request was sent: 0, 1 or 2.
   int sends() const { return sends_; }
   // The pause that the provider asks for.
@@ -72,6 +74,7 @@ class ModelCall {
   bool delivered_ = false;      // a piece was passed to on_delta
   bool marked_end_ = false;     // the provider has marked the end of the reply
   bool may_repeat_ = false;
+  bool was_answered_ = false;
   int sends_ = 0;
   std::optional<std::chrono::milliseconds> retry_after_;
 };

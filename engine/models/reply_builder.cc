@@ -53,10 +53,6 @@ bool IsObject(std::string_view text) {
   return parsed.ok() && parsed->is_object();
 }
 
-Status Malformed() {
-  return Status(StatusCode::kModel, "the model provider sent a malformed chunk");
-}
-
 }  // namespace
 
 Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
@@ -84,6 +80,11 @@ Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
   } catch (const std::exception& failure) {
     return Malformed().WithDetail(failure.what());
   }
+}
+
+Status ReplyBuilder::Malformed() {
+  failed_malformed_ = true;
+  return Status(StatusCode::kModel, "the model provider sent a malformed chunk");
 }
 
 Status ReplyBuilder::ReportedError(const JsonNode& error) {

@@ -31,6 +31,8 @@ class ReplyBuilder {
   bool complete() const { return !stop_reason_.empty(); }
   // The provider has marked the end of the stream.
   bool ended() const { return ended_; }
+  // After a failure: the chunk was not valid, perhaps because it was cut.
+  bool failed_malformed() const { return failed_malformed_; }
   // After a failure: a retry may succeed.
   bool failure_may_pass() const { return failure_may_pass_; }
 
@@ -69,11 +71,13 @@ class ReplyBuilder {
 
  private:
   Status ReportedError(const JsonNode& error);
+  Status Malformed();
 
   RepeatedChunk repeated_;
   std::string stop_reason_;
   bool ended_ = false;
   bool failure_may_pass_ = false;
+  bool failed_malformed_ = false;
 };
 
 }  // namespace agent_graph::models

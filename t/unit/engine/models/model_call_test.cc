@@ -19,6 +19,12 @@ class ModelCallTest : public testing::OnFiber {
       if (!connection.ReadRequest()) return;
       SendStream(connection, {first, kStopEvent, kEndEvent});
     });
+    return CallOf(server);
+  }
+
+  std::string MessageOf(const ScriptedServer& server) { return CallOf(server).message(); }
+
+  Status CallOf(const ScriptedServer& server) {
     wire_ = {.url = server.url(), .body = std::string(100'000, 'x')};
     return Run([&] {
       ChatReplyBuilder builder;
@@ -50,6 +56,19 @@ TEST_F(ModelCallTest, FreesTheBodyWithTheFirstPiece) {
 TEST_F(ModelCallTest, KeepsTheBodyAsLongAsTheCallMayBeRepeated) {
   EXPECT_FALSE(CallFor(Event(R"({"error":{"message":"busy"}})")).ok());
   EXPECT_EQ(wire_.body.size(), 100'000u);
+}
+
+// It is complete JSON, although the blank line after it is missing.
+TEST_F(ModelCallTest, AnErrorInTheLastLineIsReported) {
+  const auto failure = [&](const std::string& line) {
+    ScriptedServer server([&](Connection& connection) {
+      if (connection.ReadRequest()) SendStream(connection, {"data: " + line});
+    });
+    return MessageOf(server);
+  };
+  EXPECT_EQ(failure(R"({"error":{"message":"context too long"}})"),
+            "the model provider reported an error: context too long");
+  EXPECT_EQ(failure(R"({"error":{"message":"conte)"), "the model provider's reply is empty");
 }
 
 // The length of a provider's text may be chosen by the user whose words it repeats.

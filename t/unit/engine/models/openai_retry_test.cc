@@ -8,6 +8,7 @@
 
 #include "../net/resetting_server.h"
 #include "../net/scripted_server.h"
+#include "../net/tls_server.h"
 #include "agent_graph/json.h"
 #include "collect.h"
 #include "models/openai.h"
@@ -20,6 +21,7 @@ using runtime::CancelReason;
 using std::chrono::milliseconds;
 using testing::Chunk;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST_F(OpenAiTest, RepeatsAfterRateLimit) {
   Recovering provider(2, WholeReply("429 Too Many Requests\r\nRetry-After: 0", "{}"));
@@ -81,6 +83,20 @@ TEST_F(OpenAiTest, FailsWhileTheProviderDoesNotWork) {
     EXPECT_TRUE(call());
     EXPECT_FALSE((*model)->failing());
   }
+}
+
+TEST_F(OpenAiTest, FailsWhileTheCertificateIsRefused) {
+  const testing::TlsServer provider("http/1.1", [](SSL*) {});
+  options_.base_url = provider.url("/v1");
+  const auto model =
+      OpenAiModel::Create(options_, std::make_shared<const net::HttpClient>(Environment()));
+  for (uint32_t i = 0; i < Circuit::kFailuresMax; ++i) {
+    EXPECT_FALSE((*model)->failing());
+    const Status status = Run([&] { return Collect(**model, Ask("hi"), {}); }).reply.status();
+    EXPECT_EQ(status.code(), StatusCode::kModel);
+    EXPECT_THAT(status.message(), HasSubstr("certificate"));
+  }
+  EXPECT_TRUE((*model)->failing());
 }
 
 TEST_F(OpenAiTest, GivesUpAfterItsAttempts) {
