@@ -41,7 +41,7 @@ Status Full() {
   return Status(StatusCode::kResourceExhausted, "the file storage is full");
 }
 
-uint64_t CountFiles(int root) {
+Result<uint64_t> CountFiles(int root) {
   namespace fs = std::filesystem;
   uint64_t bytes = 0;
   std::error_code error;
@@ -53,6 +53,10 @@ uint64_t CountFiles(int root) {
     if (!IsCounted(entry->path().filename().native())) continue;
     const uint64_t size = entry->file_size(gone);
     if (!gone) bytes += RoomOf(size);
+  }
+  if (error) {
+    return Status(StatusCode::kUnavailable, "the file storage failed")
+        .WithDetail("counting the bytes of all files: " + error.message());
   }
   return bytes;
 }
@@ -82,7 +86,7 @@ class Counter {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc()) return value;
     AG_RETURN_IF_ERROR(WriteText(std::string(kCounting)));
-    value = CountFiles(root_);
+    AG_ASSIGN_OR_RETURN(value, CountFiles(root_));
     AG_RETURN_IF_ERROR(Write(value));
     return value;
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/ids.h"
 #include "kept_file.h"
 #include "media/file_lock.h"
+#include "media/usage.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media {
@@ -259,6 +261,27 @@ TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
   LocalStorage storage(options_, runtime_);
   EXPECT_FALSE(KeepFile(storage, std::string(5000, 'x')).ok());
   EXPECT_TRUE(KeepFile(storage, "1234").ok());
+}
+
+// A count that failed must not become the counter's value.
+TEST_F(LocalStorageTest, CountsAgainAfterACountThatFailed) {
+  {
+    LocalStorage storage(options_, runtime_);
+    EXPECT_TRUE(KeepFile(storage, std::string(9'000, 'x')).ok());
+  }
+  const FileDescriptor root(open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(root.get());
+  close(next);
+  // Enough for the counter and the folder, but not for the folders in it.
+  const rlimit few{static_cast<rlim_t>(next) + 2, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Status failed = Reserve(root.get(), 1, 20'000);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(failed.code(), StatusCode::kUnavailable) << failed.ToString();
+  EXPECT_EQ(Reserve(root.get(), 9'000, 20'000).code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Reserve(root.get(), 1, 20'000).ok());
 }
 
 TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
