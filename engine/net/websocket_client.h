@@ -17,7 +17,7 @@ namespace agent_graph::net {
 struct WebSocketOptions {
   std::string url;  // ws:// or wss://
   std::vector<std::pair<std::string, std::string>> headers;
-  // For each step: DNS, connect, proxy, TLS, handshake.
+  // For DNS, connect, proxy and TLS together, and the same time again for the handshake.
   std::chrono::milliseconds connect_timeout{10'000};
   // A peer that sends nothing for this long, not even a pong, counts as gone. It is pinged after
   // half of the time.

@@ -16,7 +16,6 @@ enum class KeywordForm : uint8_t {
   kNumberOrFlag,  // exclusiveMinimum and exclusiveMaximum are flags in draft 4
   kCount,         // an integer >= 0
   kFlag,
-  kText,
   kPattern,
   kNames,         // strings
   kNameLists,     // an object of lists of strings
