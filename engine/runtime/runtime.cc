@@ -40,13 +40,13 @@ struct Runtime::Implementation {
         on_start(std::move(on_thread_start)),
         user_pool(UserPool::Options{.active_max = AtLeastOne(options.user_threads_active),
                                     .threads_max = AtLeastOne(options.user_threads_max),
-                                    .write_off_grace = options.write_off_grace,
+                                    .lost_grace = options.lost_grace,
                                     .function_bytes_max = options.function_bytes_max,
                                     .thread_name = options.name + "-user",
                                     .on_start = on_start}),
         auth_pool(UserPool::Options{.active_max = AtLeastOne(options.auth_threads_active),
                                     .threads_max = AtLeastOne(options.auth_threads_max),
-                                    .write_off_grace = options.write_off_grace,
+                                    .lost_grace = options.lost_grace,
                                     .function_bytes_max = options.function_bytes_max,
                                     .thread_name = options.name + "-auth",
                                     .on_start = on_start}) {
@@ -253,8 +253,8 @@ uint64_t Runtime::function_bytes_max() const {
   return implementation_->options.function_bytes_max;
 }
 
-size_t Runtime::written_off_threads() const {
-  return implementation_->user_pool.written_off() + implementation_->auth_pool.written_off();
+size_t Runtime::lost_threads() const {
+  return implementation_->user_pool.lost() + implementation_->auth_pool.lost();
 }
 
 int Runtime::threads() const {

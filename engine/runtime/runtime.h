@@ -33,8 +33,8 @@ struct RuntimeOptions {
   // needed.
   int auth_threads_active = 16;
   int auth_threads_max = 128;
-  // A function that was given up counts as written off if it has not returned within this time.
-  std::chrono::milliseconds write_off_grace{1000};
+  // A function whose thread was replaced counts as lost if it runs this long past its deadline.
+  std::chrono::milliseconds lost_grace{1000};
   // Limit of the bytes that one user function may hold by operator new (base/allocation_account.h).
   uint64_t function_bytes_max = UINT64_MAX;
   std::string name = "agent";  // thread name prefix, at most 8 characters
@@ -85,8 +85,9 @@ class Runtime {
                          UserShare share = UserShare::kRuns);
   // Limit for an AllocationScope around a user function that is called on a fiber.
   uint64_t function_bytes_max() const;
-  // Number of functions that were given up and have not returned. At 16 the worker should retire.
-  size_t written_off_threads() const;
+  // Number of threads whose functions have not returned by their deadline. At 16 the worker should
+  // retire.
+  size_t lost_threads() const;
 
   int threads() const;  // number of engine threads
 

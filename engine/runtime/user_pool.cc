@@ -10,6 +10,9 @@
 namespace agent_graph::runtime {
 namespace {
 
+// The time that a function without a deadline has to return after its caller has left.
+constexpr std::chrono::minutes kUnlimitedGrace{5};
+
 struct Outcome {
   Status status;
 };
@@ -33,6 +36,7 @@ Status Call(const std::function<void()>& work, const std::string& name, uint64_t
 struct UserPool::Task {
   std::shared_ptr<std::function<void()>> work;
   std::string name;
+  Deadline deadline;
   Promise<Outcome> outcome;
   Worker* worker = nullptr;  // guarded by the pool's mutex; set while it runs
 };
@@ -45,7 +49,7 @@ struct UserPool::Worker {
   std::shared_ptr<Task> task;  // guarded by the pool's mutex, like the rest
   int parked = 0;              // waits in progress; they may nest
   bool written_off = false;
-  Deadline written_off_at;
+  Deadline due;  // a written-off worker is lost if its function runs past this time and the grace
   bool exited = false;
 };
 
@@ -62,6 +66,7 @@ Status UserPool::Run(std::shared_ptr<std::function<void()>> work, const std::str
   auto task = std::make_shared<Task>();
   task->work = std::move(work);
   task->name = name;
+  task->deadline = deadline;
   {
     MutexLock lock(mutex_);
     if (stopping_) return ShuttingDown();
@@ -113,7 +118,8 @@ void UserPool::GiveUp(Task& task) {
   MutexLock lock(mutex_);
   if (Worker* const worker = task.worker; worker != nullptr) {
     worker->written_off = true;
-    worker->written_off_at = MonotonicClock::now();
+    // The caller may have left before the deadline. Then nothing is wrong with the function yet.
+    worker->due = task.deadline == kNoDeadline ? DeadlineAfter(kUnlimitedGrace) : task.deadline;
     if (worker->parked == 0) --active_;
     StartWork();
     return;
@@ -121,14 +127,14 @@ void UserPool::GiveUp(Task& task) {
   std::erase_if(queue_, [&](const std::shared_ptr<Task>& queued) { return queued.get() == &task; });
 }
 
-size_t UserPool::written_off() const {
-  if (!mutex_.TryLock()) return last_written_off_;
-  const Deadline since = MonotonicClock::now() - options_.write_off_grace;
+size_t UserPool::lost() const {
+  if (!mutex_.TryLock()) return last_lost_;
+  const Deadline since = MonotonicClock::now() - options_.lost_grace;
   const auto count = static_cast<size_t>(
       std::count_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
-        return worker.written_off && !worker.exited && worker.written_off_at <= since;
+        return worker.written_off && !worker.exited && worker.due <= since;
       }));
-  last_written_off_ = count;
+  last_lost_ = count;
   mutex_.Unlock();
   return count;
 }

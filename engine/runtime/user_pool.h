@@ -29,7 +29,7 @@ class UserPool {
   struct Options {
     size_t active_max = 64;
     size_t threads_max = 512;  // including parked and written-off threads
-    std::chrono::milliseconds write_off_grace{1000};
+    std::chrono::milliseconds lost_grace{1000};
     uint64_t function_bytes_max = UINT64_MAX;  // bytes that one function may hold by operator new
     std::string thread_name;
     std::function<void()> on_start;  // called on each new thread
@@ -45,9 +45,11 @@ class UserPool {
   Status Run(std::shared_ptr<std::function<void()>> work, const std::string& name,
              const Cancellation& cancellation, Deadline deadline);
 
-  // Number of functions that were given up and did not return within the grace time. Called from
-  // nginx's thread, so it never waits: while the pool is locked it returns the previous number.
-  size_t written_off() const;
+  // Number of functions that are still running, although their deadline and the grace time have
+  // passed. A function that was given up before its deadline, because its caller was cancelled,
+  // does not count until then. Called from nginx's thread, so it never waits: while the pool is
+  // locked it returns the previous number.
+  size_t lost() const;
 
   // Refuses new functions, waits for the running ones and joins their threads. Returns the names of
   // the functions that are still running at the deadline; their threads are detached.
@@ -82,7 +84,7 @@ class UserPool {
   const Options options_;
 
   mutable Mutex mutex_;
-  mutable std::atomic<size_t> last_written_off_{0};
+  mutable std::atomic<size_t> last_lost_{0};
   CondVar work_available_;
   CondVar worker_exited_;
   std::deque<std::shared_ptr<Task>> queue_ AG_GUARDED_BY(mutex_);

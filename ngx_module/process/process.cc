@@ -169,7 +169,7 @@ void ReturnMemoryAfterBurst() {
 void RetireIfWornOut() {
   if (worker_services == nullptr || ngx_process != NGX_PROCESS_WORKER || ngx_exiting) return;
   for (const auto& service : *worker_services) {
-    const size_t lost = service->written_off_threads();
+    const size_t lost = service->lost_threads();
     if (lost < kWrittenOffThreadsMax) continue;
     Log(ngx_cycle->log, NGX_LOG_WARN,
         "service \"" + service->config().name + "\": " + std::to_string(lost) +

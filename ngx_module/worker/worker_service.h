@@ -47,9 +47,7 @@ class WorkerService final : public PortReceiver {
   // ngx_http_finalize_request: NGX_DONE if submitted, otherwise the result of sending the refusal.
   ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
-  size_t written_off_threads() const {
-    return service_ == nullptr ? 0 : service_->written_off_threads();
-  }
+  size_t lost_threads() const { return service_ == nullptr ? 0 : service_->lost_threads(); }
 
   // Begins a handshake: reserves one of the allowed WebSockets until the request ends. False: all
   // are in use.

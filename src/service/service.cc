@@ -103,8 +103,8 @@ const limits::SharedRateCounters* Service::shared_rate() const {
                                                  : &implementation_->shared_rate->counters();
 }
 
-size_t Service::written_off_threads() const {
-  return implementation_->runtime.written_off_threads();
+size_t Service::lost_threads() const {
+  return implementation_->runtime.lost_threads();
 }
 
 void Service::ReturnMemory() {

@@ -71,9 +71,8 @@ class Service {
   // Null if no rate limit is counted in Redis.
   const limits::SharedRateCounters* shared_rate() const;
 
-  // Number of threads lost to user functions: their calls were abandoned and have not returned
-  // since.
-  size_t written_off_threads() const;
+  // Number of threads lost to user functions, which have not returned by their deadline.
+  size_t lost_threads() const;
 
   // Makes an engine thread return free memory to the system.
   void ReturnMemory();

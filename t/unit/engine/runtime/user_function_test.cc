@@ -25,7 +25,7 @@ std::shared_ptr<std::function<void()>> Function(std::function<void()> work) {
 RuntimeOptions SmallPool() {
   RuntimeOptions options;
   options.user_threads_active = 2;
-  options.write_off_grace = milliseconds(0);
+  options.lost_grace = milliseconds(0);
   return options;
 }
 
@@ -259,7 +259,7 @@ TEST(RunUserFunction, PastItsDeadlineItsThreadIsReplaced) {
   auto release = std::make_shared<std::promise<void>>();
   const auto released = std::make_shared<std::shared_future<void>>(release->get_future());
   // More than the pool runs at once. A function that has not started in time costs no thread.
-  while (runtime.written_off_threads() < 3) {
+  while (runtime.lost_threads() < 3) {
     const Status stuck =
         runtime.RunUserFunction(Function([released] { released->wait(); }), "stuck", Cancellation(),
                                 DeadlineAfter(milliseconds(5)));
@@ -272,7 +272,36 @@ TEST(RunUserFunction, PastItsDeadlineItsThreadIsReplaced) {
   EXPECT_THAT(late.message(), HasSubstr("stuck"));
   release->set_value();
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok()) << "they came back after all";
-  EXPECT_EQ(runtime.written_off_threads(), 0u);
+  EXPECT_EQ(runtime.lost_threads(), 0u);
+}
+
+// Clients that disconnect must not make a worker retire.
+TEST(RunUserFunction, OfACancelledCallerIsNotLostBeforeItsDeadline) {
+  Runtime runtime(SmallPool());
+  ASSERT_TRUE(runtime.Start().ok());
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  auto started = std::make_shared<std::atomic<size_t>>(0);
+  const auto give_up = [&](Deadline deadline) {
+    const Cancellation cancellation;
+    const auto work = Function([cancellation, released, started] {
+      ++*started;
+      cancellation.Cancel(CancelReason::kClientGone);
+      released.wait();
+    });
+    return runtime.RunUserFunction(work, "slow", cancellation, deadline).code();
+  };
+  EXPECT_EQ(give_up(DeadlineAfter(std::chrono::hours(1))), StatusCode::kCancelled);
+  EXPECT_EQ(give_up(kNoDeadline), StatusCode::kCancelled);
+  EXPECT_TRUE(runtime.RunUserFunction(Function([] {}), "next", Cancellation(), kNoDeadline).ok())
+      << "their threads were replaced";
+  EXPECT_EQ(runtime.lost_threads(), 0u);
+
+  *started = 0;
+  while (give_up(DeadlineAfter(milliseconds(50))) != StatusCode::kCancelled) continue;
+  while (runtime.lost_threads() < *started) std::this_thread::yield();
+  release.set_value();
+  EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
 }
 
 TEST(RunUserFunction, CancelledCallerReturnsAtOnce) {
@@ -319,7 +348,7 @@ TEST(RunUserFunction, QueuedBehindOthersItLeavesTheQueueAtItsDeadline) {
   const Status queued = runtime.RunUserFunction(Function([ran] { *ran = true; }), "queued",
                                                 Cancellation(), DeadlineAfter(milliseconds(1)));
   EXPECT_EQ(queued.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(runtime.written_off_threads(), 0u);
+  EXPECT_EQ(runtime.lost_threads(), 0u);
   release.set_value();
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
   EXPECT_FALSE(*ran);

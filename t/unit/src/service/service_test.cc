@@ -15,7 +15,7 @@ TEST_F(ServiceLife, ServesTheAgentOfItsSettings) {
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.outcome, "ok");
   EXPECT_EQ(answer.Json()["data"]["messages"].size(), 2u) << answer.body;
-  EXPECT_EQ(service->written_off_threads(), 0u);
+  EXPECT_EQ(service->lost_threads(), 0u);
   EXPECT_NE(service->state(), nullptr);
   EXPECT_EQ(service->shared_rate(), nullptr);
   Stop(*service);
