@@ -134,10 +134,12 @@ if(AGENT_GRAPH_TESTS)
     SOURCES ${module_tests}/base_path_test.cc ${module_tests}/fake_nginx.cc
             ${module_tests}/invariants_test.cc ${module_tests}/late_body_test.cc
             ${module_tests}/reply_writer_test.cc
+            ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/status/status_rows_test.cc
             ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/worker/port_test.cc
             ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/worker/websocket_phase_test.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/request/base_path.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/request/reply_writer.cc
+            ${CMAKE_SOURCE_DIR}/ngx_module/status/status_rows.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/worker/port.cc)
   target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(test_ngx_module SYSTEM PRIVATE ${nginx_include_dirs})

@@ -31,6 +31,7 @@ ServiceStatus ReadStatus(const ServiceConfig& service) {
       status.database.push_back(zone->database.Get(static_cast<DatabaseValue>(value)));
     }
   }
+  const RowOwners owners(*zone);
   // Rows move to the retired counters under this lock, so that nothing is missed or counted twice.
   ZoneLock lock(service);
   status.counters->Fold(zone->retired);
@@ -38,7 +39,7 @@ ServiceStatus ReadStatus(const ServiceConfig& service) {
     const StatusRow& row = zone->rows[i];
     if (row.pid == 0) continue;
     status.counters->Fold(row.counters);
-    if (!IsAlive(row)) continue;
+    if (owners.HasDied(row)) continue;
     WorkerStatus worker{row.pid, row.generation, row.worker, row.draining, {}};
     for (size_t gauge = 0; gauge < kCountOf<StatusGauge>; ++gauge) {
       worker.gauges[gauge] = row.Get(static_cast<StatusGauge>(gauge));

@@ -39,7 +39,7 @@ struct ServiceStatus {
   uint64_t Max(StatusGauge gauge) const;
 };
 
-// Reads the shared memory under the lock of the service's zone.
+// Reads the shared memory under the lock of the service's zone, and /proc before that.
 ServiceStatus ReadStatus(const ServiceConfig& service);
 
 }  // namespace agent_graph::nginx

@@ -59,6 +59,19 @@ uint64_t StartOf(int64_t pid) {
   return field == nullptr ? 0 : strtoull(field, nullptr, 10);
 }
 
+// True if a process that started at that time runs, or if that is unknown.
+bool IsRunning(int64_t pid, uint64_t started) {
+  // kill() works even if this process has no file descriptor left.
+  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
+  // An unknown start time proves nothing.
+  const uint64_t found = StartOf(pid);
+  return started == 0 || found == 0 || found == started;
+}
+
+bool IsOwn(const StatusRow& row) {
+  return std::ranges::find(OwnRows(), &row, &OwnRow::row) != OwnRows().end();
+}
+
 Outcome OutcomeOf(std::string_view name) {
   for (size_t i = 0; i < std::size(kOutcomeNames); ++i) {
     if (kOutcomeNames[i] == name) return static_cast<Outcome>(i);
@@ -92,14 +105,11 @@ Refusal RefusalOf(ngx_uint_t status) {
   }
 }
 
-template <typename Visit>
-void ForEachCell(StatusCounters& counters, Visit&& visit) {
-  for (auto& row : counters.requests) {
-    for (auto& cell : row) visit(cell);
+template <size_t count>
+void AddCells(StatusCounters::Cell (&to)[count], const StatusCounters::Cell (&from)[count]) {
+  for (size_t i = 0; i < count; ++i) {
+    StatusCounters::Increment(to[i], from[i].load(std::memory_order_relaxed));
   }
-  for (auto& cell : counters.runs) visit(cell);
-  for (auto& cell : counters.refusals) visit(cell);
-  for (auto& cell : counters.plain) visit(cell);
 }
 
 // Adds the counters of an ended process to the retired counters and frees its row.
@@ -111,29 +121,28 @@ void Retire(ServiceZone& zone, StatusRow& row) {
   row.pid = 0;
 }
 
-void RetireDead(ServiceZone& zone) {
+// Call it without the zone's lock.
+void RetireDead(const ServiceConfig& service, ServiceZone& zone) {
+  const RowOwners owners(zone);
+  ZoneLock lock(service);
   for (uint32_t i = 0; i < zone.row_count; ++i) {
     StatusRow& row = zone.rows[i];
-    if (row.pid != 0 && !IsAlive(row)) Retire(zone, row);
+    if (owners.HasDied(row)) Retire(zone, row);
   }
-}
-
-StatusRow* TakeRow(ServiceZone& zone) {
-  RetireDead(zone);
-  for (uint32_t i = 0; i < zone.row_count; ++i) {
-    if (zone.rows[i].pid == 0) return &zone.rows[i];
-  }
-  return nullptr;
 }
 
 StatusRow* ClaimRow(const ServiceConfig& service, ServiceZone& zone) {
   std::vector<OwnRow>& own = OwnRows();
   if (own.size() <= service.index) own.resize(service.index + 1);
   own[service.index].tried = ngx_time();
+  RetireDead(service, zone);
+  const uint64_t started = StartOf(ngx_pid);
   ZoneLock lock(service);
-  StatusRow* row = TakeRow(zone);
-  if (row == nullptr) return nullptr;
-  row->started = StartOf(ngx_pid);
+  StatusRow* const end = zone.rows + zone.row_count;
+  StatusRow* const row =
+      std::find_if(zone.rows, end, [](const StatusRow& candidate) { return candidate.pid == 0; });
+  if (row == end) return nullptr;
+  row->started = started;
   row->generation = static_cast<uint64_t>(service.generation);
   row->worker = static_cast<uint32_t>(ngx_worker);
   row->pid = ngx_pid;
@@ -156,18 +165,29 @@ uint64_t OpenSockets(const ServiceZone& zone) {
   return open;
 }
 
+bool CountSocketBelow(uint64_t max, const ServiceZone& zone, StatusRow& own) {
+  if (OpenSockets(zone) >= max) return false;
+  own.Set(StatusGauge::kSockets, own.Get(StatusGauge::kSockets) + 1);
+  return true;
+}
+
 }  // namespace
 
 void StatusCounters::Fold(const StatusCounters& other) {
-  std::vector<const Cell*> from;
-  ForEachCell(const_cast<StatusCounters&>(other), [&](const Cell& cell) { from.push_back(&cell); });
-  size_t next = 0;
-  ForEachCell(*this,
-              [&](Cell& cell) { Increment(cell, from[next++]->load(std::memory_order_relaxed)); });
+  for (size_t route = 0; route < std::size(requests); ++route) {
+    AddCells(requests[route], other.requests[route]);
+  }
+  AddCells(runs, other.runs);
+  AddCells(refusals, other.refusals);
+  AddCells(plain, other.plain);
 }
 
 void StatusCounters::Clear() {
-  ForEachCell(*this, [](Cell& cell) { cell.store(0, std::memory_order_relaxed); });
+  const auto clear = [](Cell& cell) { cell.store(0, std::memory_order_relaxed); };
+  for (auto& route : requests) std::ranges::for_each(route, clear);
+  std::ranges::for_each(runs, clear);
+  std::ranges::for_each(refusals, clear);
+  std::ranges::for_each(plain, clear);
 }
 
 void ClaimStatusRow(const ServiceConfig& service) noexcept {
@@ -197,16 +217,20 @@ StatusRow* FindStatusRow(const ServiceConfig& service) {
   return service.index < own.size() ? own[service.index].row : nullptr;
 }
 
-bool IsAlive(const StatusRow& row) {
-  const int64_t pid = row.pid;
-  if (pid == 0) return false;
-  if (std::ranges::find(OwnRows(), &row, &OwnRow::row) != OwnRows().end()) return true;
-  // kill() works even if this process has no file descriptor left.
-  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
-  // An unknown start time proves nothing.
-  const uint64_t started = row.started;
-  const uint64_t found = StartOf(pid);
-  return started == 0 || found == 0 || found == started;
+RowOwners::RowOwners(const ServiceZone& zone) {
+  for (uint32_t i = 0; i < zone.row_count; ++i) {
+    const StatusRow& row = zone.rows[i];
+    const Owner owner{&row, row.pid, row.started};
+    if (owner.pid != 0 && !IsOwn(row) && !IsRunning(owner.pid, owner.started)) {
+      dead_.push_back(owner);
+    }
+  }
+}
+
+bool RowOwners::HasDied(const StatusRow& row) const {
+  return std::ranges::any_of(dead_, [&](const Owner& owner) {
+    return owner.row == &row && owner.pid == row.pid && owner.started == row.started;
+  });
 }
 
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
@@ -214,18 +238,18 @@ bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
   if (zone == nullptr) return false;
   StatusRow* own = FindOrClaimRow(service, *zone);
   if (own == nullptr) return false;
-  ZoneLock lock(service);
-  if (OpenSockets(*zone) >= max) {
+  {
+    ZoneLock lock(service);
+    if (CountSocketBelow(max, *zone, *own)) return true;
     // The row of a killed worker is freed when its successor starts, but a worker that was killed
     // while it drained has no successor. The search is slow and may be requested often; it runs at
     // most once per second.
     if (zone->looked == ngx_time()) return false;
     zone->looked = ngx_time();
-    RetireDead(*zone);
-    if (OpenSockets(*zone) >= max) return false;
   }
-  own->Set(StatusGauge::kSockets, own->Get(StatusGauge::kSockets) + 1);
-  return true;
+  RetireDead(service, *zone);
+  ZoneLock lock(service);
+  return CountSocketBelow(max, *zone, *own);
 }
 
 RouteClass RouteClassOf(std::string_view pattern) {

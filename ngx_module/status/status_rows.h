@@ -6,10 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ngx_module/config.h"
 
 namespace agent_graph::nginx {
+
+struct ServiceZone;
 
 // Route classes by which requests are counted.
 enum class RouteClass : uint8_t {
@@ -155,9 +158,25 @@ void ClaimStatusRow(const ServiceConfig& service) noexcept;
 void ReleaseStatusRow(const ServiceConfig& service) noexcept;
 // This worker's row; null if none was free.
 StatusRow* FindStatusRow(const ServiceConfig& service);
-// True if the process that wrote the row is still running. If that is unknown, the result is true,
-// because the row of a live process must never be taken.
-bool IsAlive(const StatusRow& row);
+
+// The processes that own the rows of a service, and which of them have died. A process whose state
+// is unknown is alive, because the row of a live process must never be taken. Reads /proc for each
+// row, so it must not be made under the zone's lock.
+class RowOwners {
+ public:
+  explicit RowOwners(const ServiceZone& zone);
+  // Call it under the zone's lock. False for a row that has changed its owner since.
+  bool HasDied(const StatusRow& row) const;
+
+ private:
+  struct Owner {
+    const StatusRow* row;
+    int64_t pid;
+    uint64_t started;
+  };
+
+  std::vector<Owner> dead_;
+};
 
 // Counts one more WebSocket in this worker's row; claims a row first if the worker has none. False:
 // all workers together have `max` open sockets, or no row is free.
