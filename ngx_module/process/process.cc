@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "ngx_module/callback.h"
 #include "ngx_module/environment.h"
+#include "ngx_module/process/retirement.h"
 #include "ngx_module/process/spawners.h"
 #include "ngx_module/process/status_timer.h"
 #include "ngx_module/status/service_zone.h"
@@ -22,9 +23,6 @@ namespace {
 // The processors this nginx may use. Read in the master before each worker is bound to one of them.
 cpu_set_t master_processors;
 bool master_processors_known = false;
-
-// Each is a thread that still holds its stack and resources and may still use a processor.
-constexpr size_t kWrittenOffThreadsMax = 16;
 
 // Services of this worker. Never freed, because a thread that does not stop may still use them.
 std::vector<std::unique_ptr<WorkerService>>* worker_services = nullptr;
@@ -167,16 +165,7 @@ void ReturnMemoryAfterBurst() {
 }
 
 void RetireIfWornOut() {
-  if (worker_services == nullptr || ngx_process != NGX_PROCESS_WORKER || ngx_exiting) return;
-  for (const auto& service : *worker_services) {
-    const size_t lost = service->lost_threads();
-    if (lost < kWrittenOffThreadsMax) continue;
-    Log(ngx_cycle->log, NGX_LOG_WARN,
-        "service \"" + service->config().name + "\": " + std::to_string(lost) +
-            " user functions did not return by their deadline, so this worker exits");
-    raise(ngx_signal_value(NGX_SHUTDOWN_SIGNAL));
-    return;
-  }
+  if (worker_services != nullptr) ConsiderRetirement(*worker_services);
 }
 
 WorkerService* FindWorkerService(const ServiceConfig& config) {

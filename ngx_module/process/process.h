@@ -28,8 +28,8 @@ void ReportStatus(uint64_t loop_delay_micros);
 // Returns memory to the system when a burst of requests is over.
 void ReturnMemoryAfterBurst();
 
-// Lets this worker leave, as if the master had sent it QUIT, when user functions have taken too
-// many threads for good; the master starts another.
+// Lets this worker leave when user functions have taken too many of its threads for good; the
+// master starts another.
 void RetireIfWornOut();
 
 // Threads created in this scope block all signals, which nginx's thread handles, and are not bound

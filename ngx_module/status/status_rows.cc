@@ -165,6 +165,17 @@ uint64_t OpenSockets(const ServiceZone& zone) {
   return open;
 }
 
+// Workers other than `own` that accept connections; those of an earlier configuration are about to
+// leave.
+size_t CountAccepting(const ServiceZone& zone, const StatusRow& own, const RowOwners* owners) {
+  return static_cast<size_t>(
+      std::count_if(zone.rows, zone.rows + zone.row_count, [&](const StatusRow& row) {
+        const bool accepts = row.pid != 0 && !row.draining && row.Get(StatusGauge::kUp) != 0 &&
+                             row.generation >= own.generation;
+        return accepts && &row != &own && (owners == nullptr || !owners->HasDied(row));
+      }));
+}
+
 bool CountSocketBelow(uint64_t max, const ServiceZone& zone, StatusRow& own) {
   if (OpenSockets(zone) >= max) return false;
   own.Set(StatusGauge::kSockets, own.Get(StatusGauge::kSockets) + 1);
@@ -231,6 +242,19 @@ bool RowOwners::HasDied(const StatusRow& row) const {
   return std::ranges::any_of(dead_, [&](const Owner& owner) {
     return owner.row == &row && owner.pid == row.pid && owner.started == row.started;
   });
+}
+
+bool LeaveToOthers(const ServiceConfig& service, size_t others_min) {
+  ServiceZone* zone = FindZone(service);
+  StatusRow* own = FindStatusRow(service);
+  if (zone == nullptr || own == nullptr) return false;
+  if (CountAccepting(*zone, *own, nullptr) < others_min) return false;  // without reading /proc
+  const RowOwners owners(*zone);
+  // Two workers that leave at the same time must not count each other.
+  ZoneLock lock(service);
+  if (CountAccepting(*zone, *own, &owners) < others_min) return false;
+  own->draining = true;
+  return true;
 }
 
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {

@@ -178,6 +178,10 @@ class RowOwners {
   std::vector<Owner> dead_;
 };
 
+// Marks this worker as draining if at least `others_min` other workers of its or a later
+// configuration accept connections. False: there are fewer of them, or this worker has no row.
+bool LeaveToOthers(const ServiceConfig& service, size_t others_min);
+
 // Counts one more WebSocket in this worker's row; claims a row first if the worker has none. False:
 // all workers together have `max` open sockets, or no row is free.
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max);

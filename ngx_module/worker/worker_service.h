@@ -48,6 +48,7 @@ class WorkerService final : public PortReceiver {
   ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
   size_t lost_threads() const { return service_ == nullptr ? 0 : service_->lost_threads(); }
+  size_t accepted_runs() const { return service_ == nullptr ? 0 : service_->accepted_runs(); }
 
   // Begins a handshake: reserves one of the allowed WebSockets until the request ends. False: all
   // are in use.

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import threading
 
 import pytest
 
@@ -15,6 +16,7 @@ from harness import environment, host_group, postgres, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
 from harness.cut_link import CutLink  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
+from harness.http_service import HttpService  # noqa: E402
 from harness.live_provider import LiveProvider  # noqa: E402
 from harness.mcp_server import McpPeer, McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
@@ -212,6 +214,17 @@ def start_mcp_peer(directory):
     yield start
     for server in running:
         server.close()
+
+
+@pytest.fixture
+def held_service():
+    """A service that answers only after its `go_on` is set."""
+    go_on = threading.Event()
+    service = HttpService(lambda *_: go_on.wait() and (200, "text/plain", "ok"))
+    service.go_on = go_on
+    yield service
+    go_on.set()
+    service.close()
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """Start, reload, quit, upgrade and death of nginx's processes while an agent is serving."""
 
 import signal
-import threading
 
 import pytest
 
 from harness import http1, http2, processes
-from harness.agents import behaviour
-from harness.http_service import HttpService
 from harness.live import wait_for_messages
 from harness.service import invocation
 from harness.stream import is_done
@@ -310,17 +307,6 @@ def test_client_abort_stops_the_model_call(start_service, gated_provider):
     wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped")
 
 
-@pytest.fixture
-def held_service():
-    """A service that answers only after its `go_on` is set."""
-    go_on = threading.Event()
-    service = HttpService(lambda *_: go_on.wait() and (200, "text/plain", "ok"))
-    service.go_on = go_on
-    yield service
-    go_on.set()
-    service.close()
-
-
 @pytest.mark.parametrize("on_abort", ["cancel", "continue"])
 def test_a_post_action_and_the_run_of_a_client_that_left_are_apart(
     start_service, gated_provider, held_service, on_abort
@@ -352,19 +338,6 @@ def test_a_post_action_and_the_run_of_a_client_that_left_are_apart(
 
     # All other requests have a post_action, too.
     assert set(wait_until(logged, "all are logged")) == {"200"}
-
-
-def test_a_worker_that_lost_its_threads_is_replaced(start_service):
-    service = start_service(behaviour("hanging"), workers=1)
-    old = {worker.pid for worker in service.workers()}
-    for _ in range(15):
-        assert service.invoke("hello").status == 504
-    assert {worker.pid for worker in service.workers()} == old
-    assert service.invoke("hello").status == 504
-    service.wait_for_workers(other_than=old)
-    service.wait_for_log("16 user functions did not return by their deadline, so this worker exits")
-    service.wait_for_log("did not stop: .*HANG")
-    assert service.invoke("hello").status == 504
 
 
 def test_reloads_leak_neither_descriptors_nor_processes(start_service):

@@ -113,6 +113,7 @@ TEST_F(StatusRows, NoProcessIsLookedUpUnderTheLock) {
   Occupy(rows[1], EndedProcess());
   ReleaseStatusRow(service);
   ClaimStatusRow(service);
+  EXPECT_FALSE(LeaveToOthers(service, 1));
   EXPECT_EQ(locked_at_looks, std::vector<bool>(locked_at_looks.size(), false));
 }
 
@@ -122,6 +123,26 @@ TEST_F(StatusRows, ARowThatHasChangedItsOwnerIsNotDead) {
   EXPECT_TRUE(owners.HasDied(rows[1]));
   Occupy(rows[1]);
   EXPECT_FALSE(owners.HasDied(rows[1]));
+}
+
+TEST_F(StatusRows, AWorkerLeavesOnlyIfOthersAccept) {
+  ASSERT_NE(own, nullptr);
+  EXPECT_FALSE(LeaveToOthers(service, 1)) << "it is alone";
+  Occupy(rows[1], 1, 1);
+  EXPECT_FALSE(LeaveToOthers(service, 1)) << "the other one has an old configuration";
+  Occupy(rows[1], EndedProcess());
+  EXPECT_FALSE(LeaveToOthers(service, 1)) << "the other one is dead";
+  Occupy(rows[1]);
+  rows[1].Set(StatusGauge::kUp, 0);
+  EXPECT_FALSE(LeaveToOthers(service, 1)) << "the other one has not started the service";
+  Occupy(rows[1]);
+  rows[1].draining = true;
+  EXPECT_FALSE(LeaveToOthers(service, 1)) << "the other one leaves";
+  Occupy(rows[1]);
+  EXPECT_FALSE(LeaveToOthers(service, 2)) << "one is not enough";
+  EXPECT_FALSE(own->draining);
+  EXPECT_TRUE(LeaveToOthers(service, 1));
+  EXPECT_TRUE(own->draining);
 }
 
 }  // namespace
