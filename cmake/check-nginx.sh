@@ -34,4 +34,5 @@ ninja -C "$build" -j "$jobs" all test_graphs
 AGENT_GRAPH_BUILD=$build NGINX_BINARY=$tree/objs/nginx \
   /usr/bin/python3 -m pytest -c t/pytest.ini t/http/test_directives.py t/http/test_invoke.py \
   t/http/test_stream.py t/http/test_websocket.py t/http/test_websocket_frames.py t/http/test_lifecycle.py \
+  t/http/test_worn_out_workers.py t/http/test_zone_size.py \
   t/http/test_nginx_user_settings.py

@@ -15,7 +15,7 @@ using limits::TokenTable;
 
 // The rows' share of the zone, 1/8: enough for the processes that a few reloads leave running.
 constexpr size_t kRowsShare = 8;
-constexpr size_t kRowsMax = 256;
+constexpr size_t kShareRowsMax = 256;
 constexpr size_t kAlignment = 64;
 
 size_t Aligned(size_t bytes) {
@@ -66,6 +66,15 @@ ngx_uint_t WorkerCount(const ServiceConfig& service) {
   return std::max<ngx_int_t>(1, core->worker_processes);
 }
 
+// During a reload, old and new workers need rows at the same time.
+size_t RowsMin(const ServiceConfig& service) {
+  return 2 * WorkerCount(service);
+}
+
+size_t HeadBytes(size_t rows) {
+  return Aligned(sizeof(ServiceZone)) + Aligned(rows * sizeof(StatusRow));
+}
+
 // The bytes of the table of tokens: half of the room, within its bounds.
 size_t TokensShare(const limits::TokenLimitOptions* tokens, size_t minimum, size_t room) {
   if (tokens == nullptr) return 0;
@@ -74,10 +83,13 @@ size_t TokensShare(const limits::TokenLimitOptions* tokens, size_t minimum, size
 }
 
 bool RefuseSize(ngx_shm_zone_t* zone, const ServiceConfig& service, size_t missing) {
+  // nginx describes each page of a zone in the zone.
+  const size_t pages = missing / ngx_pagesize + 1;
+  const size_t size = zone->shm.size + missing + pages * sizeof(ngx_slab_page_t) + ngx_pagesize;
   ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                 "agent_graph_service \"%s\": zone \"%V\" is too small for the configuration, it "
                 "needs at least %uzk",
-                service.name.c_str(), &zone->shm.name, (zone->shm.size + missing + 1023) / 1024);
+                service.name.c_str(), &zone->shm.name, (size + 1023) / 1024);
   return false;
 }
 
@@ -91,7 +103,7 @@ void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig&
   const RateLimitOptions* limit = SharedLimit(service);
   const limits::TokenLimitOptions* tokens = SharedTokenLimit(service);
   const ngx_shm_zone_t* old = FindOldZone(cf->cycle, zone);
-  if ((limit == nullptr && tokens == nullptr) || old == nullptr) return;
+  if (old == nullptr) return;
   const ServiceZone* content = ZoneIn(old);
   const bool fits_limit =
       limit == nullptr || (content != nullptr && content->rate_table != nullptr &&
@@ -99,7 +111,10 @@ void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig&
   const bool fits_tokens =
       tokens == nullptr || (content != nullptr && content->token_table != nullptr &&
                             TokenTable::Fits(content->token_table, *tokens));
-  if (!fits_limit || !fits_tokens) zone->noreuse = 1;
+  // The number is 1 here if worker_processes follows the http block. Then the workers for which
+  // there are no rows are not shown.
+  const bool fits_workers = content == nullptr || content->row_count >= RowsMin(service);
+  if (!fits_limit || !fits_tokens || !fits_workers) zone->noreuse = 1;
 }
 
 void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
@@ -113,22 +128,20 @@ void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
 
 bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service) {
   ngx_slab_pool_t* pool = PoolOf(zone);
-  const size_t rows = std::min(zone->shm.size / kRowsShare / sizeof(StatusRow), kRowsMax);
-  // During a reload, old and new workers need rows at the same time.
-  const size_t rows_min = 2 * WorkerCount(service);
-  if (rows < rows_min) {
-    return RefuseSize(zone, service, (rows_min - rows) * sizeof(StatusRow) * kRowsShare);
-  }
   if (pool->data != nullptr) return true;  // memory of the running nginx, already initialized
 
   const RateLimitOptions* limit = SharedLimit(service);
   const limits::TokenLimitOptions* tokens = SharedTokenLimit(service);
-  const size_t head = Aligned(sizeof(ServiceZone)) + Aligned(rows * sizeof(StatusRow));
   const size_t table_min = limit == nullptr ? 0 : RateTable::BytesMin(*limit);
   const size_t table_max = limit == nullptr ? 0 : RateTable::BytesMax(*limit);
   const size_t tokens_min =
       tokens == nullptr ? 0 : Aligned(TokenTable::BytesOf(TokenTable::kUsersMin));
   const size_t available = pool->pfree * ngx_pagesize;
+  const size_t rows_min = RowsMin(service);
+  size_t rows =
+      std::max(rows_min, std::min(zone->shm.size / kRowsShare / sizeof(StatusRow), kShareRowsMax));
+  if (available < HeadBytes(rows) + table_min + tokens_min) rows = rows_min;
+  const size_t head = HeadBytes(rows);
   if (available < head + table_min + tokens_min) {
     return RefuseSize(zone, service, head + table_min + tokens_min - available);
   }
