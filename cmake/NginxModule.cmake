@@ -133,12 +133,13 @@ if(AGENT_GRAPH_TESTS)
   agent_graph_unit_test(test_ngx_module FOLDERS engine/base src/bridge
     SOURCES ${module_tests}/base_path_test.cc ${module_tests}/fake_nginx.cc
             ${module_tests}/invariants_test.cc ${module_tests}/late_body_test.cc
-            ${module_tests}/reply_writer_test.cc
+            ${module_tests}/reply_writer_test.cc ${module_tests}/request_headers_test.cc
             ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/status/status_rows_test.cc
             ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/worker/port_test.cc
             ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/worker/websocket_phase_test.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/request/base_path.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/request/reply_writer.cc
+            ${CMAKE_SOURCE_DIR}/ngx_module/request/request_headers.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/status/status_rows.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/worker/port.cc)
   target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR})

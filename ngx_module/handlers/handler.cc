@@ -15,19 +15,12 @@
 #include "ngx_module/request/nginx_user.h"
 #include "ngx_module/request/rate_limit.h"
 #include "ngx_module/request/request_context.h"
+#include "ngx_module/request/request_headers.h"
 #include "ngx_module/worker/worker_service.h"
 #include "websocket/handshake.h"
 
 namespace agent_graph::nginx {
 namespace {
-
-bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
-  bridge::HeaderList headers;
-  ForEachRequestHeader(request, [&](std::string_view name, std::string_view value) {
-    headers.emplace_back(name, value);
-  });
-  return headers;
-}
 
 // Requests that are refused before authentication count against the rate limit, too.
 ngx_int_t Refuse(RequestContext& context, api::Reply reply) {
