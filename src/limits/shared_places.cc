@@ -87,8 +87,10 @@ bool SharedPlaces::Take() {
   const uint64_t wanted = ++taken_;
   const Result<net::RedisReply> reply =
       link_.Call(Command(wanted, options_.max, ++takes_), kHandshakeWait);
-  const bool refused =
-      reply.ok() && reply->type == net::RedisReply::Type::kInteger && reply->integer == 0;
+  // A crowd of handshakes that waits for its turn at Redis must not find the limit open.
+  const bool is_crowded = reply.status().code() == StatusCode::kResourceExhausted;
+  const bool refused = is_crowded || (reply.ok() && reply->integer == 0 &&
+                                      reply->type == net::RedisReply::Type::kInteger);
   if (refused) Release();
   return !refused;
 }

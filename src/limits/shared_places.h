@@ -34,8 +34,9 @@ class SharedPlaces {
   void Start(runtime::Runtime& runtime);
   void Close();
 
-  // Takes a place and returns true; false: there is none. Suspends the calling fiber. Returns true
-  // also if Redis does not answer, so each host then has only its own limit.
+  // Takes a place and returns true; false: there is none, or so many ask that this call did not get
+  // its turn at Redis. Suspends the calling fiber. Returns true also if Redis does not answer, so
+  // each host then has only its own limit.
   bool Take();
   // Returns a place. Other workers can use it after the next report to Redis, within a second.
   void Release() { --taken_; }

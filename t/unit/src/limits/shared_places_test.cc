@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,6 +80,25 @@ TEST_F(SharedPlacesTest, WithoutRedisThereIsAPlace) {
   const auto places = Make(options);
   EXPECT_TRUE(Take(*places));
   EXPECT_TRUE(Take(*places));
+}
+
+TEST_F(SharedPlacesTest, ACrowdThatWaitsForRedisGetsNoPlaces) {
+  RedisServer server;
+  const auto max = static_cast<uint32_t>(net::kRedisConnectionsMax + 1);
+  const PlaceLimitOptions options = Options(server.Url(), max);
+  const auto places = Make(options);
+  server.Hang();
+  std::vector<std::future<bool>> first;
+  for (size_t i = 0; i < net::kRedisConnectionsMax; ++i) {
+    auto taken = std::make_shared<std::promise<bool>>();
+    first.push_back(taken->get_future());
+    runtime_.Spawn([&places, taken] { taken->set_value(places->Take()); });
+  }
+  EXPECT_FALSE(Take(*places)) << "all connections are in use";
+  server.GoOn();
+  for (std::future<bool>& taken : first) EXPECT_TRUE(taken.get());
+  EXPECT_TRUE(Take(*places)) << "the place that was refused is free";
+  EXPECT_FALSE(Take(*places));
 }
 
 TEST_F(SharedPlacesTest, ATotalInMemoryNeedsNoRedis) {
