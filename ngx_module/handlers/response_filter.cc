@@ -75,12 +75,13 @@ api::Reply ReplyOf(const RequestContext& context) {
 // A browser sends its first request without credentials, so a 401 to such a request is no refusal.
 bool IsRefusalOfCaller(const ngx_http_request_t* request) {
   const ngx_uint_t status = request->headers_out.status;
-  if (status == NGX_HTTP_FORBIDDEN) return true;
+  if (status == NGX_HTTP_FORBIDDEN || status == NGX_HTTP_REQUEST_ENTITY_TOO_LARGE) return true;
   return status == NGX_HTTP_UNAUTHORIZED && request->headers_in.authorization != nullptr;
 }
 
-// The rate limit may leave requests to be counted by user. nginx has refused this one before there
-// was a user, so it counts for its address. Returns the answer if the limit is exceeded.
+// Counts a request that nginx has refused before the rate limit was asked: a body above
+// client_max_body_size, or one that would be counted by user, which then counts for its address.
+// Returns the answer if the limit is exceeded.
 std::optional<api::Reply> CountRefusalOfNginx(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   if (!IsRefusalOfCaller(request)) return std::nullopt;

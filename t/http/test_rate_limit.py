@@ -222,6 +222,17 @@ def test_by_user_refusals_without_a_user_count_for_the_address(
     assert service.get("/v1/graph", headers=bearer("alice")).status == 200
 
 
+@pytest.mark.parametrize("by", ["ip", "user", "global"])
+def test_bodies_that_nginx_refuses_count_once(start_service, by):
+    service = start_service(_limited(3, by=by), location="client_max_body_size 1k;")
+    body = {"text": "x" * 2000}
+    replies = [service.post("/v1/graph/invoke", body) for _ in range(2)]
+    replies += [service.get("/v1/graph"), service.post("/v1/graph/invoke", body)]
+    assert [reply.status for reply in replies] == [413, 413, 200, 429]
+    left = [reply.header("X-RateLimit-Remaining") for reply in replies]
+    assert left == ["2", "1", "0", "0"]
+
+
 @pytest.mark.parametrize(
     "refuse, status",
     [('auth_basic "agents"; auth_basic_user_file users;', 401), ("deny all;", 403)],
