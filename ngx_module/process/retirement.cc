@@ -58,9 +58,7 @@ bool IsOfIdleConnection(const ngx_event_t* event) {
 // cancelable, those of other modules' requests among them.
 bool IsIdle(const Services& services) {
   if (!ngx_queue_empty(&ngx_posted_events)) return false;
-  if (std::ranges::any_of(services, [](const auto& one) { return one->accepted_runs() > 0; })) {
-    return false;
-  }
+  if (std::ranges::any_of(services, [](const auto& one) { return one->is_busy(); })) return false;
   ngx_rbtree_node_t* const root = ngx_event_timer_rbtree.root;
   if (root == ngx_event_timer_rbtree.sentinel) return true;
   for (auto* node = ngx_rbtree_min(root, ngx_event_timer_rbtree.sentinel); node != nullptr;

@@ -48,7 +48,10 @@ class WorkerService final : public PortReceiver {
   ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
   size_t lost_threads() const { return service_ == nullptr ? 0 : service_->lost_threads(); }
-  size_t accepted_runs() const { return service_ == nullptr ? 0 : service_->accepted_runs(); }
+  // True if it has a request, a WebSocket or an accepted run.
+  bool is_busy() const {
+    return service_ != nullptr && (exchanges_.in_flight() > 0 || service_->accepted_runs() > 0);
+  }
 
   // Begins a handshake: reserves one of the allowed WebSockets until the request ends. False: all
   // are in use.

@@ -6,6 +6,7 @@ from harness import processes
 from harness.agents import behaviour
 from harness.service import invocation
 from harness.waiting import wait_until
+from harness.websocket import WebSocket, close_frame
 
 pytestmark = pytest.mark.one_host("the processes of one nginx")
 
@@ -57,25 +58,29 @@ _WAITS = "16 user functions did not return by their deadline, so this worker exi
 
 def _connect_to(service, pid):
     """A connection to that worker."""
-    while True:
+    while processes.is_alive(pid):
         connection = service.connect()
         connection.request("GET", "/pid")
         if connection.read_reply().text == str(pid):
             return connection
         connection.close()
+    pytest.fail(f"worker {pid} has left")
 
 
 def test_a_worn_out_worker_that_is_alone_leaves_when_it_is_idle(hanging_service, held_service):
-    service = hanging_service(workers=1)
+    service = hanging_service(workers=1, location="agent_graph_ws_ping off;")
     old = service.only_worker().pid
     held = _hold(service, held_service)
     idle = _connect_to(service, old)
     _wear_out(service)
     service.wait_for_log(_WAITS)
     _connect_to(service, old).close()
+    socket = WebSocket(service.port).upgrade()
     held_service.go_on.set()
     assert held.read_reply().text == "ok"
     held.close()
+    _connect_to(service, old).close()
+    socket.send(close_frame(1000))
     service.wait_for_workers(other_than={old})
     assert service.invoke("hello").status == 504
     idle.close()
@@ -84,7 +89,7 @@ def test_a_worn_out_worker_that_is_alone_leaves_when_it_is_idle(hanging_service,
 def test_a_worn_out_worker_with_its_own_sockets_leaves_when_it_is_idle(
     hanging_service, held_service
 ):
-    # With reuseport the kernel goes on to give connections to sockets that nobody accepts from.
+    # With reuseport the kernel also gives connections to the sockets of a worker that leaves.
     service = hanging_service(workers=2, listen="reuseport")
     old = service.workers()[0].pid
     held = _connect_to(service, old)
