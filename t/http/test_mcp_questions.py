@@ -1,6 +1,7 @@
 """The agent as a server of the Model Context Protocol: questions to the user of the client, and the
 tools of the graph that clients may call themselves."""
 
+import itertools
 import json
 
 import pytest
@@ -247,6 +248,35 @@ def test_an_answer_on_a_stream_is_for_its_own_pause(start_service):
     assert result["isError"] and "no longer waits" in result["content"][0]["text"]
     meta = service.get("/v1/threads/t/state").json()["data"]["state"]["execution_meta"]
     assert meta["is_interrupted"] and meta["interrupt"]["node"] == "DEPLOY"
+
+
+# Questions of one call; the next one ends it.
+_QUESTIONS_MAX = 64
+
+
+def test_a_call_may_ask_many_questions(start_service):
+    names = [f"STEP_{number}" for number in range(_QUESTIONS_MAX + 2)]
+    graph = {
+        "nodes": [{"name": name, "type": "reply", "text": name.lower()} for name in names],
+        "edges": [{"from": "START", "to": names[0]}, *({"from": a, "to": b} for a, b in itertools.pairwise(names))],
+        "interrupt_before": names[1:],
+    }
+    service = start_service({"agent": "steps.json:app"}, files={"steps.json": json.dumps({"app": graph})})
+    session = Session(service, capabilities=FORMS)
+    stream = session.open("tools/call", _agent("go"))
+    first = stream.next()
+    for name in names[1:-1]:
+        question = stream.next().message
+        assert name in question["params"]["message"]
+        assert session.respond(question["id"], _accept(message="yes")).status == 202
+    [response] = stream.rest()
+    structured = response["result"]["structuredContent"]
+    assert structured["status"] == "interrupted" and structured["interrupt"]["node"] == names[-1]
+    # A client that comes back is led from run to run. What it has answered is not asked again.
+    assert session.reopen(first.id).rest() == [response]
+    # The thread still waits.
+    done = session.answer("yes", thread_id=structured["thread_id"])
+    assert done["status"] == "done" and done["answer"] == names[-1].lower()
 
 
 # Tools of the graph

@@ -117,17 +117,15 @@ class SessionCall {
     if (*ended) {
       return SendError(call, {kInvalidRequest, "id: the call of this session with it has ended"});
     }
-    Reader reader(*this, 0);
-    const auto error = Perform(digest, std::move(request), reader);
-    if (error && !writer_.begun() && !Goes(*error)) return SendFailedCall(call, *error);
-    Continue(reader, error);
+    Perform(digest, std::move(request));
+    if (error_ && !writer_.begun() && !Goes(*error_)) return SendFailedCall(call, *error_);
+    AnswerCall();
   }
 
   void Resume() {
     if (const Status sent = writer_.SendComment(); !sent.ok()) return writer_.Leave();
-    Reader reader(*this, place_.events);
-    const auto error = facades::ReadRun(context_, {place_.thread_id, place_.run_id}, {}, reader);
-    Continue(reader, error);
+    Read({place_.thread_id, place_.run_id}, place_.events);
+    AnswerCall();
   }
 
  private:
@@ -149,12 +147,15 @@ class SessionCall {
     const uint64_t skipped_;
   };
 
-  std::optional<api::ErrorInfo> Perform(const std::string& digest, api::GraphRequest request,
-                                        Reader& reader) {
+  // Each passes the events of a run until it has ended. Sets `reader_` and `error_`.
+  void Perform(const std::string& digest, api::GraphRequest request) {
     facades::FacadeRun run{.request = std::move(request), .wants_deltas = false};
     run.terms.accepted = true;
     run.terms.key = state::RunKey{kCallRoute, KeyOfRun(key_, place_.run), digest};
-    return facades::PerformRun(context_, std::move(run), reader);
+    error_ = facades::PerformRun(context_, std::move(run), reader_.emplace(*this, 0));
+  }
+  void Read(const api::RunName& run, uint64_t skipped) {
+    error_ = facades::ReadRun(context_, run, {}, reader_.emplace(*this, skipped));
   }
 
   // Called when the ids of the run are known. `skipped`: events that the client has.
@@ -188,18 +189,25 @@ class SessionCall {
     writer_.Fail(error);
   }
 
-  // Answers the call when its run has ended, or lets the user answer what the run asks.
-  void Continue(const CallReader& reader, const std::optional<api::ErrorInfo>& error) {
-    if (error) return Stop(*error);
-    if (!cancelled_ && reader.outcome() == run::RunStatus::kStopped) {
+  // Passes the further runs of the call, and ends the exchange. A loop: the fiber's stack has no
+  // room for a frame per question.
+  void AnswerCall() {
+    while (!context_.exchange().ended()) Continue();
+  }
+
+  // Answers the call with the run that was read last, or lets the user answer what that run asks:
+  // then the answer's run is the one that was read last.
+  void Continue() {
+    if (error_) return Stop(*error_);
+    if (!cancelled_ && reader_->outcome() == run::RunStatus::kStopped) {
       const Result<bool> cancelled = IsCancelled(context_, key_);
       cancelled_ = cancelled.ok() && *cancelled;
     }
     if (cancelled_) return writer_.Leave();
-    if (reader.outcome() != run::RunStatus::kInterrupted || place_.run == kRunsMax) {
-      return Finish(reader);
+    if (reader_->outcome() != run::RunStatus::kInterrupted || place_.run == kRunsMax) {
+      return Finish();
     }
-    if (!ContinueIfAnswered()) Ask(reader);
+    if (!ContinueIfAnswered()) Ask();
   }
 
   // Goes on if the client has seen the question, and answered it, in another stream of this call.
@@ -213,23 +221,20 @@ class SessionCall {
       return true;
     }
     ++place_.run;
-    Reader next(*this, 0);
-    const auto error =
-        facades::ReadRun(context_, {answered->thread_id, answered->run_id}, {}, next);
-    Continue(next, error);
+    Read({answered->thread_id, answered->run_id}, 0);
     return true;
   }
 
-  void Ask(const CallReader& reader) {
-    const Pause pause = ReadPause(reader.interrupt_json());
+  void Ask() {
+    const Pause pause = ReadPause(reader_->interrupt_json());
     const bool asks = writer_.streams() && CanAsk(peer_, pause.questions);
-    if (!asks) return Finish(reader);
+    if (!asks) return Finish();
     const Result<std::vector<json>> answers = AskUser(
         {context_, peer_, writer_, key_, place_.thread_id + ' ' + place_.run_id}, pause.questions);
     if (answers.status().code() == StatusCode::kCancelled) return writer_.Leave();
     if (!answers.ok()) return writer_.Fail(context_.Explain(answers.status()));
     std::optional<std::vector<Message>> messages = AnswerMessages(pause, *answers);
-    if (!messages) return Finish(reader);
+    if (!messages) return Finish();
     Answer(*answers, *std::move(messages));
   }
 
@@ -243,23 +248,21 @@ class SessionCall {
     api::GraphRequest request =
         AnswerRun(context_, place_.thread_id, place_.run_id, std::move(messages));
     ++place_.run;
-    Reader next(*this, 0);
-    const std::string digest = Sha256Hex(DumpSortedJson(answers));
-    const auto failed = Perform(digest, std::move(request), next);
-    const bool refused = failed && !Goes(*failed) && RpcErrorOf(*failed).status < 500;
-    if (refused) return writer_.Finish('{' + FailedCall(TextOf(*failed)) + '}');
-    Continue(next, failed);
+    Perform(Sha256Hex(DumpSortedJson(answers)), std::move(request));
+    const bool refused = error_ && !Goes(*error_) && RpcErrorOf(*error_).status < 500;
+    if (refused) writer_.Finish('{' + FailedCall(TextOf(*error_)) + '}');
   }
 
-  void Finish(const CallReader& reader) {
-    writer_.Finish('{' + reader.ResultMembers(/*shows_thread=*/true) + '}');
-  }
+  void Finish() { writer_.Finish('{' + reader_->ResultMembers(/*shows_thread=*/true) + '}'); }
 
   HandlerContext& context_;
   const Peer& peer_;
   StreamPlace place_;
   const std::string key_;
   CallWriter writer_;
+  // Of the run that was read last. The error says why its events have ended before the run.
+  std::optional<Reader> reader_;
+  std::optional<api::ErrorInfo> error_;
   bool cancelled_ = false;  // by the client, which then wants no response
 };
 
