@@ -2,10 +2,12 @@
 
 import base64
 import json
+import secrets
 
 import pytest
 
 from harness import http1
+from harness.admin import state_of
 from harness.agents import DEMO
 from harness.mcp_client import (
     FORMS,
@@ -175,6 +177,25 @@ def test_a_failed_run_is_a_failed_result(start_service):
     for client in (Stateless(service), Session(service)):
         result = result_of(client.call("support", {"message": "hello"}))
         assert result["isError"] is True and result["content"][0]["text"]
+
+
+@pytest.mark.leveldb("a table of its database")
+def test_an_error_of_the_service_has_the_id_of_the_request(start_service):
+    service = start_service(DEMO)
+    text = secrets.token_hex(4000)
+    thread_id = Stateless(service).answer(text, "support")["thread_id"]
+    service.stop()
+    service.wait_until_gone()
+    service.start()  # its log becomes a table
+    service.stop()
+    service.wait_until_gone()
+    [table] = (state_of(service) / "db").glob("*.ldb")
+    damaged = table.read_bytes().replace(text[-100:].encode(), b"x" * 100)
+    assert damaged != table.read_bytes()
+    table.write_bytes(damaged)
+    service.start()
+    reply = Stateless(service).call("support", {"message": "again", "thread_id": thread_id}, id="mine")
+    assert error_of(reply)["code"] == -32603 and messages_of(reply)[-1]["id"] == "mine"
 
 
 def test_a_resource_that_is_not_there(client):

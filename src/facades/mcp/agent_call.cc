@@ -61,7 +61,7 @@ void Continue(const Call& call, const ToolCall& tool) {
       break;
     case InputReading::kMissing: {
       const Result<std::string> asked = AskForInput(call, paused);
-      if (!asked.ok()) return context.Fail(asked.status());
+      if (!asked.ok()) return SendFailure(call, asked.status());
       return SendResult(call, *asked);
     }
     case InputReading::kRefused:
@@ -119,8 +119,7 @@ void SendFailedCall(const Call& call, const api::ErrorInfo& error) {
   if (error.error == api::ApiError::kIdempotencyMismatch) {
     return SendError(call, {kInvalidRequest, "id: another call of this session had it"});
   }
-  // The client, or something in between, may send the request again.
-  if (status >= 500 || status == 429) return call.context.Fail(error);
+  if (status >= 500 || status == 429) return SendFailure(call, error);
   SendResult(call, ResultOf(call, FailedCall(TextOf(error))));
 }
 

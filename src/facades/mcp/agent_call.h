@@ -29,7 +29,8 @@ void CallAgent(const Call& call, const ToolCall& tool);
 api::GraphRequest AgentRun(const api::HandlerContext& context, const std::string& thread_id,
                            std::vector<Message> messages);
 
-// Answers a call that could not run, as the result of a tool that has failed.
+// Answers a call that could not run: as the result of a tool that has failed, or with an error if
+// the service is the reason.
 void SendFailedCall(const Call& call, const api::ErrorInfo& error);
 
 }  // namespace agent_graph::mcp

@@ -109,7 +109,7 @@ void TakeAnswer(api::HandlerContext& context, const Peer& peer, const RpcMessage
   const bool answers = message.result != nullptr && IsAnswer(*message.result);
   const std::string value = answers ? DumpJson(*message.result) : std::string(kCancelAnswer);
   if (value.size() > state::kKeyValueBytesMax) {
-    return SendError(context, "null", {kInvalidRequest, "result: the answer is too large", 400});
+    return SendError(context, kNoId, {kInvalidRequest, "result: the answer is too large", 400});
   }
   const Result<state::KeyRecord> kept = context.state().ClaimKey(
       {context.caller().user_id, {kAnswerRoute, Sha256Hex(text), ""}, value, KeptUntil()});

@@ -35,14 +35,22 @@ void SendError(const Call& call, const RpcError& error) {
   SendError(call.context, call.message.id_json, error);
 }
 
-void SendFailure(const Call& call, const api::ErrorInfo& error) {
+void SendFailure(api::HandlerContext& context, std::string_view id_json,
+                 const api::ErrorInfo& error) {
   RpcError rpc = RpcErrorOf(error);
-  // A client may repeat what the server refuses for now.
   const bool may_repeat = rpc.status == 429 || rpc.status == 503;
-  if (may_repeat) return call.context.Fail(error);
+  if (may_repeat) return context.Fail(error);
   if (error.error == api::ApiError::kValidation) rpc.code = kInvalidParams;
-  rpc.status = 200;
-  SendError(call, rpc);
+  SendJson(context, 200, ErrorMessage(id_json, rpc),
+           api::OutcomeOf(error, context.exchange().cancellation().reason()));
+}
+
+void SendFailure(const Call& call, const api::ErrorInfo& error) {
+  SendFailure(call.context, call.message.id_json, error);
+}
+
+void SendFailure(const Call& call, const Status& status) {
+  SendFailure(call, call.context.Explain(status));
 }
 
 void SendAccepted(api::HandlerContext& context) {

@@ -23,8 +23,12 @@ void SendResult(const Call& call, std::string_view result_json);
 void SendError(api::HandlerContext& context, std::string_view id_json, const RpcError& error);
 void SendError(const Call& call, const RpcError& error);
 // The error of a request whose method and parameters are understood. The status is 200, because
-// clients read no error from other statuses then.
+// clients read no error from other statuses then; 429 and 503 stay, because a client or a proxy may
+// send the request again.
+void SendFailure(api::HandlerContext& context, std::string_view id_json,
+                 const api::ErrorInfo& error);
 void SendFailure(const Call& call, const api::ErrorInfo& error);
+void SendFailure(const Call& call, const Status& status);
 // 202 without a body: the answer to a notification or a response.
 void SendAccepted(api::HandlerContext& context);
 

@@ -81,7 +81,7 @@ void CallWriter::Finish(std::string_view result_json) {
 }
 
 void CallWriter::Fail(const api::ErrorInfo& error) {
-  if (!head_sent_) return context_.Fail(error);
+  if (!head_sent_) return SendFailure(context_, id_json_, error);
   SendLast(ErrorMessage(id_json_, RpcErrorOf(error)),
            api::OutcomeOf(error, context_.exchange().cancellation().reason()));
 }

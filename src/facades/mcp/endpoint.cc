@@ -89,7 +89,7 @@ void ServeStateless(HandlerContext& context, const RpcMessage& message) {
   // A client that cancels closes the connection; other notifications need no action.
   if (message.kind == Kind::kNotification) return SendAccepted(context);
   if (message.kind == Kind::kResponse) {
-    return SendError(context, "null", {kInvalidRequest, "this server sends no requests", 400});
+    return SendError(context, kNoId, {kInvalidRequest, "this server sends no requests", 400});
   }
   Peer peer;
   if (auto error = ReadPeer(context, message, peer)) {
@@ -129,8 +129,10 @@ bool FindPeer(HandlerContext& context, std::string_view id_json, Peer& peer) {
     SendError(context, id_json, {kServerRefusal, status.message(), 400});
   } else if (status.code() == StatusCode::kNotFound) {
     SendError(context, id_json, {kSessionNotFound, status.message(), 404});
-  } else {
+  } else if (id_json == kNoId) {
     context.Fail(status);
+  } else {
+    SendFailure(context, id_json, context.Explain(status));
   }
   return false;
 }
@@ -140,7 +142,7 @@ void ServeSession(HandlerContext& context, const RpcMessage& message) {
   Peer peer;
   const bool begins = message.kind == Kind::kRequest && message.method == kInitialize;
   if (begins) return Initialize({context, peer, message});
-  if (!FindPeer(context, message.id_json, peer)) return;
+  if (!FindPeer(context, message.kind == Kind::kRequest ? message.id_json : kNoId, peer)) return;
   if (message.kind == Kind::kRequest) return Handle({context, peer, message});
   if (peer.session.empty()) return SendAccepted(context);
   if (message.kind == Kind::kResponse) return TakeAnswer(context, peer, message);
@@ -155,7 +157,7 @@ void ReceiveMessage(HandlerContext& context) {
   if (auto error = CheckContentType(context)) return context.Fail(*error);
   RpcMessage message;
   if (auto error = ReadMessage(context.body(), message)) {
-    return SendError(context, "null", *error);
+    return SendError(context, kNoId, *error);
   }
   IsStateless(context, message) ? ServeStateless(context, message) : ServeSession(context, message);
 }
@@ -167,7 +169,7 @@ void ResumeStream(HandlerContext& context) {
   // The server has nothing to say outside of calls.
   const bool resumes = !event_id.empty() && context.api().state != nullptr;
   if (!resumes) return context.Fail(api::ErrorInfo{api::ApiError::kMethodNotAllowed, "", {}});
-  if (FindPeer(context, "null", peer)) ResumeCall(context, peer, event_id);
+  if (FindPeer(context, kNoId, peer)) ResumeCall(context, peer, event_id);
 }
 
 void DeleteSession(HandlerContext& context) {
@@ -176,7 +178,7 @@ void DeleteSession(HandlerContext& context) {
     return context.Fail(api::ErrorInfo{api::ApiError::kMethodNotAllowed, "", {}});
   }
   Peer peer;
-  if (!FindPeer(context, "null", peer)) return;
+  if (!FindPeer(context, kNoId, peer)) return;
   if (const Status ended = EndSession(context, peer); !ended.ok()) return context.Fail(ended);
   context.exchange().Reply(context.MakeHead(204, {}), {}, "ok");
 }

@@ -49,7 +49,7 @@ api::Reply RenderError(const ErrorInfo& error, std::string_view) {
   if (const int64_t seconds = api::RetryAfterOf(error); seconds > 0) {
     reply.headers.emplace_back("Retry-After", std::to_string(seconds));
   }
-  reply.body = ErrorMessage("null", rpc);
+  reply.body = ErrorMessage(kNoId, rpc);
   return reply;
 }
 

@@ -243,7 +243,7 @@ void CallGraphTool(const Call& call, const ToolCall& tool, const GraphTool& foun
   if (reading == InputReading::kRefused) return;
   if (reading == InputReading::kMissing) {
     const Result<std::string> asked = AskForInput(call, paused);
-    return asked.ok() ? SendResult(call, *asked) : call.context.Fail(asked.status());
+    return asked.ok() ? SendResult(call, *asked) : SendFailure(call, asked.status());
   }
   run::OpenInputs inputs = run::OpenInputs::FromJson(paused.inputs_json);
   if (const Status taken = TakeAnswers(paused.pause, answers, inputs); !taken.ok()) {

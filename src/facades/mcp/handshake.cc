@@ -39,7 +39,7 @@ void Initialize(const Call& call) {
   bridge::HeaderList headers = {{"Content-Type", "application/json"}};
   if (context.api().state != nullptr) {
     Result<std::string> session = BeginSession(context, peer);
-    if (!session.ok()) return context.Fail(session.status());
+    if (!session.ok()) return SendFailure(call, session.status());
     headers.emplace_back("Mcp-Session-Id", *std::move(session));
   }
   std::string result = "{\"protocolVersion\":";

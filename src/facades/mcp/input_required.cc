@@ -86,7 +86,7 @@ InputReading ReadInput(const Call& call, const std::string& digest, PausedCall& 
   if (state == nullptr || call.context.api().state == nullptr) return Refuse(call, kBadState);
   const Result<std::optional<std::string>> payload = UnsealFor(call.context, kInputPurpose, *state);
   if (!payload.ok()) {
-    call.context.Fail(payload.status());
+    SendFailure(call, payload.status());
     return InputReading::kRefused;
   }
   if (!*payload) return Refuse(call, kBadState);

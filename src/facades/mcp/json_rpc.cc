@@ -44,7 +44,7 @@ std::optional<RpcError> ReadMessage(const json& body, RpcMessage& message) {
     if (!IsId(*id)) return Invalid("id: must be a text or an integer");
     message.id_json = DumpJson(*id);
     if (message.id_json.size() > kIdBytesMax) {
-      message.id_json = "null";
+      message.id_json = kNoId;
       return Invalid("id: must have at most " + std::to_string(kIdBytesMax) + " bytes");
     }
   }

@@ -23,6 +23,8 @@ inline constexpr int64_t kHeaderMismatch = -32020;
 inline constexpr int64_t kMissingCapability = -32021;
 inline constexpr int64_t kUnsupportedRevision = -32022;
 
+// The id in the error of what is no request.
+inline constexpr std::string_view kNoId = "null";
 inline constexpr size_t kIdBytesMax = 2048;  // as JSON; ids of our own requests have some 100
 
 // An error of a request. `status` is that of the HTTP response.
@@ -37,7 +39,7 @@ struct RpcError {
 struct RpcMessage {
   enum class Kind : uint8_t { kRequest, kNotification, kResponse };
   Kind kind = Kind::kNotification;
-  std::string id_json = "null";  // the id of a request or response: a text or an integer
+  std::string id_json{kNoId};    // the id of a request or response: a text or an integer
   std::string method;            // for requests and notifications
   const json* params = nullptr;  // an object; null: none
   const json* result = nullptr;  // for responses; null: it is an error

@@ -113,7 +113,7 @@ class SessionCall {
     // A client that has reopened its session may count its ids from the beginning. The answer of
     // the earlier call would be taken for that of this one.
     const Result<bool> ended = HasEnded(context_, key_);
-    if (!ended.ok()) return context_.Fail(ended.status());
+    if (!ended.ok()) return SendFailure(call, ended.status());
     if (*ended) {
       return SendError(call, {kInvalidRequest, "id: the call of this session with it has ended"});
     }
@@ -280,7 +280,7 @@ void ResumeCall(HandlerContext& context, const Peer& peer, std::string_view even
   const Result<std::optional<StreamPlace>> place = ReadEventId(context, peer, event_id);
   if (!place.ok()) return context.Fail(place.status());
   if (!*place) {
-    return SendError(context, "null",
+    return SendError(context, kNoId,
                      {kInvalidRequest, "Last-Event-ID: is not an event of this session", 400});
   }
   if (auto error = facades::CheckThread(context, (*place)->thread_id)) return context.Fail(*error);

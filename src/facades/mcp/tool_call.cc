@@ -15,7 +15,7 @@ void CallTool(const Call& call) {
     // response.
     const Result<bool> cancelled =
         IsCancelled(call.context, CallKey(call.peer, call.message.id_json));
-    if (!cancelled.ok()) return call.context.Fail(cancelled.status());
+    if (!cancelled.ok()) return SendFailure(call, cancelled.status());
     if (*cancelled) {
       return SendError(call,
                        {kInvalidRequest, "id: the call of this session with it was cancelled"});
