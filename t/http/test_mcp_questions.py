@@ -23,7 +23,7 @@ _LOOSE = {
 def serve(make_service, start_mock_provider, start_mcp_peer):
     """serve(tools=…) starts a service whose agent has the tools of an MCP server."""
 
-    def start(files=None, **other):
+    def start(files=None, shutdown_timeout="60s", **other):
         mock = start_mock_provider(_FIXTURES)
         peer = start_mcp_peer(eras=["stateless"])
         graph = tool_graph(tools=["calculator", _LOOSE], mcp_servers=[{"name": "peer", "url": peer.url, "tags": ["shared"]}])
@@ -33,7 +33,7 @@ def serve(make_service, start_mock_provider, start_mcp_peer):
             "facades": {"mcp": {"tools": ["shared"]}},
         }
         files = {"graph.json": json.dumps(graph)} | (files or {})
-        return make_service(settings | other, files=files, workers=2).start()
+        return make_service(settings | other, files=files, workers=2, shutdown_timeout=shutdown_timeout).start()
 
     return start
 
@@ -177,6 +177,16 @@ def test_a_question_of_a_call_that_is_cancelled(serve):
     assert stream.next().message["method"] == "elicitation/create"
     assert session.notify("notifications/cancelled", {"requestId": "mine"}).status == 202
     assert stream.rest() == []
+
+
+def test_a_tool_that_asks_ends_with_its_worker(serve):
+    service = serve(shutdown_timeout="4s")
+    session = Session(service, capabilities=FORMS)
+    stream = session.open("tools/call", {"name": "register", "arguments": {}}, id="mine")
+    assert stream.next().message["method"] == "elicitation/create"
+    service.reload()
+    [response] = stream.rest()
+    assert response["id"] == "mine" and response["error"]["data"] == {"code": "SERVICE_UNAVAILABLE"}
 
 
 # A graph that waits

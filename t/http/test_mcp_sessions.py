@@ -164,6 +164,25 @@ def test_a_reload_lets_the_client_come_back(gated):
     assert rest[-1]["result"]["structuredContent"]["answer"] == gated.provider.text
 
 
+@pytest.mark.parametrize("accept", ["application/json", "application/json, text/event-stream"])
+def test_a_client_without_an_event_learns_where_its_answer_will_be(start_service, gated_provider, accept):
+    service = start_service(asking(gated_provider), workers=1, shutdown_timeout="0", http="agent_graph_handover 1s;")
+    session = Session(service, revision="2025-06-18")
+    headers = dict(session.headers()) | {"Accept": accept}
+    call = request("tools/call", {"name": "support", "arguments": {"message": "hello", "thread_id": "t"}})
+    with service.connect() as connection:
+        connection.request("POST", PATH, list(headers.items()), call)
+        gated_provider.wait_for_waiting(1)
+        service.reload()
+        result = result_of(connection.read_reply())
+    assert result["isError"] and result["content"][0]["text"].endswith("with this thread_id: t")
+    gated_provider.open_gate()
+    again = session.answer("And?", "support", thread_id="t")
+    assert again["answer"] == gated_provider.text
+    messages = texts(service.get("/v1/threads/t/messages").json()["data"]["messages"])
+    assert messages == ["hello", gated_provider.text, "And?", gated_provider.text]
+
+
 # Cancellation
 
 

@@ -50,16 +50,21 @@ Result<json> AwaitAnswer(const AskingCall& call, const std::string& key) {
     AG_ASSIGN_OR_RETURN(const bool cancelled, IsCancelled(context, call.key));
     if (cancelled) return Status(StatusCode::kCancelled, "the client has cancelled the call");
     const run::RunHost* host = context.api().host;
-    if (host != nullptr && MonotonicClock::now() >= host->LeaveTime(0)) {
-      return Status(StatusCode::kCancelled, "the worker leaves");
+    // A call that nobody can go on with stays as long as it may.
+    const Deadline leave_time =
+        host != nullptr ? host->LeaveTime(call.resumable ? 0 : 1) : kNoDeadline;
+    if (MonotonicClock::now() >= leave_time) {
+      return Status(call.resumable ? StatusCode::kCancelled : StatusCode::kUnavailable,
+                    "the server restarts: call the tool again");
     }
     if (MonotonicClock::now() >= next_comment) {
       AG_RETURN_IF_ERROR(call.writer.SendComment());
       next_comment = DeadlineAfter(kCommentInterval);
     }
-    const runtime::WakeReason reason = nobody.Wait(&cancellation, DeadlineAfter(delay));
+    const runtime::WakeReason reason =
+        nobody.Wait(&cancellation, std::min(DeadlineAfter(delay), leave_time));
     if (reason == runtime::WakeReason::kCancelled) {
-      return Status(StatusCode::kCancelled, "the client has gone");
+      return Status(StatusCode::kCancelled, "the request has ended");
     }
   }
   return ParseJson(kCancelAnswer, kOwnJsonLimits);

@@ -19,11 +19,12 @@ struct AskingCall {
   CallWriter& writer;
   std::string key;      // see CallKey
   std::string subject;  // names the part of the call that asks; unique within the call
+  bool resumable;       // another worker can go on with the call
 };
 
 // Sends the questions, one after the other, and returns the answers. A question without an answer
-// within an hour is cancelled. kCancelled: the client has gone, or has cancelled the call, or the
-// worker leaves: the stream must end.
+// within an hour is cancelled. kCancelled: the client has cancelled the call, or the exchange was
+// cancelled, or the worker leaves and another one can go on; kUnavailable: none can.
 Result<std::vector<json>> AskUser(const AskingCall& call, const std::vector<Question>& questions);
 
 // Handles a response of the client.

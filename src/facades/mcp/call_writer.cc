@@ -34,6 +34,7 @@ Result<std::string> CallWriter::Framed(std::string_view message_json) {
   if (event_id_) {
     AG_ASSIGN_OR_RETURN(const std::string id, event_id_(count_));
     event += "id: " + id + '\n';
+    id_sent_ = true;
   }
   event += message_json.empty() ? kRetry : "event: message\n";
   event += "data: ";

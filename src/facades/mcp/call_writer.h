@@ -29,6 +29,8 @@ class CallWriter {
 
   bool streams() const { return stream_; }
   bool begun() const { return head_sent_; }
+  // True if an event with an id was sent.
+  bool can_be_resumed() const { return id_sent_; }
   // Sends a notification or a request; nothing if the response is one object. Suspends while the
   // client does not read.
   Status Send(std::string_view message_json);
@@ -53,6 +55,7 @@ class CallWriter {
   uint64_t count_ = 0;
   uint64_t skipped_ = 0;
   bool head_sent_ = false;
+  bool id_sent_ = false;
 };
 
 }  // namespace agent_graph::mcp

@@ -140,18 +140,24 @@ class GraphToolCall {
       RefuseToAsk(pause);
       return Asking::kEnded;
     }
-    Result<std::vector<json>> asked =
-        AskUser({call_.context, call_.peer, writer_, key_, subject}, pause.questions);
+    Result<std::vector<json>> asked = AskUser(
+        {call_.context, call_.peer, writer_, key_, subject, /*resumable=*/false}, pause.questions);
     if (asked.ok()) {
       answers = *std::move(asked);
       return Asking::kAnswered;
     }
-    if (asked.status().code() == StatusCode::kCancelled) {
-      writer_.Leave();
-    } else {
-      Refuse(call_.context.Explain(asked.status()));
-    }
+    EndUnasked(asked.status());
     return Asking::kEnded;
+  }
+
+  // Ends a call whose questions have not been answered.
+  void EndUnasked(const Status& reason) {
+    using runtime::CancelReason;
+    const CancelReason ended = call_.context.exchange().cancellation().reason();
+    if (ended == CancelReason::kDeadline) return Refuse({api::ApiError::kTimeout, "", {}});
+    if (ended == CancelReason::kShutdown) return Refuse({api::ApiError::kShuttingDown, "", {}});
+    const bool by_client = reason.code() == StatusCode::kCancelled;
+    by_client ? writer_.Leave() : Refuse(call_.context.Explain(reason));
   }
 
   // Refuses a call whose tool asks the user: the client has not declared the capability

@@ -25,6 +25,9 @@ using api::HandlerContext;
 constexpr char kCallRoute[] = "mcp call";
 // Runs of one call: each question of the graph begins another one.
 constexpr uint64_t kRunsMax = 64;
+constexpr std::string_view kGoesOn =
+    "The server has ended this call, but the agent goes on. To ask for its answer, call this tool "
+    "again with this thread_id: ";
 
 // Position of a client in the stream of a call. Sealed, it is the id of an event.
 struct StreamPlace {
@@ -123,6 +126,7 @@ class SessionCall {
   }
 
   void Resume() {
+    resumed_ = true;
     if (const Status sent = writer_.SendComment(); !sent.ok()) return writer_.Leave();
     Read({place_.thread_id, place_.run_id}, place_.events);
     AnswerCall();
@@ -184,9 +188,15 @@ class SessionCall {
            context_.exchange().cancellation().cancelled();
   }
 
+  // Ends the exchange of a run that has not ended. A client that has no event to resume from would
+  // wait for the response in vain.
   void Stop(const api::ErrorInfo& error) {
-    if (writer_.streams() && Goes(error)) return writer_.Leave();
-    writer_.Fail(error);
+    if (!Goes(error)) return writer_.Fail(error);
+    if (resumed_ || writer_.can_be_resumed()) return writer_.Leave();
+    const bool is_heard =
+        context_.exchange().cancellation().reason() != runtime::CancelReason::kClientGone;
+    if (!is_heard || place_.run_id.empty()) return writer_.Fail(error);
+    writer_.Finish('{' + FailedCall(std::string(kGoesOn) + place_.thread_id) + '}');
   }
 
   // Passes the further runs of the call, and ends the exchange. A loop: the fiber's stack has no
@@ -229,8 +239,10 @@ class SessionCall {
     const Pause pause = ReadPause(reader_->interrupt_json());
     const bool asks = writer_.streams() && CanAsk(peer_, pause.questions);
     if (!asks) return Finish();
-    const Result<std::vector<json>> answers = AskUser(
-        {context_, peer_, writer_, key_, place_.thread_id + ' ' + place_.run_id}, pause.questions);
+    const Result<std::vector<json>> answers =
+        AskUser({context_, peer_, writer_, key_, place_.thread_id + ' ' + place_.run_id,
+                 /*resumable=*/true},
+                pause.questions);
     if (answers.status().code() == StatusCode::kCancelled) return writer_.Leave();
     if (!answers.ok()) return writer_.Fail(context_.Explain(answers.status()));
     std::optional<std::vector<Message>> messages = AnswerMessages(pause, *answers);
@@ -263,6 +275,7 @@ class SessionCall {
   // Of the run that was read last. The error says why its events have ended before the run.
   std::optional<Reader> reader_;
   std::optional<api::ErrorInfo> error_;
+  bool resumed_ = false;
   bool cancelled_ = false;  // by the client, which then wants no response
 };
 
