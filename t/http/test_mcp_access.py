@@ -60,12 +60,18 @@ def test_a_session_belongs_to_its_user(guard):
 
 
 def test_permissions_are_those_of_the_other_routes(guard):
-    service = guard()
-    reader = Stateless(service, bearer(scopes=["graph:invoke"]))
-    assert reader.answer("hello", "support")["answer"]
-    refused = reader.ask("resources/list")
-    assert refused.status == 200 and error_of(refused)["code"] == -32000
-    assert result_of(Stateless(service, bearer(scopes=["graph:invoke", "checkpointer:read"])).ask("resources/list"))
+    service = guard(scopes=["graph:invoke", "checkpointer:read"])
+    all_scopes = ["graph:invoke", "checkpointer:read"]
+    for era in (Stateless, Session):
+        poor, rich = (era(service, bearer(scopes=scopes)) for scopes in (all_scopes[:1], all_scopes))
+        thread_id = poor.answer("hello", "support")["thread_id"]
+        for method, params in (("resources/list", None), ("resources/read", {"uri": f"agent-graph://threads/{thread_id}"})):
+            refused = poor.ask(method, params, id="mine")
+            # The client gets a token with these scopes, and sends the request again.
+            assert error_of(refused, 403)["code"] == -32000 and refused.json()["id"] == "mine"
+            challenge = refused.header("WWW-Authenticate")
+            assert 'error="insufficient_scope"' in challenge and 'scope="graph:invoke checkpointer:read"' in challenge
+            assert result_of(rich.ask(method, params))
     other = Stateless(service, bearer(scopes=["checkpointer:read"]))
     assert other.ask("tools/list").status == 403
 

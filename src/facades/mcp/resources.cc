@@ -64,6 +64,14 @@ std::optional<api::ErrorInfo> FindReader(const Call& call, const std::string& th
   return std::nullopt;
 }
 
+// Answers what the guard has refused. With 401 and 403, clients get another token and repeat the
+// request; they ignore the error of a response with 200.
+void SendRefusal(const Call& call, const api::ErrorInfo& error) {
+  if (api::IsAuthenticationError(error.error)) return call.context.Fail(error);
+  if (error.error == api::ApiError::kPermissionDenied) return SendError(call, RpcErrorOf(error));
+  SendFailure(call, error);
+}
+
 std::optional<api::ErrorInfo> EnterReads(const Call& call, api::PageReads::Place& place) {
   api::HandlerContext& context = call.context;
   return api::EnterPageReads(context.exchange(), *context.api().page_reads,
@@ -120,7 +128,7 @@ bool RefusedWithoutThreads(const Call& call) {
 void ListResources(const Call& call) {
   if (RefusedWithoutThreads(call)) return;
   api::Caller reader;
-  if (auto error = FindReader(call, "", reader)) return SendFailure(call, *error);
+  if (auto error = FindReader(call, "", reader)) return SendRefusal(call, *error);
   state::PageRequest page;
   page.limit = kThreadsAtOnce;
   if (const std::string* cursor = TextMember(call.message.params, "cursor")) page.cursor = *cursor;
@@ -162,8 +170,10 @@ void ReadResource(const Call& call) {
   if (!place) return SendNotFound(call, *uri);
   api::Caller reader;
   if (auto error = FindReader(call, place->thread_id, reader)) {
-    if (error->error == api::ApiError::kPermissionDenied) return SendNotFound(call, *uri);
-    return SendFailure(call, *error);
+    const bool is_forbidden = error->error == api::ApiError::kPermissionDenied;
+    api::Caller of_any;
+    const bool is_due_to_thread = is_forbidden && !FindReader(call, "", of_any);
+    return is_due_to_thread ? SendNotFound(call, *uri) : SendRefusal(call, *error);
   }
   api::PageReads::Place read_place;
   if (auto error = EnterReads(call, read_place)) return SendFailure(call, *error);
