@@ -313,6 +313,15 @@ def test_only_tools_with_a_tag_are_offered(serve):
             assert wrong["isError"] and "expression" in wrong["content"][0]["text"]
 
 
+def test_arguments_come_from_the_body_only(serve):
+    client = Stateless(serve())
+    tools = result_of(client.ask("tools/list"))["tools"]
+    [schema] = [tool["inputSchema"] for tool in tools if tool["name"] == "route"]
+    # The server behind the graph wants the header Mcp-Param-Region from its own clients.
+    assert schema["properties"]["region"] == {"type": "string"}
+    assert result_of(client.call("route", {"region": "eu"}))["content"][0]["text"] == "routed to eu"
+
+
 def test_content_of_tools_is_passed_on(start_service, start_mcp_server, start_mock_provider):
     everything = start_mcp_server()
     graph = tool_graph(mcp_servers=[{"name": "every", "url": everything.url, "tags": ["shared"]}])
