@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from harness.http_service import HttpService
 from harness.mcp_client import FORMS, Session, Stateless, error_of, result_of
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import asks, tool_graph
@@ -20,13 +21,27 @@ _LOOSE = {
 
 
 @pytest.fixture
+def http_service():
+    """http_service(answer) starts a target for HTTP tools."""
+    started = []
+
+    def start(answer):
+        started.append(HttpService(answer))
+        return started[-1]
+
+    yield start
+    for service in started:
+        service.close()
+
+
+@pytest.fixture
 def serve(make_service, start_mock_provider, start_mcp_peer):
     """serve(tools=…) starts a service whose agent has the tools of an MCP server."""
 
-    def start(files=None, shutdown_timeout="60s", **other):
+    def start(files=None, shutdown_timeout="60s", tools=("calculator", _LOOSE), **other):
         mock = start_mock_provider(_FIXTURES)
         peer = start_mcp_peer(eras=["stateless"])
-        graph = tool_graph(tools=["calculator", _LOOSE], mcp_servers=[{"name": "peer", "url": peer.url, "tags": ["shared"]}])
+        graph = tool_graph(tools=list(tools), mcp_servers=[{"name": "peer", "url": peer.url, "tags": ["shared"]}])
         settings = {
             "agent": "graph.json:app",
             "models": {"default": {"provider": "openai", "model": "m", "base_url": mock.base_url}},
@@ -320,6 +335,15 @@ def test_arguments_come_from_the_body_only(serve):
     # The server behind the graph wants the header Mcp-Param-Region from its own clients.
     assert schema["properties"]["region"] == {"type": "string"}
     assert result_of(client.call("route", {"region": "eu"}))["content"][0]["text"] == "routed to eu"
+
+
+def test_a_list_that_only_looks_like_content_is_text(serve, http_service):
+    found = [{"type": "image", "url": "https://example.com/a.png"}]
+    peer = http_service(lambda *_: (200, "application/json", json.dumps(found)))
+    tool = _LOOSE | {"url": peer.url}
+    client = Stateless(serve(tools=[tool]))
+    [block] = result_of(client.call("loose", {"text": "x"}))["content"]
+    assert block["type"] == "text" and json.loads(block["text"]) == found
 
 
 def test_content_of_tools_is_passed_on(start_service, start_mcp_server, start_mock_provider):

@@ -1,7 +1,6 @@
 #include "facades/mcp/graph_tools.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -15,6 +14,7 @@
 #include "facades/mcp/call_writer.h"
 #include "facades/mcp/input_required.h"
 #include "facades/mcp/request_headers.h"
+#include "facades/mcp/tool_content.h"
 #include "graph/compiled_graph.h"
 #include "run/context/open_inputs.h"
 #include "run/loop/runner.h"
@@ -30,16 +30,6 @@ constexpr std::chrono::seconds kToolsWaitMax{10};
 constexpr char kCallId[] = "call";
 // Rounds of questions of one call.
 constexpr int kRoundsMax = 16;
-
-// True for a list of content blocks of the protocol, which tools of MCP servers return.
-bool IsContent(const json& value) {
-  static constexpr std::array<std::string_view, 5> kTypes = {"text", "image", "audio", "resource",
-                                                             "resource_link"};
-  return value.is_array() && !value.empty() && std::ranges::all_of(value, [](const json& block) {
-           const std::string* type = block.is_object() ? TextMember(&block, "type") : nullptr;
-           return type != nullptr && std::ranges::find(kTypes, *type) != kTypes.end();
-         });
-}
 
 std::string ResultMembers(const ToolOutput& output) {
   const Result<json> value = ParseJson(output.json, kOwnJsonLimits);
