@@ -3,11 +3,12 @@ tools of the graph that clients may call themselves."""
 
 import itertools
 import json
+import threading
 
 import pytest
 
 from harness.http_service import HttpService
-from harness.mcp_client import FORMS, Session, Stateless, error_of, result_of
+from harness.mcp_client import FORMS, PATH, Session, Stateless, error_of, request, result_of
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import asks, tool_graph
 
@@ -335,6 +336,28 @@ def test_arguments_come_from_the_body_only(serve):
     # The server behind the graph wants the header Mcp-Param-Region from its own clients.
     assert schema["properties"]["region"] == {"type": "string"}
     assert result_of(client.call("route", {"region": "eu"}))["content"][0]["text"] == "routed to eu"
+
+
+def test_a_cancelled_call_ends_its_tool(serve, http_service):
+    entered, released = threading.Event(), threading.Event()
+
+    def answer(*_):
+        entered.set()
+        released.wait()
+        return 200, "application/json", "1"
+
+    tool = _LOOSE | {"url": http_service(answer).url, "timeout_ms": 3_600_000}
+    session = Session(serve(tools=[tool]))
+    call = request("tools/call", {"name": "loose", "arguments": {"text": "x"}}, id="mine")
+    try:
+        with session.service.connect() as connection:
+            connection.request("POST", PATH, session.headers(), call)
+            entered.wait()
+            assert session.notify("notifications/cancelled", {"requestId": "mine"}).status == 202
+            reply = connection.read_reply()
+        assert reply.status == 200 and reply.text == ""
+    finally:
+        released.set()
 
 
 def test_a_list_that_only_looks_like_content_is_text(serve, http_service):

@@ -14,6 +14,7 @@
 #include "facades/mcp/call_writer.h"
 #include "facades/mcp/input_required.h"
 #include "facades/mcp/request_headers.h"
+#include "facades/mcp/tool_cancellation.h"
 #include "facades/mcp/tool_content.h"
 #include "graph/compiled_graph.h"
 #include "run/context/open_inputs.h"
@@ -167,8 +168,11 @@ class GraphToolCall {
     run::RunRequest request = api::RunRequestOf(context);
     request.config = api::GraphConfig(nullptr, context.caller());
     ToolCallBlock block{kCallId, tool_.name, DumpJson(*tool_.arguments)};
-    return context.api().runner->CallTool(request, found_.node, std::move(block), std::move(inputs),
-                                          context.exchange().cancellation(), memory_);
+    std::optional<ToolCancellation> by_client;
+    if (!call_.peer.session.empty()) by_client.emplace(context, key_);
+    return context.api().runner->CallTool(
+        request, found_.node, std::move(block), std::move(inputs),
+        by_client ? by_client->cancellation() : context.exchange().cancellation(), memory_);
   }
 
   void AskLater(const Pause& pause, const run::OpenInputs& inputs) {
@@ -179,14 +183,19 @@ class GraphToolCall {
   }
 
   void Refuse(const api::ErrorInfo& error) {
+    if (IsCancelledByClient()) return writer_.Leave();
     writer_.begun() ? writer_.Fail(error) : SendFailedCall(call_, error);
   }
 
+  // The client then wants no response.
+  bool IsCancelledByClient() {
+    if (call_.peer.session.empty()) return false;
+    const Result<bool> cancelled = IsCancelled(call_.context, key_);
+    return cancelled.ok() && *cancelled;
+  }
+
   void Finish(const std::string& members) {
-    if (!call_.peer.session.empty()) {
-      const Result<bool> cancelled = IsCancelled(call_.context, key_);
-      if (cancelled.ok() && *cancelled) return writer_.Leave();
-    }
+    if (IsCancelledByClient()) return writer_.Leave();
     writer_.Finish(ResultOf(call_, members));
   }
 

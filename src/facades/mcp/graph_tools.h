@@ -23,7 +23,8 @@ struct GraphTool {
 std::vector<GraphTool> FindGraphTools(api::HandlerContext& context);
 std::optional<GraphTool> FindGraphTool(api::HandlerContext& context, const std::string& name);
 
-// Calls the tool, and answers the request. The call ends with the connection.
+// Calls the tool, and answers the request. The call ends with the connection, or when the client
+// cancels it.
 void CallGraphTool(const Call& call, const ToolCall& tool, const GraphTool& found);
 
 }  // namespace agent_graph::mcp
