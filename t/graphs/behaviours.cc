@@ -176,8 +176,28 @@ void BuildRememberingOnFiber(GraphBuilder& graph) {
   graph.AddFunction("REMEMBER", Remember, Execution::kNonBlocking).AddEdge(START, "REMEMBER");
 }
 
+// Answers with the file that the user names, and with one of its own.
+NodeResult ShowFiles(const State& state, RunContext&) {
+  MediaBlock stored;
+  stored.media.kind = MediaReference::Kind::kFileId;
+  stored.media.file_id = state.LastUserText();
+  MediaBlock inlined;
+  inlined.type = MediaBlock::Type::kDocument;
+  inlined.media.kind = MediaReference::Kind::kData;
+  inlined.media.data_base64 = "aGk=";
+  inlined.media.mime_type = "text/plain";
+  Message answer = Message::Assistant("");
+  answer.content = {stored, inlined};
+  return answer;
+}
+
+void BuildShowingFiles(GraphBuilder& graph) {
+  graph.AddFunction("SHOW", ShowFiles).AddEdge(START, "SHOW");
+}
+
 }  // namespace
 
+AGENT_GRAPH_EXPORT(showing_files, BuildShowingFiles)
 AGENT_GRAPH_EXPORT(remembering, BuildRemembering)
 AGENT_GRAPH_EXPORT(remembering_on_fiber, BuildRememberingOnFiber)
 AGENT_GRAPH_EXPORT(echo, BuildEcho)

@@ -8,7 +8,7 @@ import pytest
 
 from harness import http1
 from harness.admin import state_of
-from harness.agents import DEMO
+from harness.agents import DEMO, behaviour
 from harness.mcp_client import (
     FORMS,
     PATH,
@@ -22,6 +22,7 @@ from harness.mcp_client import (
     request,
     result_of,
 )
+from harness.uploads import uploaded
 from harness.waiting import wait_until
 
 _INFO = "io.modelcontextprotocol/serverInfo"
@@ -153,6 +154,20 @@ def test_a_client_that_takes_no_events_gets_an_object(service):
     reply = client.post(body, [*headers, ("Accept", "application/json")])
     assert reply.header("Content-Type") == "application/json"
     assert result_of(reply)["structuredContent"]["answer"] == "You said: hello"
+
+
+def test_files_of_an_answer_are_content(start_service):
+    service = start_service(behaviour("showing_files"))
+    file_id = uploaded(service, b"hello")["file_id"]
+    for client in (Stateless(service), Session(service)):
+        link, own, _ = result_of(client.call("showing_files", {"message": file_id}))["content"]
+        assert link["type"] == "resource_link" and link["name"] == "file"
+        assert link["uri"] == f"http://localhost/v1/files/{file_id}"  # as the request says
+        assert service.get(link["uri"].removeprefix("http://localhost")).body == b"hello"
+        assert own["resource"]["blob"] == "aGk=" and own["resource"]["mimeType"] == "text/plain"
+    old = Session(service, revision="2025-03-26")
+    text, _, _ = result_of(old.call("showing_files", {"message": file_id}))["content"]
+    assert text == {"type": "text", "text": f"file: {link['uri']}"}
 
 
 # Refusals

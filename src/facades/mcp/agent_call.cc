@@ -24,7 +24,7 @@ void Perform(const Call& call, const ToolCall& tool, api::GraphRequest request) 
   HandlerContext& context = call.context;
   const bool shows_thread = context.api().state != nullptr;
   CallWriter writer(context, call.message.id_json, TakesEvents(context.head()));
-  CallReader reader(writer, tool.progress_token_json, facades::HeldBytes());
+  CallReader reader(context, call.peer, writer, tool.progress_token_json, facades::HeldBytes());
   facades::FacadeRun run{.request = std::move(request), .wants_deltas = false};
   if (const auto error = facades::PerformRun(context, std::move(run), reader)) {
     return writer.begun() ? writer.Fail(*error) : SendFailedCall(call, *error);

@@ -2,7 +2,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "facades/mcp/endpoint_url.h"
 #include "facades/mcp/json_rpc.h"
+#include "facades/mcp/media_content.h"
 #include "message/codec.h"
 
 namespace agent_graph::mcp {
@@ -23,35 +25,15 @@ void AppendText(std::string& out, std::string_view text, std::string_view more =
   out += '}';
 }
 
-// Media that the service has only by reference become links.
-void AppendMedia(std::string& out, const MediaBlock& block) {
-  const MediaReference& media = block.media;
-  const bool inlined = media.kind == MediaReference::Kind::kData;
-  const bool shown =
-      block.type == MediaBlock::Type::kImage || block.type == MediaBlock::Type::kAudio;
-  if (inlined && shown) {
-    out += out.back() != '[' ? "," : "";
-    out += block.type == MediaBlock::Type::kImage ? R"({"type":"image","data":)"
-                                                  : R"({"type":"audio","data":)";
-    AppendJsonString(out, media.data_base64);
-    out += ",\"mimeType\":";
-    AppendJsonString(out, media.mime_type);
-    out += '}';
-  } else if (media.kind == MediaReference::Kind::kUrl) {
-    out += out.back() != '[' ? "," : "";
-    out += R"({"type":"resource_link","uri":)";
-    AppendJsonString(out, media.url);
-    out += ",\"name\":";
-    AppendJsonString(out, media.filename.empty() ? "file" : media.filename);
-    if (!media.mime_type.empty()) {
-      out += ",\"mimeType\":";
-      AppendJsonString(out, media.mime_type);
-    }
-    out += '}';
-  }
-}
-
 }  // namespace
+
+CallReader::CallReader(const api::HandlerContext& context, const Peer& peer, CallWriter& writer,
+                       std::string progress_token_json, facades::HeldBytes held)
+    : writer_(writer),
+      progress_token_json_(std::move(progress_token_json)),
+      files_url_(FilesUrl(context)),
+      revision_(peer.revision),
+      held_(held) {}
 
 std::string FailedCall(std::string_view text) {
   std::string out = "\"content\":[";
@@ -89,7 +71,7 @@ Status CallReader::OnMessage(const api::MessageEvent& event, const api::EventPla
   for (const ContentBlock& block : message.content) {
     const auto* media = std::get_if<MediaBlock>(&block);
     if (media == nullptr) continue;
-    answer_bytes_ += media->media.data_base64.size();
+    answer_bytes_ += media->media.data_base64.size() + media->media.url.size();
     media_.push_back(*media);
   }
   answer_bytes_ += text.size();
@@ -127,7 +109,7 @@ std::string CallReader::ResultMembers(bool shows_thread) const {
   if (waits && !interrupt_json_.empty()) place += ",\"interrupt\":" + interrupt_json_;
   std::string out = "\"content\":[";
   if (!answer_.empty() || (!waits && media_.empty())) AppendText(out, answer_);
-  for (const MediaBlock& media : media_) AppendMedia(out, media);
+  AppendMedia(out, media_, files_url_, revision_);
   if (waits) AppendText(out, kWaiting);
   if (shows_thread) {
     AppendText(out, '{' + place + '}', R"(,"annotations":{"audience":["assistant"]})");

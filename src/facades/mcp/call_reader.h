@@ -20,8 +20,8 @@ class CallReader : public api::RunReader {
  public:
   // `progress_token_json`: the client's token; empty: it wants no reports. `held` counts the
   // answer. The writer must outlive the reader.
-  CallReader(CallWriter& writer, std::string progress_token_json, facades::HeldBytes held)
-      : writer_(writer), progress_token_json_(std::move(progress_token_json)), held_(held) {}
+  CallReader(const api::HandlerContext& context, const Peer& peer, CallWriter& writer,
+             std::string progress_token_json, facades::HeldBytes held);
 
   Status OnStart(const run::RunStart& start, const state::RunRecord* record) override;
   Status OnDelta(const run::RunDelta&, const api::EventPlace&, bool) override {
@@ -47,6 +47,8 @@ class CallReader : public api::RunReader {
 
   CallWriter& writer_;
   const std::string progress_token_json_;
+  const std::string files_url_;
+  const std::string revision_;  // of the client
   uint64_t reports_ = 0;
   std::string thread_id_;
   std::string run_id_;

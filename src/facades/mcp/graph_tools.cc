@@ -32,11 +32,11 @@ constexpr char kCallId[] = "call";
 // Rounds of questions of one call.
 constexpr int kRoundsMax = 16;
 
-std::string ResultMembers(const ToolOutput& output) {
+std::string ResultMembers(const ToolOutput& output, const Peer& peer) {
   const Result<json> value = ParseJson(output.json, kOwnJsonLimits);
   if (!value.ok()) return FailedCall("the output of the tool cannot be read");
   std::string out;
-  if (IsContent(*value)) {
+  if (IsContent(*value, peer.revision)) {
     out = "\"content\":" + output.json;
   } else {
     out = R"("content":[{"type":"text","text":)";
@@ -88,7 +88,7 @@ class GraphToolCall {
     for (int round = 0; round < kRoundsMax; ++round) {
       Result<run::CalledTool> called = CallOnce(std::move(inputs));
       if (!called.ok()) return Refuse(call_.context.Explain(called.status()));
-      if (called->inputs.empty()) return Finish(ResultMembers(called->output));
+      if (called->inputs.empty()) return Finish(ResultMembers(called->output, call_.peer));
       inputs = std::move(called->inputs);
       Pause pause = PauseOf(inputs);
       if (!CanAsk(call_.peer, pause.questions)) return RefuseToAsk(pause);

@@ -18,6 +18,10 @@ inline constexpr std::string_view kNewestSessionRevision = "2025-11-25";
 // The revision of a client in a session that does not send the header.
 inline constexpr std::string_view kAssumedRevision = "2025-03-26";
 
+// The revisions from which on results may contain sounds, and links to resources.
+inline constexpr std::string_view kAudioSince = "2025-03-26";
+inline constexpr std::string_view kLinksSince = "2025-06-18";
+
 struct Peer {
   Era era = Era::kSession;
   std::string revision{kNewestSessionRevision};

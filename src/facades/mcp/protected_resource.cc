@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/letter_case.h"
+#include "facades/mcp/endpoint_url.h"
 #include "facades/mcp/handlers.h"
 #include "facades/mcp/request_headers.h"
 
@@ -17,16 +18,6 @@ constexpr std::string_view kChallengeHeader = "WWW-Authenticate";
 
 bool HasTokens(const settings::Settings& settings) {
   return settings.authentication.method == settings::AuthenticationSettings::Method::kJwt;
-}
-
-// The address of the endpoint as the client has it. A proxy that changes it needs facades.mcp.url.
-std::string UrlOf(const api::HandlerContext& context) {
-  const settings::McpSettings& mcp = context.api().settings->facades.mcp;
-  if (!mcp.url.empty()) return mcp.url;
-  const bridge::RequestHead& head = context.head();
-  std::string url = head.https ? "https://" : "http://";
-  url += head.Header("host");
-  return url + head.base_path + mcp.facade.path;
 }
 
 std::string ScopesOf(const settings::McpSettings& mcp) {
@@ -75,7 +66,7 @@ void CompleteChallenge(const api::HandlerContext& context, int status,
     headers.emplace_back(kChallengeHeader, "Bearer error=\"insufficient_scope\"");
     challenge = headers.end() - 1;
   }
-  const std::string url = UrlOf(context) + std::string(kMetadataPart);
+  const std::string url = EndpointUrl(context) + std::string(kMetadataPart);
   if (IsQuotable(url)) challenge->second += ", resource_metadata=\"" + url + '"';
   const std::string scopes = ScopesOf(settings.facades.mcp);
   if (!scopes.empty()) challenge->second += ", scope=\"" + scopes + '"';
@@ -84,7 +75,7 @@ void CompleteChallenge(const api::HandlerContext& context, int status,
 void ShowProtectedResource(api::HandlerContext& context) {
   const settings::McpSettings& mcp = context.api().settings->facades.mcp;
   std::string out = "{\"resource\":";
-  AppendJsonString(out, UrlOf(context));
+  AppendJsonString(out, EndpointUrl(context));
   AppendList(out, "authorization_servers", mcp.authorization_servers);
   AppendList(out, "scopes_supported", mcp.scopes);
   out += R"(,"bearer_methods_supported":["header"]})";

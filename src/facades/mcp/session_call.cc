@@ -136,7 +136,7 @@ class SessionCall {
   class Reader : public CallReader {
    public:
     Reader(SessionCall& call, uint64_t skipped)
-        : CallReader(call.writer_, call.place_.progress_token_json,
+        : CallReader(call.context_, call.peer_, call.writer_, call.place_.progress_token_json,
                      facades::HeldBytes(&call.context_.exchange())),
           call_(call),
           skipped_(skipped) {}

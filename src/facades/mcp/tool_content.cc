@@ -9,6 +9,7 @@
 #include "agent_graph/json.h"
 #include "base/base64.h"
 #include "facades/mcp/json_rpc.h"
+#include "facades/mcp/peer.h"
 
 namespace agent_graph::mcp {
 namespace {
@@ -71,27 +72,29 @@ bool IsLink(const json& block) {
 struct BlockRow {
   std::string_view type;
   bool (*has_members)(const json& block);
+  std::string_view since = {};  // the first revision with this type
 };
 
 constexpr std::array kBlocks = {
     BlockRow{.type = "text", .has_members = IsText},
     BlockRow{.type = "image", .has_members = IsMedia},
-    BlockRow{.type = "audio", .has_members = IsMedia},
+    BlockRow{.type = "audio", .has_members = IsMedia, .since = kAudioSince},
     BlockRow{.type = "resource", .has_members = IsResource},
-    BlockRow{.type = "resource_link", .has_members = IsLink},
+    BlockRow{.type = "resource_link", .has_members = IsLink, .since = kLinksSince},
 };
 
-bool IsBlock(const json& block) {
+bool IsBlock(const json& block, std::string_view revision) {
   const std::string* type = block.is_object() ? TextMember(&block, "type") : nullptr;
   if (type == nullptr || !HasValidOptions(block)) return false;
   const auto row = std::ranges::find(kBlocks, *type, &BlockRow::type);
-  return row != kBlocks.end() && row->has_members(block);
+  return row != kBlocks.end() && revision >= row->since && row->has_members(block);
 }
 
 }  // namespace
 
-bool IsContent(const json& value) {
-  return value.is_array() && !value.empty() && std::ranges::all_of(value, IsBlock);
+bool IsContent(const json& value, std::string_view revision) {
+  return value.is_array() && !value.empty() &&
+         std::ranges::all_of(value, [&](const json& block) { return IsBlock(block, revision); });
 }
 
 }  // namespace agent_graph::mcp

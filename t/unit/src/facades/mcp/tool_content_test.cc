@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "agent_graph/json.h"
+#include "facades/mcp/peer.h"
 
 namespace agent_graph::mcp {
 namespace {
 
-bool AreContent(const char* text) {
-  return IsContent(json::parse(text));
+bool AreContent(const char* text, std::string_view revision = kStatelessRevision) {
+  return IsContent(json::parse(text), revision);
 }
 
 TEST(ToolContent, BlocksWithAllMembersAreContent) {
@@ -19,6 +20,16 @@ TEST(ToolContent, BlocksWithAllMembersAreContent) {
   EXPECT_TRUE(AreContent(R"([{"type":"resource","resource":{"uri":"test://a","text":"x"}},
       {"type":"resource","resource":{"uri":"file:///a","blob":"aGk=","mimeType":"a/b"}}])"));
   EXPECT_TRUE(AreContent(R"([{"type":"resource_link","uri":"https://a/b","name":"b"}])"));
+}
+
+TEST(ToolContent, AnOlderRevisionHasFewerTypes) {
+  const char* const sound = R"([{"type":"audio","data":"aGk=","mimeType":"audio/wav"}])";
+  EXPECT_TRUE(AreContent(sound, "2025-03-26"));
+  EXPECT_FALSE(AreContent(sound, "2024-11-05"));
+  const char* const link = R"([{"type":"resource_link","uri":"https://a/b","name":"b"}])";
+  EXPECT_TRUE(AreContent(link, "2025-06-18"));
+  EXPECT_FALSE(AreContent(link, "2025-03-26"));
+  EXPECT_TRUE(AreContent(R"([{"type":"text","text":"x"}])", "2024-11-05"));
 }
 
 TEST(ToolContent, OtherListsAreNot) {
