@@ -181,8 +181,7 @@ class SessionCall {
     return is_first && peer_.resumes_from_start() ? writer_.SendFirst() : Status::Ok();
   }
 
-  // True if the connection or this worker ends but the run goes on: the client can resume the
-  // call.
+  // True if the connection or this worker ends but the run goes on.
   bool Goes(const api::ErrorInfo& error) const {
     return error.error == api::ApiError::kShuttingDown ||
            context_.exchange().cancellation().cancelled();
