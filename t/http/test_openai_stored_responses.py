@@ -1,5 +1,6 @@
 """Responses that are stored: conversations, responses in the background, and requests that are repeated."""
 
+import concurrent.futures
 import contextlib
 import json
 
@@ -10,6 +11,8 @@ from harness.agents import DEMO, asking
 from harness.messages import texts
 from harness.openai_chat import error
 from harness.openai_responses import PATH, ask, completed, deltas, events, events_in, output_text
+from harness.run_stream import RunStream
+from harness.service import invocation
 from harness.waiting import wait_until
 
 _WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
@@ -152,6 +155,89 @@ def test_a_deleted_response_is_gone(service):
         ):
             assert reply.status == 404 and error(reply)["code"] == "resource_not_found"
     assert completed(service.get(f"{PATH}/{second['id']}"))["id"] == second["id"]
+
+
+def _delete(service, *responses):
+    for response in responses:
+        reply = service.request("DELETE", f"{PATH}/{response['id']}")
+        assert reply.status == 200 and reply.json()["deleted"] is True, reply.text
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_messages_are_gone_with_the_last_response_of_their_thread(service, order):
+    chain = [completed(service.post(PATH, ask("one")))]
+    for text in ("two", "three"):
+        chain.append(completed(service.post(PATH, ask(text, previous_response_id=chain[-1]["id"]))))
+    first, second, last = (chain[number] for number in order)
+    _delete(service, first, second)
+    (thread,) = _threads(service)
+    assert completed(service.get(f"{PATH}/{last['id']}"))["id"] == last["id"]
+    _delete(service, last)
+    assert _threads(service) == []
+    assert service.get(f"/v1/threads/{thread['thread_id']}/messages").status == 404
+
+
+def test_responses_that_are_deleted_at_the_same_time_leave_nothing(start_service):
+    service = start_service(DEMO, workers=2)
+    for _ in range(5):
+        chain = [completed(service.post(PATH, ask("one")))]
+        for text in ("two", "three", "four"):
+            chain.append(completed(service.post(PATH, ask(text, previous_response_id=chain[-1]["id"]))))
+        with concurrent.futures.ThreadPoolExecutor(len(chain)) as pool:
+            list(pool.map(lambda response: _delete(service, response), chain))
+        assert _threads(service) == []
+
+
+def test_a_conversation_outlives_its_responses(service):
+    first = completed(service.post(PATH, ask("one", conversation="talk")))
+    _delete(service, completed(service.post(PATH, ask("two", previous_response_id=first["id"]))), first)
+    page = service.get("/v1/threads/talk/messages").json()["data"]
+    assert texts(page["messages"])[::2] == ["one", "two"]
+    # So does a thread that something else than responses uses.
+    own = completed(service.post(PATH, ask("one")))
+    thread = next(one["thread_id"] for one in _threads(service) if one["thread_id"] != "talk")
+    assert service.invoke("more", config={"thread_id": thread}).status == 200
+    _delete(service, own)
+    assert len(service.get(f"/v1/threads/{thread}/messages").json()["data"]["messages"]) == 4
+
+
+def test_a_response_in_flight_is_deleted_with_its_messages(start_service, gated_provider):
+    service, provider = start_service(asking(gated_provider)), gated_provider
+    response = service.post(PATH, ask("go", background=True)).json()
+    provider.wait_for_waiting(1)
+    _delete(service, response)
+    assert _threads(service) == [] and service.get(f"{PATH}/{response['id']}").status == 404
+
+
+def test_a_busy_worker_does_not_keep_the_messages_of_a_deleted_response(start_service, gated_provider):
+    limits = {"runs_max": 2}  # one request may follow a run
+    status = "location = /status.json { agent_graph_status format=json; }"
+    service = start_service(asking(gated_provider) | {"limits": limits}, workers=1, server=status)
+    gated_provider.open_gate()
+    done = completed(service.post(PATH, ask("one")))
+    gated_provider.close_gate()
+    config = {"thread_id": "busy", "run_id": "r"}
+    assert service.post("/v1/graph/runs", invocation("go", config=config)).status == 202
+    with RunStream(service.port, "/v1/threads/busy/runs/r/stream"):
+        wait_until(lambda: service.get("/status.json").json()["services"][0]["followers"] == 1, "it is followed")
+        assert service.get(f"{PATH}/{done['id']}").status == 503
+        _delete(service, done)
+        assert [thread["thread_id"] for thread in _threads(service)] == ["busy"]
+    gated_provider.open_gate()
+
+
+def test_items_of_a_log_that_is_no_longer_kept_are_gone(start_service):
+    service = start_service(DEMO)
+    first = completed(service.post(PATH, ask("one", conversation="talk")))
+    # A thread keeps at most 64 MiB of logs, beyond those of its latest runs.
+    state = {"notes": "x" * 1_500_000}
+    for _ in range(52):
+        assert service.invoke("hi", config={"thread_id": "talk"}, initial_state=state).status == 200
+    for path in ("", "/input_items"):
+        gone = service.get(f"{PATH}/{first['id']}{path}")
+        assert gone.status == 410 and error(gone)["code"] == "gone", gone.text
+    _delete(service, first)
+    assert service.get("/v1/threads/talk").status == 200
 
 
 @pytest.mark.parametrize("response_id", ["x", "resp_", "resp_1", "resp_!!", "resp_" + "A" * 5000, "chatcmpl-1"])

@@ -1,5 +1,6 @@
 #include "facades/openai/deleted_responses.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -10,39 +11,88 @@
 namespace agent_graph::openai {
 namespace {
 
+// A member of the thread's metadata: the ids of the runs, with the names of their origins.
 constexpr char kDeletedResponses[] = "deleted_responses";
+
+const char* NameOf(ResponseOrigin origin) {
+  switch (origin) {
+    case ResponseOrigin::kNewThread:
+      return "new_thread";
+    case ResponseOrigin::kResponse:
+      return "response";
+    case ResponseOrigin::kConversation:
+      break;
+  }
+  return "conversation";
+}
+
+// An object.
+json DeletedOf(const state::ThreadRecord& thread) {
+  // Most threads have no such note.
+  if (thread.metadata_json.find(kDeletedResponses) == std::string::npos) return json::object();
+  const Result<json> metadata = ParseJson(thread.metadata_json, kOwnJsonLimits);
+  if (!metadata.ok() || !metadata->is_object()) return json::object();
+  const auto deleted = metadata->find(kDeletedResponses);
+  const bool is_there = deleted != metadata->end() && deleted->is_object();
+  return is_there ? *deleted : json::object();
+}
+
+// True if the thread was made for one of these responses, and none of them is of a conversation.
+bool IsOwnThread(const json& deleted) {
+  const auto is_from = [](ResponseOrigin origin) {
+    return [origin](const json& name) { return name == NameOf(origin); };
+  };
+  return std::ranges::any_of(deleted, is_from(ResponseOrigin::kNewThread)) &&
+         std::ranges::none_of(deleted, is_from(ResponseOrigin::kConversation));
+}
+
+// True if nothing uses the thread once this response is deleted, too.
+Result<bool> IsUnused(api::HandlerContext& context, const state::RunRecord& run,
+                      ResponseOrigin origin) {
+  const state::Scope& scope = context.caller().scope;
+  AG_ASSIGN_OR_RETURN(const state::ThreadRecord thread,
+                      context.state().GetThread(scope, run.thread_id));
+  json deleted = DeletedOf(thread);
+  deleted[run.run_id] = NameOf(origin);
+  const bool is_own = IsOwnThread(deleted);
+  state::ListRunsRequest list;
+  list.scope = scope;
+  list.thread_id = run.thread_id;
+  bool has_runs = false;
+  do {
+    AG_ASSIGN_OR_RETURN(state::RunPage page, context.state().ListRuns(list));
+    has_runs = has_runs || !page.runs.empty();
+    const bool is_used = std::ranges::any_of(
+        page.runs, [&](const state::RunRecord& one) { return !deleted.contains(one.run_id); });
+    if (is_used || (has_runs && !is_own)) return false;
+    list.cursor = std::move(page.next_cursor);
+  } while (!list.cursor.empty());
+  // Without runs it is not the response's thread: that one was deleted, and a note on it made this
+  // one.
+  return true;
+}
 
 }  // namespace
 
 bool IsDeleted(const state::ThreadRecord& thread, const std::string& run_id) {
-  // Most threads have no such note.
-  if (thread.metadata_json.find(kDeletedResponses) == std::string::npos) return false;
-  const Result<json> metadata = ParseJson(thread.metadata_json, kOwnJsonLimits);
-  if (!metadata.ok() || !metadata->is_object()) return false;
-  const auto deleted = metadata->find(kDeletedResponses);
-  return deleted != metadata->end() && deleted->is_object() && deleted->contains(run_id);
+  return DeletedOf(thread).contains(run_id);
 }
 
 Status RemoveResponse(api::HandlerContext& context, const state::RunRecord& run,
-                      bool has_own_thread) {
+                      ResponseOrigin origin) {
   const state::Scope& scope = context.caller().scope;
-  state::ListRunsRequest list;
-  list.scope = scope;
-  list.thread_id = run.thread_id;
-  list.limit = 2;
-  AG_ASSIGN_OR_RETURN(const state::RunPage runs, context.state().ListRuns(list));
-  if (has_own_thread && runs.runs.size() == 1) {
-    return context.state().DeleteThread(scope, run.thread_id);
+  AG_ASSIGN_OR_RETURN(bool is_unused, IsUnused(context, run, origin));
+  if (!is_unused) {
+    state::AppendMessagesRequest note;
+    note.scope = scope;
+    note.thread_id = run.thread_id;
+    note.metadata_json = DumpJson({{kDeletedResponses, {{run.run_id, NameOf(origin)}}}});
+    AG_RETURN_IF_ERROR(context.state().AppendMessages(note));
+    // Each of several requests at the same time may have found the responses of the others. The one
+    // whose note is the last finds none.
+    AG_ASSIGN_OR_RETURN(is_unused, IsUnused(context, run, origin));
   }
-  if (!state::HasEnded(run.state)) {
-    AG_RETURN_IF_ERROR(
-        context.state().RequestStop({scope, run.thread_id, true, run.run_id}).status());
-  }
-  state::AppendMessagesRequest note;
-  note.scope = scope;
-  note.thread_id = run.thread_id;
-  note.metadata_json = DumpJson({{kDeletedResponses, {{run.run_id, true}}}});
-  return context.state().AppendMessages(note);
+  return is_unused ? context.state().DeleteThread(scope, run.thread_id) : Status::Ok();
 }
 
 }  // namespace agent_graph::openai

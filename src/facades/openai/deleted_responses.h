@@ -5,6 +5,7 @@
 
 #include "api/http/context.h"
 #include "base/status.h"
+#include "facades/openai/request_note.h"
 #include "state/runs.h"
 #include "state/types.h"
 
@@ -13,10 +14,10 @@ namespace agent_graph::openai {
 // True if the thread's metadata says that this run's response was deleted.
 bool IsDeleted(const state::ThreadRecord& thread, const std::string& run_id);
 
-// Deletes the thread if it was made for this response and nothing else uses it; otherwise notes in
-// the thread's metadata that the response is deleted. A run in flight ends. `has_own_thread`: the
-// request named no conversation.
+// Deletes the thread if it was made for a response and all of its runs are of deleted responses,
+// none of which named it as a conversation; otherwise notes in the thread's metadata that this
+// response is deleted. The run should have ended. Suspends the calling fiber.
 Status RemoveResponse(api::HandlerContext& context, const state::RunRecord& run,
-                      bool has_own_thread);
+                      ResponseOrigin origin);
 
 }  // namespace agent_graph::openai

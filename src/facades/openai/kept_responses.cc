@@ -16,6 +16,7 @@
 #include "facades/openai/handlers.h"
 #include "facades/openai/object_ids.h"
 #include "facades/openai/reply.h"
+#include "facades/openai/response_log.h"
 #include "facades/openai/response_reader.h"
 #include "facades/openai/response_shapes.h"
 #include "facades/openai/response_stream.h"
@@ -23,7 +24,6 @@
 #include "facades/openai/stored_responses.h"
 #include "facades/run/facade_run.h"
 #include "message/codec.h"
-#include "run/log/log_entry.h"
 #include "settings/settings.h"
 #include "state/service.h"
 
@@ -32,9 +32,8 @@ namespace {
 
 using api::HandlerContext;
 
-// How long a cancellation waits for the end of the run.
-constexpr std::chrono::seconds kCancelWait{10};
-constexpr size_t kInputMessagesMax = 10'000;
+// How long a request waits for the end of a run that it stops.
+constexpr std::chrono::seconds kStopWait{10};
 
 // Finds the response that the path names. Answers the request and returns false if there is none.
 bool FindNamed(HandlerContext& context, ResponseName& name, state::RunRecord& run) {
@@ -68,26 +67,15 @@ api::ErrorInfo OnlyForBackground(std::vector<std::string> place, const std::stri
       api::ApiError::kBadRequest, problem, {{std::move(place), problem, api::ProblemType::kValue}}};
 }
 
-// Returns the ids of the request's messages, which come before the run's own.
-Result<std::vector<std::string>> InputMessageIds(HandlerContext& context,
-                                                 const state::RunRecord& run) {
-  state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
-  read.first = run.log_begin;
-  std::vector<std::string> ids;
-  while (ids.size() < kInputMessagesMax) {
-    AG_ASSIGN_OR_RETURN(const state::FollowRunReply page,
-                        context.state().FollowRun(read, &context.exchange().cancellation()));
-    for (const state::IndexedEntry& stored : page.entries) {
-      read.first = stored.index + 1;
-      const std::optional<run::EntryBody> body = run::Decode(stored.entry);
-      const auto* added = body ? std::get_if<run::entry::MessageAdded>(&*body) : nullptr;
-      if (added == nullptr) continue;
-      if (!added->node.empty()) return ids;
-      ids.push_back(added->message_id);
-    }
-    if (page.complete || page.entries.empty()) break;
-  }
-  return ids;
+// Stops the run unless it has ended, and waits for its end. A tool that cannot be interrupted may
+// take longer: then the run is still in flight.
+Status StopRun(HandlerContext& context, state::RunRecord& run) {
+  if (state::HasEnded(run.state)) return Status::Ok();
+  AG_RETURN_IF_ERROR(context.state()
+                         .RequestStop({context.caller().scope, run.thread_id, true, run.run_id})
+                         .status());
+  const Status ended = api::AwaitRunEnd(context, run, DeadlineAfter(kStopWait));
+  return ended.code() == StatusCode::kDeadlineExceeded ? Status::Ok() : ended;
 }
 
 std::string IdOfItem(const std::string& item) {
@@ -112,9 +100,8 @@ class ItemPageReader {
   ItemPageReader(HandlerContext& context, const state::RunRecord& run, Options options)
       : context_(context), run_(run), options_(std::move(options)) {}
 
-  // nullopt: there is no item `after`.
-  Result<std::optional<ItemPage>> Read() {
-    AG_ASSIGN_OR_RETURN(std::vector<std::string> ids, InputMessageIds(context_, run_));
+  // `ids`: of the messages, in their order. nullopt: there is no item `after`.
+  Result<std::optional<ItemPage>> Read(std::vector<std::string> ids) {
     if (options_.newest_first) std::ranges::reverse(ids);
     std::optional<ItemPage> none;
     auto next = ids.begin();
@@ -217,15 +204,8 @@ void CancelResponse(HandlerContext& context) {
   if (!run.accepted) {
     return context.Fail(OnlyForBackground({"path", "response_id"}, "cancelled"));
   }
-  if (!state::HasEnded(run.state)) {
-    const Result<state::StopReply> stopped =
-        context.state().RequestStop({context.caller().scope, run.thread_id, true, run.run_id});
-    if (!stopped.ok()) return context.Fail(stopped.status());
-    const Status ended = api::AwaitRunEnd(context, run, DeadlineAfter(kCancelWait));
-    // A tool that cannot be interrupted may take longer: the response is then still in progress.
-    const bool is_late = ended.code() == StatusCode::kDeadlineExceeded;
-    if (!ended.ok() && !is_late) return context.Fail(ended);
-  }
+  const Status stopped = StopRun(context, run);
+  if (!stopped.ok()) return context.Fail(stopped);
   AnswerWithResponse(context, name);
 }
 
@@ -233,14 +213,15 @@ void DeleteResponse(HandlerContext& context) {
   ResponseName name;
   state::RunRecord run;
   if (!FindNamed(context, name, run)) return;
-  ResponseReader reader(ReaderOptions(context));
-  const auto unread = ReadResponse(context, name, reader);
-  const Result<json> note = ParseJson(reader.response().note_json, kOwnJsonLimits);
-  // The thread of a run that no request of this façade began is not the response's own.
-  const bool has_own_thread =
-      !unread && note.ok() && note->is_object() && note->value("conversation", json()).is_null();
-  const Status deleted = RemoveResponse(context, run, has_own_thread);
-  if (!deleted.ok()) return context.Fail(deleted);
+  // The log of a run in flight may lack its beginning.
+  const Status stopped = StopRun(context, run);
+  if (!stopped.ok()) return context.Fail(stopped);
+  ResponseOrigin origin{};
+  if (auto error = ReadOrigin(context, run, origin)) return context.Fail(*error);
+  const Status removed = RemoveResponse(context, run, origin);
+  // Another request may have deleted the last response meanwhile, and with it the thread.
+  const bool is_gone = removed.code() == StatusCode::kNotFound;
+  if (!removed.ok() && !is_gone) return context.Fail(removed);
   std::string out = R"({"id":)";
   AppendJsonString(out, ResponseId(name));
   SendJson(context, out + R"(,"object":"response","deleted":true})");
@@ -255,9 +236,11 @@ void ListInputItems(HandlerContext& context) {
   ResponseName name;
   state::RunRecord run;
   if (!FindNamed(context, name, run)) return;
+  std::vector<std::string> ids;
+  if (auto error = ReadInputMessageIds(context, run, ids)) return context.Fail(*error);
   ItemPageReader reader(context, run,
                         {limit, newest_first, std::string(query.Find("after").value_or(""))});
-  const Result<std::optional<ItemPage>> page = reader.Read();
+  const Result<std::optional<ItemPage>> page = reader.Read(std::move(ids));
   if (!page.ok()) return context.Fail(page.status());
   if (!*page) {
     problems.Add({"query", "after"}, "is not an item of this response", api::ProblemType::kValue);

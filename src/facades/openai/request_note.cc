@@ -1,11 +1,14 @@
 #include "facades/openai/request_note.h"
 
 #include <array>
-#include <string_view>
+#include <optional>
 
 #include "agent_graph/json.h"
 #include "api/http/validation.h"
 #include "base/json.h"
+#include "base/own_json.h"
+#include "facades/openai/object_ids.h"
+#include "facades/run/body_members.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -79,6 +82,16 @@ std::string RequestNote(const json& body, bool is_stored, const std::string& thr
 const std::string& UnknownRequestNote() {
   static const std::string note = RequestNote({{"background", true}}, true, "");
   return note;
+}
+
+ResponseOrigin OriginOf(std::string_view note_json, const std::string& thread_id) {
+  const Result<json> note = ParseJson(note_json, kOwnJsonLimits);
+  if (!note.ok() || !note->is_object()) return ResponseOrigin::kConversation;
+  if (api::FindMember(*note, "conversation") != nullptr) return ResponseOrigin::kConversation;
+  const std::optional<ResponseName> previous =
+      ParseResponseId(facades::TextOf(*note, "previous_response_id"));
+  const bool follows = previous && previous->thread_id == thread_id;
+  return follows ? ResponseOrigin::kResponse : ResponseOrigin::kNewThread;
 }
 
 }  // namespace agent_graph::openai

@@ -111,8 +111,8 @@ inline constexpr std::array kResponseRoutes = {
         .hides_foreign_threads = true,
         .handler = DeleteResponse,
         .summary = "Delete a response",
-        .description = "Its messages are deleted as well, unless they are part of a conversation "
-                       "or of responses that follow it.",
+        .description = "With the last response of a thread its messages are deleted as well, "
+                       "unless the thread is a conversation that a request has named.",
         .shape = {.data = "OpenAiDeletedResponse"},
         .render_error = RenderError,
         .facade = api::Facade::kOpenAi,
