@@ -47,6 +47,21 @@ def test_users_see_their_own_threads_only(guarded):
     assert len(ids) == 2
 
 
+@pytest.mark.leveldb("its files")
+def test_a_response_that_cannot_be_read_is_not_taken_for_a_missing_one(guarded):
+    """Clients take 400 and 404 as final, and repeat the request after 503."""
+    response = guarded.post(RESPONSES, ask("secret"), headers=bearer()).json()
+    asked = [{"role": "user", "content": "x"}, {"type": "item_reference", "id": response["output"][0]["id"]}]
+    guarded.error_log.allow("is not available")
+    guarded.kill_all()
+    (current,) = guarded.directory.glob("state/test/db/CURRENT")
+    current.write_text("nothing")
+    guarded.start()
+    for body in (ask(asked), ask("more", previous_response_id=response["id"])):
+        reply = guarded.post(RESPONSES, body, headers=bearer())
+        assert reply.status == 503 and error(reply)["code"] == "service_unavailable", reply.text
+
+
 def test_a_response_is_its_users_own(guarded):
     """Whatever the other user tries, the answer is that of an id that never existed."""
     alice, bob = bearer("alice"), bearer("bob")

@@ -102,7 +102,7 @@ std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseReque
   ReferencedMessages referenced(context);
   const auto find_message = [&](const ItemName& item) { return referenced.Find(item); };
   request = ReadResponseRequest(context, find_message, problems);
-  if (!referenced.failure().ok()) return context.Explain(referenced.failure());
+  if (referenced.failure()) return referenced.failure();
   terms = facades::ReadTerms(context, request.run.thread_id, problems);
   if (!problems.empty()) return std::move(problems).Error();
   if (auto error =

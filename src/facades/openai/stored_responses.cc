@@ -14,11 +14,11 @@
 #include "facades/openai/continued_thread.h"
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/repeated_input.h"
+#include "facades/openai/response_log.h"
 #include "facades/run/facade_run.h"
 #include "facades/run/held_bytes.h"
 #include "graph/compiled_graph.h"
 #include "message/codec.h"
-#include "run/log/log_entry.h"
 #include "settings/settings.h"
 #include "state/service.h"
 
@@ -34,31 +34,31 @@ api::ErrorInfo NoSuchResponse() {
   return {api::ApiError::kNotFound, "there is no response with this id", {}};
 }
 
+// Returns true if the caller may use the thread. False: it is another user's or does not exist,
+// unless `failure` is set. The guard has checked before that the caller may use responses, so a
+// refusal is about this thread only.
+bool MayUse(HandlerContext& context, const std::string& thread_id,
+            std::optional<api::ErrorInfo>& failure) {
+  const std::optional<api::ErrorInfo> refusal = context.CheckThread(context.route(), thread_id);
+  if (!refusal) return true;
+  if (refusal->error != api::ApiError::kNotFound &&
+      refusal->error != api::ApiError::kPermissionDenied) {
+    failure = refusal;
+    return false;
+  }
+  // The guard refuses a thread also if it could not read its owner. Clients take "not found" as
+  // final, and repeat a request after other errors.
+  const Status readable = context.state().GetThread(context.caller().scope, thread_id).status();
+  if (!readable.ok() && readable.code() != StatusCode::kNotFound) {
+    failure = context.Explain(readable);
+  }
+  return false;
+}
+
 Status TooManyReferenced(uint64_t bytes_max) {
   return Status(StatusCode::kResourceExhausted,
                 "is one reference too many: the messages have more than " +
                     std::to_string(bytes_max) + " bytes (limits.run_bytes_max)");
-}
-
-// Returns the id of the last message of a run; empty: it has none.
-Result<std::string> LastMessageOf(HandlerContext& context, const state::RunRecord& run) {
-  state::FollowRunRequest read{context.caller().scope, run.thread_id, run.run_id};
-  read.first = run.log_begin;
-  std::string last;
-  for (;;) {
-    AG_ASSIGN_OR_RETURN(const state::FollowRunReply page,
-                        context.state().FollowRun(read, &context.exchange().cancellation()));
-    if (page.kept_from > run.log_begin) {
-      return NotFound("the log of the response is no longer kept");
-    }
-    for (const state::IndexedEntry& stored : page.entries) {
-      read.first = stored.index + 1;
-      const std::optional<run::EntryBody> body = run::Decode(stored.entry);
-      const auto* added = body ? std::get_if<run::entry::MessageAdded>(&*body) : nullptr;
-      if (added != nullptr) last = added->message_id;
-    }
-    if (page.complete || page.entries.empty()) return last;
-  }
 }
 
 Status TooLongConversation(uint64_t bytes_max) {
@@ -158,19 +158,16 @@ std::optional<api::ErrorInfo> FindResponse(HandlerContext& context, const Respon
                          !api::ThreadIdProblem(name.thread_id) &&
                          name.run_id.size() <= api::kIdBytesMax && IsUtf8(name.run_id);
   if (!may_exist) return NoSuchResponse();
-  if (auto error = context.CheckThread(context.route(), name.thread_id)) {
-    // The guard has checked before that the caller may use responses, so a refusal here is about
-    // this thread only.
-    const bool is_foreign = error->error == api::ApiError::kNotFound ||
-                            error->error == api::ApiError::kPermissionDenied;
-    return is_foreign ? NoSuchResponse() : *error;
-  }
+  std::optional<api::ErrorInfo> failure;
+  if (!MayUse(context, name.thread_id, failure)) return failure ? *failure : NoSuchResponse();
   const state::Scope& scope = context.caller().scope;
   Result<state::RunRecord> found = context.state().GetRun({scope, name.thread_id, name.run_id});
   if (found.status().code() == StatusCode::kNotFound) return NoSuchResponse();
   if (!found.ok()) return context.Explain(found.status());
   const Result<state::ThreadRecord> thread = context.state().GetThread(scope, name.thread_id);
-  if (!thread.ok() || IsDeleted(*thread, name.run_id)) return NoSuchResponse();
+  if (thread.status().code() == StatusCode::kNotFound) return NoSuchResponse();
+  if (!thread.ok()) return context.Explain(thread.status());
+  if (IsDeleted(*thread, name.run_id)) return NoSuchResponse();
   run = *std::move(found);
   return std::nullopt;
 }
@@ -205,36 +202,43 @@ std::optional<api::ErrorInfo> ReadResponse(HandlerContext& context, const Respon
   return facades::ReadRun(context, {name.thread_id, name.run_id}, options, reader);
 }
 
+Status ReferencedMessages::Failed(api::ErrorInfo error) {
+  failure_ = std::move(error);
+  return Unavailable("a stored item could not be read");
+}
+
 Result<state::StoredMessage> ReferencedMessages::Read(const ItemName& name) {
-  if (context_.api().state == nullptr || api::ThreadIdProblem(name.thread_id) ||
-      context_.CheckThread(context_.route(), name.thread_id)) {
-    return NotFound("no such item");
+  const Status unknown = NotFound("no such item");
+  if (context_.api().state == nullptr || api::ThreadIdProblem(name.thread_id)) return unknown;
+  std::optional<api::ErrorInfo> failure;
+  if (!MayUse(context_, name.thread_id, failure)) {
+    return failure ? Failed(*std::move(failure)) : unknown;
   }
-  return context_.state().GetMessage(context_.caller().scope, name.thread_id, name.message_id);
+  Result<state::StoredMessage> found =
+      context_.state().GetMessage(context_.caller().scope, name.thread_id, name.message_id);
+  const StatusCode code = found.status().code();
+  if (code == StatusCode::kNotFound || code == StatusCode::kInvalidArgument) return unknown;
+  if (!found.ok()) return Failed(context_.Explain(found.status()));
+  return found;
 }
 
 Result<Message> ReferencedMessages::Find(const ItemName& name) {
   const uint64_t bytes_max = context_.api().settings->limits.run_bytes_max;
-  AG_RETURN_IF_ERROR(failure_);
+  if (failure_) return Failed(*failure_);
   if (bytes_ > bytes_max) return TooManyReferenced(bytes_max);
-  const Result<state::StoredMessage> stored = Read(name);
-  const StatusCode code = stored.status().code();
-  if (code == StatusCode::kNotFound || code == StatusCode::kInvalidArgument) {
-    return NotFound("no such item");
-  }
-  failure_ = stored.status();
-  AG_RETURN_IF_ERROR(failure_);
-  bytes_ += stored->json.size();
+  AG_ASSIGN_OR_RETURN(const state::StoredMessage stored, Read(name));
+  bytes_ += stored.json.size();
   if (bytes_ > bytes_max) return TooManyReferenced(bytes_max);
-  failure_ = api::AwaitRunMemory(context_.exchange(), stored->json.size());
-  AG_RETURN_IF_ERROR(failure_);
-  return message::FromJsonText(stored->json);
+  const Status room = api::AwaitRunMemory(context_.exchange(), stored.json.size());
+  if (!room.ok()) return Failed(context_.Explain(room));
+  return message::FromJsonText(stored.json);
 }
 
 std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const ResponseName& previous,
                                              bool is_stored, run::RunRequest& run) {
   state::RunRecord record;
   if (auto error = FindResponse(context, previous, record)) {
+    if (error->error != api::ApiError::kNotFound) return error;
     error->details.push_back({{"body", "previous_response_id"},
                               "there is no response with this id",
                               api::ProblemType::kValue});
@@ -250,9 +254,9 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
   if (uses_thread) run.thread_id = previous.thread_id;
   const bool may_repeat = MayRepeat(run.messages);
   if (uses_thread && !may_repeat) return std::nullopt;
-  const Result<std::string> last = LastMessageOf(context, record);
-  if (!last.ok()) return context.Explain(last.status());
-  if (last->empty()) return std::nullopt;
+  std::string last;
+  if (auto error = ReadLastMessageId(context, record, last)) return error;
+  if (last.empty()) return std::nullopt;
   if (Status room = api::AwaitStateMemory(context.exchange(), context.state(),
                                           context.caller().scope, previous.thread_id);
       !room.ok()) {
@@ -264,7 +268,7 @@ std::optional<api::ErrorInfo> FollowResponse(HandlerContext& context, const Resp
     return error;
   }
   Result<std::vector<Message>> messages = ConversationUntil(
-      context, previous.thread_id, *last, uses_thread ? Purpose::kRepetition : Purpose::kBranch);
+      context, previous.thread_id, last, uses_thread ? Purpose::kRepetition : Purpose::kBranch);
   if (messages.status().code() == StatusCode::kInvalidArgument) {
     api::Problems problems;
     problems.Add({"body", "previous_response_id"}, messages.status().message(),

@@ -44,15 +44,17 @@ class ReferencedMessages {
   // limits.run_bytes_max. See failure() for errors that are not about the reference: after one, all
   // calls return it.
   Result<Message> Find(const ItemName& name);
-  // The first error that is not about a reference; Ok: there was none.
-  const Status& failure() const { return failure_; }
+  // The first error that is not about a reference; nullopt: there was none.
+  const std::optional<api::ErrorInfo>& failure() const { return failure_; }
 
  private:
   Result<state::StoredMessage> Read(const ItemName& name);
+  // Keeps the error for the request's answer.
+  Status Failed(api::ErrorInfo error);
 
   api::HandlerContext& context_;
   uint64_t bytes_ = 0;  // of all messages, as JSON
-  Status failure_;
+  std::optional<api::ErrorInfo> failure_;
 };
 
 // Lets the run follow a response: in its thread, if the run is stored and nothing has followed the
