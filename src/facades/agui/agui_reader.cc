@@ -17,6 +17,7 @@
 #include "facades/agui/interrupts.h"
 #include "facades/agui/thread_history.h"
 #include "facades/run/flush_events.h"
+#include "facades/run/run_end.h"
 #include "state/service.h"
 
 namespace agent_graph::agui {
@@ -223,10 +224,9 @@ Status AgUiReader::OnError(const api::RunError& error, const api::EventPlace&) {
 }
 
 Status AgUiReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
-  if (error_ || end.outcome == run::RunStatus::kError) {
-    AppendError(error_.value_or(api::ErrorInfo{api::ApiError::kInternal, "the run failed", {}}));
-  } else if (!end.reason.empty()) {
-    AppendError({api::ApiError::kGone, "the thread was deleted", {}});
+  const std::optional<api::ErrorInfo> failure = error_ ? error_ : facades::FailureOf(end);
+  if (failure) {
+    AppendError(*failure);
   } else if (end.outcome == run::RunStatus::kStopped && !client_.is_current) {
     AppendError({api::ApiError::kCancelled, "the run was stopped", {}});
   } else {

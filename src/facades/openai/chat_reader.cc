@@ -2,6 +2,7 @@
 
 #include "api/http/errors.h"
 #include "facades/openai/interrupt.h"
+#include "facades/run/run_end.h"
 #include "message/codec.h"
 
 namespace agent_graph::openai {
@@ -38,9 +39,7 @@ Status ChatReader::OnError(const api::RunError& error, const api::EventPlace&) {
 }
 
 Status ChatReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
-  if (!error_ && end.outcome == run::RunStatus::kError) {
-    error_ = {api::ApiError::kInternal, "the run failed", {}};
-  }
+  if (!error_) error_ = facades::FailureOf(end);
   // The protocol has no reason to finish that says that an answer is not complete.
   if (!error_ && end.outcome == run::RunStatus::kStopped) {
     error_ = {api::ApiError::kCancelled, "the run was stopped", {}};

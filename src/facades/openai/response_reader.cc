@@ -14,6 +14,7 @@
 #include "facades/openai/request_note.h"
 #include "facades/openai/response_items.h"
 #include "facades/run/body_members.h"
+#include "facades/run/run_end.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -105,9 +106,10 @@ Status ResponseReader::OnError(const api::RunError& error, const EventPlace&) {
 }
 
 Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
-  const bool failed = end.outcome == run::RunStatus::kError;
-  const bool stopped = end.outcome == run::RunStatus::kStopped;
-  if (failed && !error_) error_ = {api::ApiError::kInternal, "the run failed", {}};
+  const std::optional<api::ErrorInfo> failure = facades::FailureOf(end);
+  const bool failed = failure.has_value();
+  const bool stopped = !failed && end.outcome == run::RunStatus::kStopped;
+  if (failed && !error_) error_ = failure;
   if (!stopped || begun_) Begin();
   CloseAll(kIncomplete);
   response_.usage = usage();

@@ -215,5 +215,17 @@ TEST(ResponseReader, AFailureIsInTheResponse) {
   EXPECT_EQ(last["response"]["status"], "failed");
 }
 
+TEST(ResponseReader, EventsThatEndBeforeTheRunMakeNoCompleteResponse) {
+  for (const auto outcome : {run::RunStatus::kDone, run::RunStatus::kError}) {
+    OneRun run;
+    run.Start().Delta("m1", "he");
+    const api::RunEnd end{.outcome = outcome, .reason = "deleted"};
+    EXPECT_TRUE(run.reader->OnEnd(end, {"", 9'000'000}).ok());
+    const json last = run.Events().back();
+    EXPECT_EQ(last["type"], "response.failed");
+    EXPECT_EQ(last["response"]["error"]["message"], "the thread was deleted");
+  }
+}
+
 }  // namespace
 }  // namespace agent_graph::openai

@@ -1,0 +1,43 @@
+"""A thread that is deleted while a run of it is followed: each façade says why the answer ends."""
+
+import json
+
+import pytest
+
+from harness import agui
+from harness.agents import asking
+from harness.facade_runs import by_agui, by_chat, by_responses
+from harness.openai_responses import events_in
+
+
+def _chat_error(text):
+    frames = [frame.removeprefix("data: ") for frame in text.split("\n\n") if frame.startswith("data: ")]
+    assert "[DONE]" not in frames
+    return json.loads(frames[-1])["error"]
+
+
+def _response_error(text):
+    name, last = events_in(text)[-1]
+    assert name == "response.failed"
+    return last["response"]["error"]
+
+
+def _agui_error(text):
+    last = agui.parse(text)[-1]
+    assert last["type"] == "RUN_ERROR"
+    return last
+
+
+@pytest.mark.parametrize(
+    "begin, error_of",
+    [(by_chat, _chat_error), (by_responses, _response_error), (by_agui, _agui_error)],
+)
+def test_the_answer_ends_because_the_thread_was_deleted(start_service, gated_provider, begin, error_of):
+    service, provider = start_service(asking(gated_provider)), gated_provider
+    with service.connect() as connection:
+        begin(service, connection)
+        provider.wait_for_waiting(1)
+        assert service.request("DELETE", "/v1/threads/t", {}).status == 200
+        found = error_of(connection.read_reply().text)
+    provider.open_gate()
+    assert found["code"].lower() == "gone" and found["message"] == "the thread was deleted"
