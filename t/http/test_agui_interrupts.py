@@ -79,7 +79,7 @@ def test_an_answer_that_is_given_twice_counts_once(start_service):
 @pytest.mark.parametrize(
     "payload, status, said",
     [("later", "resolved", "later"), ({"approved": False}, "resolved", "no"), ({"message": "m"}, "resolved", "m"),
-     (None, "cancelled", "cancelled")],
+     ({"approved": False, "message": "yes"}, "resolved", "no"), (None, "cancelled", "cancelled")],
 )
 def test_answers_become_messages(start_service, payload, status, said):
     service = start_service(behaviour("asking"))
@@ -97,6 +97,7 @@ def test_answers_that_do_not_fit_leave_the_thread_waiting(start_service):
         ({"resume": [answer_to(other, "yes")]}, "UNKNOWN_INTERRUPT"),
         ({"resume": [answer_to(interrupt, "yes"), answer_to(other, "yes")]}, "UNKNOWN_INTERRUPT"),
         ({"resume": [answer_to(interrupt, "yes"), answer_to(interrupt, "no")]}, "INVALID_ANSWER"),
+        ({"resume": [answer_to(interrupt, {"approved": "yes"})]}, "INVALID_ANSWER"),
     ):
         found = _post(service, question, "and more", **fields)
         assert types(found) == ["RUN_STARTED", "RUN_ERROR"] and found[-1]["code"] == code

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/http/validation.h"
 #include "base/json.h"
 #include "base/own_json.h"
 #include "base/text.h"
@@ -114,34 +115,46 @@ json AnswerOf(const ResumeEntry& entry) {
   return {{"action", "accept"}, {"content", payload}};
 }
 
-// The user's message to a graph that has paused.
-std::string TextOf(const ResumeEntry& entry) {
+api::ErrorInfo InvalidAnswer(const OpenInterrupt& open, const std::string& problem) {
+  return Refusal("INVALID_ANSWER", "resume: the answer to " + Quoted(open.id) + problem);
+}
+
+// The user's message to a graph that has paused; nullopt: the answer is against the schema. A form
+// with both fields sends both: then "no" counts, because the graph may look for a "yes" in the
+// text.
+std::optional<std::string> TextOf(const ResumeEntry& entry) {
   if (entry.is_cancelled) return "cancelled";
   if (!entry.payload) return "yes";
   const json& payload = *entry.payload;
   if (payload.is_string()) return payload.get<std::string>();
   if (payload.is_boolean()) return payload.get<bool>() ? "yes" : "no";
   if (!payload.is_object()) return DumpJson(payload);
-  const auto message = payload.find("message");
-  if (message != payload.end() && message->is_string() && !message->get<std::string>().empty()) {
+  const json* approved = api::FindMember(payload, "approved");
+  const json* message = api::FindMember(payload, "message");
+  const bool fits = (approved == nullptr || approved->is_boolean()) &&
+                    (message == nullptr || message->is_string());
+  if (!fits) return std::nullopt;
+  if (approved != nullptr && !approved->get<bool>()) return "no";
+  if (message != nullptr && !message->get_ref<const std::string&>().empty()) {
     return message->get<std::string>();
   }
-  const auto approved = payload.find("approved");
-  if (approved != payload.end() && approved->is_boolean()) {
-    return approved->get<bool>() ? "yes" : "no";
-  }
-  return DumpJson(payload);
+  return approved != nullptr ? "yes" : DumpJson(payload);
 }
 
-Message MessageOf(const OpenInterrupt& open, const ResumeEntry& entry) {
-  Message message = Message::User(TextOf(entry));
+std::optional<api::ErrorInfo> AnswerPause(const OpenInterrupt& open, const ResumeEntry& entry,
+                                          std::vector<Message>& answers) {
+  const std::optional<std::string> text = TextOf(entry);
+  if (!text) {
+    return InvalidAnswer(open, " needs true or false as approved, and a text as message");
+  }
+  Message& message = answers.emplace_back(Message::User(*text));
   // A repeated request has the same id, and is recognised by it.
   message.id = kAnswerPrefix + open.id;
   json resume = {{"interrupt_id", open.id},
                  {"status", entry.is_cancelled ? "cancelled" : "resolved"}};
   if (entry.payload) resume["payload"] = *entry.payload;
   message.metadata_json = DumpJson(json{{"resume", std::move(resume)}});
-  return message;
+  return std::nullopt;
 }
 
 std::optional<api::ErrorInfo> Decide(const OpenInterrupt& open, const ResumeEntry& entry,
@@ -159,8 +172,7 @@ std::optional<api::ErrorInfo> Decide(const OpenInterrupt& open, const ResumeEntr
     decision.action = Action::kResult;
     decision.result_json = DumpJson(payload["result"]);
   } else if (!entry.is_cancelled && action != "skip") {
-    return Refusal("INVALID_ANSWER", "resume: the answer to " + Quoted(open.id) +
-                                         " needs an action: retry, skip, or result with a result");
+    return InvalidAnswer(open, " needs an action: retry, skip, or result with a result");
   }
   request.tool_decisions.push_back(std::move(decision));
   return std::nullopt;
@@ -170,18 +182,14 @@ std::optional<api::ErrorInfo> Answer(const OpenInterrupt& open, const ResumeEntr
                                      std::vector<Message>& answers, run::RunRequest& request) {
   switch (open.kind) {
     case Kind::kPause:
-      answers.push_back(MessageOf(open, entry));
-      return std::nullopt;
+      return AnswerPause(open, entry, answers);
     case Kind::kUndecided:
       return Decide(open, entry, request);
     case Kind::kQuestion:
       break;
   }
   const Result<json> answer = tools::ReadAnswer(open.question, AnswerOf(entry));
-  if (!answer.ok()) {
-    return Refusal("INVALID_ANSWER",
-                   "resume: the answer to " + Quoted(open.id) + ": " + answer.status().message());
-  }
+  if (!answer.ok()) return InvalidAnswer(open, ": " + answer.status().message());
   answers.push_back(Message::ToolResult(open.call_id, DumpJson(*answer)));
   return std::nullopt;
 }

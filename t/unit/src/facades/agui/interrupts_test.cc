@@ -99,8 +99,27 @@ TEST(Interrupts, PayloadsBecomeTexts) {
   EXPECT_EQ(said(false), "no");
   EXPECT_EQ(said(json({{"approved", false}})), "no");
   EXPECT_EQ(said(json({{"approved", true}, {"message", "go"}})), "go");
+  EXPECT_EQ(said(json({{"approved", true}, {"message", ""}})), "yes");
+  EXPECT_EQ(said(json({{"approved", nullptr}, {"message", "go"}})), "go");
   EXPECT_EQ(said(json({{"x", 1}})), R"({"x":1})");
   EXPECT_EQ(said(5), "5");
+}
+
+TEST(Interrupts, NoTextTurnsARefusalIntoAnApproval) {
+  const std::vector<OpenInterrupt> open = InterruptsOf(Paused("null"));
+  run::RunRequest request;
+  const json refusal = {{"approved", false}, {"message", "yes, I saw it, but don't"}};
+  EXPECT_FALSE(Take(open, {{"pause-m1", false, refusal}}, &request));
+  EXPECT_EQ(request.messages.at(0).Text(), "no");
+  EXPECT_EQ(json::parse(request.messages[0].metadata_json).at("resume").at("payload"), refusal)
+      << "the graph can read what the user said";
+  for (const json& payload :
+       {json({{"approved", "no"}}), json({{"approved", "false"}, {"note", "yes"}}),
+        json({{"approved", 1}, {"message", "yes"}}), json({{"message", {{"text", "yes"}}}})}) {
+    const auto error = Take(open, {{"pause-m1", false, payload}});
+    ASSERT_TRUE(error) << payload;
+    EXPECT_EQ(error->code, "INVALID_ANSWER");
+  }
 }
 
 TEST(Interrupts, QuestionsOfToolsHaveTheirSchema) {
