@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "facades/run/body_members.h"
+#include "facades/run/signed_reasoning.h"
 #include "message/texts.h"
 
 namespace agent_graph::agui {
@@ -268,7 +270,9 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
     Message& message = messages.back();
     std::optional<ReasoningBlock> thought = std::exchange(reasoning, std::nullopt);
     if (thought && message.role == Role::kAssistant) {
-      message.content.insert(message.content.begin(), *std::move(thought));
+      std::vector<ReasoningBlock> blocks = facades::SplitReasoning(*std::move(thought));
+      message.content.insert(message.content.begin(), std::make_move_iterator(blocks.begin()),
+                             std::make_move_iterator(blocks.end()));
     }
     if (limits.may_be_exceeded()) {
       api::CheckMessageSize(message, path, i, limits.message_bytes_max, problems);

@@ -30,8 +30,6 @@ std::string ReasoningId(std::string_view message_id, size_t index = 0);
 std::string ResultId(std::string_view message_id, size_t index);
 // The id of the message that has the result; the id itself if it is not of that form.
 std::string MessageOfResult(const std::string& result_id);
-// The signature of the message's reasoning, which the model's provider wants back; empty: none.
-std::string SignatureOf(const Message& message);
 // A result as text.
 std::string ResultText(const ToolResultBlock& result);
 

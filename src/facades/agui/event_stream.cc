@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "facades/agui/agui_messages.h"
 #include "facades/agui/events.h"
+#include "facades/run/signed_reasoning.h"
 #include "message/codec.h"
 
 namespace agent_graph::agui {
@@ -147,7 +148,7 @@ void EventStream::FinishMessage(const Message& message) {
   if (OpenMessage* open = Find(message.id)) {
     const std::string span_id = open->span_id;
     End(*open);
-    const std::string signature = span_id.empty() ? "" : SignatureOf(message);
+    const std::string signature = span_id.empty() ? "" : facades::SignatureOf(message);
     if (!signature.empty()) {
       Event(out_, "REASONING_ENCRYPTED_VALUE")
           .Text("subtype", "message")

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/own_json.h"
 #include "facades/agui/agui_messages.h"
+#include "facades/run/signed_reasoning.h"
 #include "message/reader.h"
 #include "message/texts.h"
 
@@ -87,15 +88,6 @@ void AppendContent(std::string& out, const Message& message) {
 
 }  // namespace
 
-std::string SignatureOf(const Message& message) {
-  std::string signature;
-  for (const ContentBlock& block : message.content) {
-    const auto* reasoning = std::get_if<ReasoningBlock>(&block);
-    if (reasoning != nullptr && !reasoning->signature.empty()) signature = reasoning->signature;
-  }
-  return signature;
-}
-
 std::string ReasoningId(std::string_view message_id, size_t index) {
   std::string id = "reasoning-";
   id += message_id;
@@ -152,7 +144,7 @@ void MessageList::AppendAnswer(const Message& message) {
   if (!reasoning.empty()) {
     std::string& out = Begin(ReasoningId(message.id), "reasoning");
     AppendMember(out, "content", reasoning);
-    const std::string signature = SignatureOf(message);
+    const std::string signature = facades::SignatureOf(message);
     if (!signature.empty()) AppendMember(out, "encryptedValue", signature);
     out += '}';
   }

@@ -4,12 +4,14 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "facades/openai/attachments.h"
 #include "facades/openai/media_parts.h"
+#include "facades/run/signed_reasoning.h"
 #include "message/texts.h"
 
 namespace agent_graph::openai {
@@ -280,9 +282,11 @@ class InputReader {
     const std::string* signature = TextMember(item, "encrypted_content", place, problems_);
     if (signature != nullptr) block.signature = *signature;
     Message& answer = Answer(true);
-    // An item without texts and encrypted content is left out.
-    if (!block.summary.empty() || !block.details.empty() || !block.signature.empty()) {
-      answer.content.emplace_back(std::move(block));
+    for (ReasoningBlock& one : facades::SplitReasoning(std::move(block))) {
+      // An item without texts and encrypted content is left out.
+      if (!one.summary.empty() || !one.details.empty() || !one.signature.empty()) {
+        answer.content.emplace_back(std::move(one));
+      }
     }
   }
 
@@ -295,6 +299,7 @@ class InputReader {
       return;
     }
     const std::optional<ItemName> name = ParseItemId(*id);
+    if (name && IsTaken(*name)) return;
     Result<Message> found = name ? find_message_(*name) : Result<Message>(NotFound("no item"));
     if (!found.ok()) {
       const bool is_too_large = found.status().code() == StatusCode::kResourceExhausted;
@@ -310,6 +315,14 @@ class InputReader {
       return;
     }
     TakeParts(*name, *std::move(found));
+  }
+
+  // The texts, the reasoning and the results of a message may be several items. The first reference
+  // to one of them brings all of its kind.
+  bool IsTaken(ItemName name) {
+    if (name.kind == ItemKind::kCall) return false;
+    name.part.clear();
+    return !taken_.insert(ItemId(name)).second;
   }
 
   void TakeParts(const ItemName& name, Message found) {
@@ -334,6 +347,7 @@ class InputReader {
   bool answer_has_text_ = false;     // the last message, if it is the assistant's
   Message attachments_;              // the images and files of the results before
   size_t references_ = 0;
+  std::unordered_set<std::string> taken_;  // kinds of items of messages
 };
 
 }  // namespace

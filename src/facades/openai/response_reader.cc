@@ -15,6 +15,7 @@
 #include "facades/openai/response_items.h"
 #include "facades/run/body_members.h"
 #include "facades/run/run_end.h"
+#include "facades/run/signed_reasoning.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -39,14 +40,6 @@ bool HasEntry(const json& object, const char* name, std::string_view text) {
   const auto found = object.find(name);
   return found != object.end() && found->is_array() &&
          std::ranges::find(*found, json(text)) != found->end();
-}
-
-std::string SignatureOf(const Message& message) {
-  for (const ContentBlock& block : message.content) {
-    const auto* reasoning = std::get_if<ReasoningBlock>(&block);
-    if (reasoning != nullptr && !reasoning->signature.empty()) return reasoning->signature;
-  }
-  return "";
 }
 
 }  // namespace
@@ -183,7 +176,8 @@ Status ResponseReader::OnToolCall(const MessageHead& head, const ToolCallBlock& 
 Status ResponseReader::OnMessageFinished(const MessageHead& head, const Message& answer,
                                          const EventPlace&) {
   OpenMessage& message = MessageOf(head.id);
-  const std::string signature = wants_encrypted_ ? SignatureOf(answer) : "";
+  const size_t shown = message.reasoning ? message.reasoning->text.size() : 0;
+  const std::string signature = wants_encrypted_ ? facades::SignatureOf(answer, shown) : "";
   if (!signature.empty() && !message.reasoning && message.reasoning_items == 0) {
     OpenReasoning(message);
   }

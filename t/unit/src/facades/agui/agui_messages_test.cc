@@ -65,6 +65,20 @@ TEST(AgUiMessages, ComeBackAsTheyWereSent) {
   EXPECT_EQ(Shown(Read(conversation)), json::parse(conversation));
 }
 
+TEST(AgUiMessages, ReasoningComesBackWithAllItsSignatures) {
+  Message answer = Message::Assistant("yes");
+  answer.id = "a";
+  for (const char* part : {"b", "a"}) {
+    answer.content.emplace(answer.content.begin(),
+                           ReasoningBlock{.summary = part, .details = {}, .signature = part});
+  }
+  const std::vector<Message> read = Read(Shown({answer}).dump().c_str());
+  ASSERT_EQ(read.size(), 1u);
+  ASSERT_EQ(read[0].content.size(), 3u);
+  EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[0]).signature, "a");
+  EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[1]).summary, "b");
+}
+
 TEST(AgUiMessages, DevelopersAndActivities) {
   const std::vector<Message> messages = Read(R"([
     {"id":"d","role":"developer","content":"be kind","name":"eve"},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "agent_graph/json.h"
+#include "facades/run/signed_reasoning.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -46,6 +47,11 @@ json CallItem(const std::string& id) {
           {"arguments", json{{"a", kPart}}.dump()}};
 }
 
+json Reference(ItemKind kind, const std::string& message_id, const std::string& part = "") {
+  const ItemName name{.kind = kind, .thread_id = "t", .message_id = message_id, .part = part};
+  return {{"type", "item_reference"}, {"id", ItemId(name)}};
+}
+
 json UserItem(const std::string& text) {
   return {{"role", "user"}, {"content", text}};
 }
@@ -65,12 +71,9 @@ TEST(ReadInput, ChecksTheSizeOfEachMessage) {
 
 // The body is small, and what it refers to is not.
 TEST(ReadInput, ChecksTheSizeOfWhatReferencesAddUpTo) {
-  const std::string id =
-      ItemId({.kind = ItemKind::kReasoning, .thread_id = "t", .message_id = "m", .part = ""});
-  const json reference = {{"type", "item_reference"}, {"id", id}};
-  json input = {UserItem("hi"), reference};
+  json input = {UserItem("hi"), Reference(ItemKind::kReasoning, "m1")};
   EXPECT_EQ(ProblemsOf(input, 1, FindAnswer), std::vector<std::string>());
-  input.insert(input.end(), {reference, reference});
+  for (const char* id : {"m2", "m3"}) input.push_back(Reference(ItemKind::kReasoning, id));
   EXPECT_EQ(ProblemsOf(input, 1, FindAnswer), std::vector<std::string>{"body.input.1"});
 }
 
@@ -83,6 +86,59 @@ TEST(ReadInput, BeginsAMessageForASecondTextOfTheAssistant) {
   ASSERT_EQ(read.size(), 2u);
   EXPECT_EQ(read[0].content.size(), 3u);
   EXPECT_EQ(read[1].content.size(), 1u);
+}
+
+// The text and the reasoning of a message may have been shown as several items.
+TEST(ReadInput, ReferencesToTheItemsOfAMessageBringItOnce) {
+  const StoredMessageLookup find = [](const ItemName&) -> Result<Message> {
+    Message answer;
+    answer.role = Role::kAssistant;
+    answer.content.emplace_back(ReasoningBlock{.summary = "a", .details = {}, .signature = "1"});
+    answer.content.emplace_back(TextBlock{.text = "one"});
+    answer.content.emplace_back(ReasoningBlock{.summary = "b", .details = {}, .signature = "2"});
+    answer.content.emplace_back(TextBlock{.text = "two"});
+    return answer;
+  };
+  const json input = {UserItem("hi"), Reference(ItemKind::kReasoning, "m"),
+                      Reference(ItemKind::kMessage, "m"), Reference(ItemKind::kReasoning, "m", "1"),
+                      Reference(ItemKind::kMessage, "m", "1")};
+  api::Problems problems;
+  const std::vector<Message> read = ReadInput(input, {kAllUrls, 0, 10'000}, find, problems);
+  ASSERT_TRUE(problems.empty());
+  ASSERT_EQ(read.size(), 2u);
+  ASSERT_EQ(read[1].content.size(), 4u);
+  EXPECT_EQ(std::get<ReasoningBlock>(read[1].content[1]).signature, "2");
+  EXPECT_EQ(std::get<TextBlock>(read[1].content[2]).text, "one");
+}
+
+TEST(ReadInput, ReferencesToTheResultsOfAMessageBringItOnce) {
+  const StoredMessageLookup find = [](const ItemName&) -> Result<Message> {
+    Message results = Message::ToolResult("c1", "1");
+    results.content.emplace_back(ToolResultBlock{.call_id = "c2", .output_json = "2"});
+    return results;
+  };
+  const json input = {CallItem("c1"), CallItem("c2"), Reference(ItemKind::kCallOutput, "m", "c1"),
+                      Reference(ItemKind::kCallOutput, "m", "c2"), UserItem("hi")};
+  api::Problems problems;
+  const std::vector<Message> read = ReadInput(input, {kAllUrls, 0, 10'000}, find, problems);
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_EQ(read[1].ToolResults().size(), 2u);
+}
+
+TEST(ReadInput, ReasoningWithSeveralSignaturesIsSeveralBlocks) {
+  Message answer;
+  answer.content.emplace_back(ReasoningBlock{.summary = "one", .details = {}, .signature = "a"});
+  answer.content.emplace_back(ReasoningBlock{.summary = "two", .details = {}, .signature = "b"});
+  const json item = {{"type", "reasoning"},
+                     {"summary", json::array({{{"type", "summary_text"}, {"text", "onetwo"}}})},
+                     {"encrypted_content", facades::SignatureOf(answer)}};
+  api::Problems problems;
+  const std::vector<Message> read =
+      ReadInput({item, UserItem("hi")}, {kAllUrls, 0, 10'000}, FindNothing, problems);
+  ASSERT_EQ(read.size(), 2u);
+  ASSERT_EQ(read[0].content.size(), 2u);
+  EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[0]).summary, "one");
+  EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[1]).signature, "b");
 }
 
 }  // namespace

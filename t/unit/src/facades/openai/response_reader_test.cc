@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent_graph/json.h"
+#include "facades/run/signed_reasoning.h"
 #include "message/codec.h"
 
 namespace agent_graph::openai {
@@ -175,6 +176,25 @@ TEST(ResponseReader, ReasoningIsAnItemBeforeTheText) {
   EXPECT_EQ(output[0]["type"], "reasoning");
   EXPECT_EQ(output[0]["summary"][0]["text"], "hm");
   EXPECT_EQ(output[1]["content"][0]["text"], "yes");
+}
+
+TEST(ResponseReader, TheEncryptedContentHasAllSignaturesOfTheReasoning) {
+  Message message = Answer("m1", "yes");
+  for (const char* part : {"b", "a"}) {
+    message.content.emplace(message.content.begin(),
+                            ReasoningBlock{.summary = part, .details = {}, .signature = part});
+  }
+  OneRun run;
+  run.Start(R"({"include":["reasoning.encrypted_content"]})").Delta("m1", "", "a");
+  run.Whole(message).End();
+  const json item = run.Events().back()["response"]["output"][0];
+  const std::vector<ReasoningBlock> blocks =
+      facades::SplitReasoning({.summary = item["summary"][0]["text"],
+                               .details = {},
+                               .signature = item["encrypted_content"]});
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].signature, "a");
+  EXPECT_EQ(blocks[1].signature, "b");
 }
 
 TEST(ResponseReader, WhatAnotherAttemptReplacesIsClosedAndNotPartOfTheResponse) {
