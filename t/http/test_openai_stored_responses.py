@@ -245,6 +245,20 @@ def test_an_unknown_id_is_not_found(service, response_id):
     assert service.get(f"{PATH}/{response_id}").status == 404
 
 
+def test_a_stored_response_is_read_with_its_encrypted_content(serve_model, model_mock):
+    service = serve_model(model_mock.base_url, provider="anthropic")
+    path = f"{PATH}/{completed(service.post(PATH, ask('think')))['id']}"
+
+    def reasoning(*include):
+        query = "&".join(f"include%5B%5D={value}" for value in include)
+        (found,) = [item for item in completed(service.get(f"{path}?{query}"))["output"] if item["type"] == "reasoning"]
+        return found
+
+    assert "encrypted_content" not in reasoning() | reasoning("file_search_call.results")
+    found = reasoning("file_search_call.results", "reasoning.encrypted_content")
+    assert found["encrypted_content"] and found["summary"] == reasoning()["summary"]
+
+
 # In the background
 
 

@@ -43,8 +43,18 @@ bool FindNamed(HandlerContext& context, ResponseName& name, state::RunRecord& ru
   return !error;
 }
 
+// `include[]`, repeated for several values.
+bool WantsEncryptedContent(const api::Query& query) {
+  return std::ranges::any_of(query.values(), [](const auto& parameter) {
+    const auto& [name, value] = parameter;
+    return (name == "include[]" || name == "include") && value == kEncryptedContent;
+  });
+}
+
 void AnswerWithResponse(HandlerContext& context, const ResponseName& name) {
-  ResponseReader reader(ReaderOptions(context));
+  ResponseReaderOptions options = ReaderOptions(context);
+  options.with_encrypted_content = WantsEncryptedContent(api::Query(context.head().query));
+  ResponseReader reader(std::move(options));
   if (auto error = ReadResponse(context, name, reader)) return context.Fail(*error);
   SendJson(context, ToJson(reader.response()), ResponseHeaders(reader.response()));
 }

@@ -45,7 +45,9 @@ bool HasEntry(const json& object, const char* name, std::string_view text) {
 }  // namespace
 
 ResponseReader::ResponseReader(ResponseReaderOptions options)
-    : options_(std::move(options)), events_(options_.send ? options_.after : kCountedOnly) {
+    : options_(std::move(options)),
+      wants_encrypted_(options_.with_encrypted_content),
+      events_(options_.send ? options_.after : kCountedOnly) {
   response_.model = options_.model;
 }
 
@@ -79,7 +81,7 @@ void ResponseReader::Announce() {
       response_.note_json.empty() ? UnknownRequestNote() : response_.note_json, kOwnJsonLimits);
   if (note.ok() && note->is_object()) {
     is_background_ = facades::IsTrue(*note, "background");
-    wants_encrypted_ = HasEntry(*note, "include", "reasoning.encrypted_content");
+    wants_encrypted_ |= HasEntry(*note, "include", kEncryptedContent);
   }
   response_.status = is_background_ ? "queued" : "in_progress";
   AddObjectEvent("response.created");

@@ -21,6 +21,9 @@
 
 namespace agent_graph::openai {
 
+// The value of `include` with which reasoning has its encrypted content.
+inline constexpr std::string_view kEncryptedContent = "reasoning.encrypted_content";
+
 struct ResponseReaderOptions {
   using ShowTools = settings::OpenAiSettings::ShowTools;
 
@@ -28,6 +31,9 @@ struct ResponseReaderOptions {
   // RunRequest::note_json if it is known; else it comes from the run's log.
   std::string note_json;
   ShowTools show_tools = ShowTools::kHidden;
+  // Reasoning gets its encrypted content, also if the request of the run did not ask for it. Only
+  // for an object: the events of a response are those that its request asked for.
+  bool with_encrypted_content = false;
   // Events up to this number are not sent; -1: all are.
   int64_t after = -1;
   // Receives events as they go over the wire. Empty: only the object is wanted.

@@ -109,6 +109,9 @@ constexpr std::array kResponseQueryFields = {
           .type = kInteger,
           .description = "With stream: the events behind this sequence number",
           .minimum = 0},
+    Field{.name = "include[]",
+          .type = kText,
+          .description = "Without stream: reasoning.encrypted_content; may be repeated"},
 };
 
 constexpr std::array kInputItemsFields = {
