@@ -265,16 +265,18 @@ void AgUiReader::AppendFinished(const api::RunEnd& end) {
 // A run that only waits for the client's tools is complete; its calls are pending.
 Status AgUiReader::AppendInterrupted(const api::RunEnd& end) {
   std::vector<OpenInterrupt> open;
+  const bool waits_for_tools = WaitsForTools(end.interrupt_json);
   if (context_.api().state != nullptr) {
     const Result<state::ThreadState> thread = ReadThread();
+    // A client that is not shown the interrupts would go on as if there were none.
+    if (!thread.ok() && !waits_for_tools) {
+      AppendError(context_.Explain(thread.status()));
+      return Status::Ok();
+    }
     if (thread.ok()) open = InterruptsOf(*thread);
   }
   if (open.empty()) {
-    const Result<json> interrupt = ParseJson(end.interrupt_json, kOwnJsonLimits);
-    const json data =
-        interrupt.ok() && interrupt->is_object() ? interrupt->value("data", json()) : json();
-    if (context_.api().state == nullptr &&
-        !(data.is_object() && data.contains("remote_tool_calls"))) {
+    if (context_.api().state == nullptr && !waits_for_tools) {
       AppendError({api::ApiError::kNotConfigured,
                    "the agent waits for an answer, and without a checkpointer no request can give "
                    "one",
