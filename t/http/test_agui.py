@@ -32,6 +32,7 @@ def with_tools(make_service, start_mock_provider):
                 *asks("sum", ("calculator", {"expression": "6*7"}), id_prefix="sum"),
                 {"match": {"userMessage": "think"}, "response": {"content": "deep", "reasoning": "hm, so"}},
                 {"match": {"userMessage": "plain"}, "response": {"content": "fine words"}},
+                {"match": {"userMessage": "Attached"}, "response": {"content": "seen"}},
             ],
             chunk_size=4,
         )
@@ -169,6 +170,26 @@ def test_the_client_executes_its_tools(with_tools, graph):
     assert "MESSAGES_SNAPSHOT" not in types(found), "the client has everything"
     assert not of_type(found, "TOOL_CALL_RESULT"), "the client has its own result"
     assert service.mock.messages()[-1]["content"] in ("rain", '"rain"')
+
+
+@pytest.mark.parametrize("checkpointer", ["leveldb", "none"])
+def test_a_tool_of_the_client_may_return_an_image(with_tools, checkpointer):
+    service = with_tools(checkpointer=checkpointer)
+    question = user("weather")
+    (call,) = messages_of(_post(service, question, tools=[_WEATHER]))
+    image = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
+    for name, content in (("r1", [image]), ("r2", [{"type": "text", "text": "a map"}, image])):
+        result = {"id": name, "role": "tool", "toolCallId": call["toolCalls"][0]["id"], "content": content}
+        found = _post(service, question, call, result, tools=[_WEATHER], thread=name)
+        assert text(found) == "seen", found
+        attached = service.mock.messages()[-1]
+        assert attached["role"] == "user" and [part["type"] for part in attached["content"]] == ["text", "image_url"]
+        history = [question, call, result, *messages_of(found)]
+        found = _post(service, *history, "plain", thread=name)
+        assert text(found) == "fine words" and not of_type(found, "MESSAGES_SNAPSHOT"), "the client has everything"
+        if checkpointer != "none":
+            (snapshot,) = of_type(_post(service, thread=name), "MESSAGES_SNAPSHOT")
+            assert snapshot["messages"][:4] == history, "the client gets back what it has sent"
 
 
 def test_parallel_calls_have_their_own_events(with_tools):

@@ -9,6 +9,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "facades/run/attachments.h"
 #include "facades/run/body_members.h"
 #include "facades/run/signed_reasoning.h"
 #include "message/texts.h"
@@ -39,9 +40,14 @@ constexpr std::array<std::string_view, 6> kPartTypes = {"text",  "image",    "au
 // Reads one message of the request.
 class MessageReader {
  public:
+  // The images and files of a result are added to `attachments`.
   MessageReader(const json& message, Location location, const api::MessageLimits& limits,
-                Problems& problems)
-      : source_(message), location_(std::move(location)), limits_(limits), problems_(problems) {}
+                Message& attachments, Problems& problems)
+      : source_(message),
+        location_(std::move(location)),
+        limits_(limits),
+        attachments_(attachments),
+        problems_(problems) {}
 
   Message Read() {
     const std::string_view role = TextOf(source_, "role");
@@ -113,7 +119,7 @@ class MessageReader {
         return AddProblem(Below(place, "text"), "must be a string", ProblemType::kStringType);
       }
       message_.content.emplace_back(TextBlock{.text = text->get<std::string>()});
-    } else if (message_.role != Role::kUser) {
+    } else if (message_.role != Role::kUser && message_.role != Role::kTool) {
       AddProblem(Below(place, "type"), "must be text in a message of this role",
                  ProblemType::kChoice);
     } else {
@@ -216,7 +222,7 @@ class MessageReader {
     }
   }
 
-  // Reads only the text of the parts, because results are JSON for the model.
+  // A result is JSON for the model: its images and files become attachments.
   void ReadResult() {
     message_.role = Role::kTool;
     ToolResultBlock result;
@@ -225,7 +231,9 @@ class MessageReader {
       AddProblem(Below(location_, "toolCallId"), "is required", ProblemType::kMissing);
     }
     ReadContent();
-    std::string text = message::JoinedTexts(message_);
+    const bool has_media = facades::TakeAttachments(result.call_id, message_.content, attachments_);
+    std::string text = has_media && message_.content.empty() ? std::string(facades::kAttachedResult)
+                                                             : message::JoinedTexts(message_);
     message_.content.clear();
     if (const std::string_view error = TextOf(source_, "error"); !error.empty()) {
       result.is_error = true;
@@ -239,6 +247,7 @@ class MessageReader {
   const json& source_;
   const Location location_;
   const api::MessageLimits& limits_;
+  Message& attachments_;
   Problems& problems_;
   Message message_;
 };
@@ -258,6 +267,19 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
   std::vector<Message> messages;
   const Location path = {"body", "messages"};
   std::optional<ReasoningBlock> reasoning;  // belongs to the next answer
+  Message attachments;                      // of the results before
+  size_t result = 0;                        // index of the last result with attachments
+  const auto check_size = [&](size_t i) {
+    if (!limits.may_be_exceeded()) return;
+    api::CheckMessageSize(messages.back(), path, i, limits.message_bytes_max, problems);
+  };
+  // Models take nothing between the results of parallel calls.
+  const auto add_attachments = [&] {
+    if (attachments.content.empty()) return;
+    attachments.id = AttachmentsId(TextOf(array[result], "id"));
+    messages.push_back(std::exchange(attachments, Message()));
+    check_size(result);
+  };
   for (const size_t i : indices) {
     const std::string_view role = TextOf(array[i], "role");
     if (role == "activity") continue;
@@ -265,8 +287,11 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
       TakeReasoning(array[i], reasoning);
       continue;
     }
-    MessageReader reader(array[i], Below(path, std::to_string(i)), limits, problems);
+    if (role != "tool") add_attachments();
+    const size_t attached = attachments.content.size();
+    MessageReader reader(array[i], Below(path, std::to_string(i)), limits, attachments, problems);
     messages.push_back(reader.Read());
+    if (attachments.content.size() > attached) result = i;
     Message& message = messages.back();
     std::optional<ReasoningBlock> thought = std::exchange(reasoning, std::nullopt);
     if (thought && message.role == Role::kAssistant) {
@@ -274,10 +299,9 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
       message.content.insert(message.content.begin(), std::make_move_iterator(blocks.begin()),
                              std::make_move_iterator(blocks.end()));
     }
-    if (limits.may_be_exceeded()) {
-      api::CheckMessageSize(message, path, i, limits.message_bytes_max, problems);
-    }
+    check_size(i);
   }
+  add_attachments();
   return messages;
 }
 

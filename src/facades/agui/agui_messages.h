@@ -32,10 +32,18 @@ std::string ResultId(std::string_view message_id, size_t index);
 std::string MessageOfResult(const std::string& result_id);
 // A result as text.
 std::string ResultText(const ToolResultBlock& result);
+// The id of the message of ours that brings the images and files of results to the model. A client
+// has them in its messages with the results, the last of which has the id `result_id`.
+std::string AttachmentsId(std::string_view result_id);
+// `result_id` of such an id; empty: it is another one.
+std::string_view ResultOfAttachments(std::string_view id);
 
 // Writes messages as a client has them, as members of one JSON array.
 class MessageList {
  public:
+  // `has_result_parts`: results have their images and files, which clients before 1.0 do not know.
+  explicit MessageList(bool has_result_parts = true) : has_result_parts_(has_result_parts) {}
+
   // Appends a message. It may be several in AG-UI, or none.
   void Append(const Message& message);
   // Appends a message of reasoning without a text, which takes the text from a client that has it.
@@ -44,9 +52,11 @@ class MessageList {
   // The array.
   std::string Json() const;
   size_t bytes() const;
-  // In order; those of reasoning are left out.
-  const std::vector<std::string>& ids() const { return ids_; }
-  // Ids of the calls in the list.
+  // The ids in the list, in order; those of reasoning are left out.
+  std::vector<std::string> ids() const;
+  // The same with the messages that KeepLast has removed.
+  const std::vector<std::string>& appended_ids() const { return appended_ids_; }
+  // Ids of the calls that were appended.
   const std::unordered_set<std::string>& calls() const { return calls_; }
   // Removes messages from the front until the others have `bytes_max` at most.
   void KeepLast(size_t bytes_max);
@@ -55,12 +65,23 @@ class MessageList {
   bool is_cut() const { return is_cut_; }
 
  private:
+  struct Entry {
+    std::string json;
+    std::string id = {};       // empty: a message of reasoning
+    std::string call_id = {};  // of a result
+    size_t content_at = 0;     // of a result: where its content begins, which is its last member
+  };
+
   std::string& Begin(std::string_view id, std::string_view role);
   void AppendAnswer(const Message& message);
   void AppendResults(const Message& message);
+  // Moves images and files to the results to which they belong.
+  void AppendAttachments(const Message& attachments);
+  void AddToResult(const std::string& call_id, const std::string& parts);
 
-  std::vector<std::string> entries_;
-  std::vector<std::string> ids_;
+  bool has_result_parts_;
+  std::vector<Entry> entries_;
+  std::vector<std::string> appended_ids_;
   std::unordered_set<std::string> calls_;
   bool is_cut_ = false;
 };

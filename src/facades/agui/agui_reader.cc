@@ -124,10 +124,11 @@ Status AgUiReader::AppendThread(std::string_view void_message_id) {
   FreeMemory(thread.window);  // may be large, and the history is read in pages
   MessageList messages;
   if (has_messages) {
-    AG_ASSIGN_OR_RETURN(messages, ReadHistory(context_, client_.thread_id, last));
+    AG_ASSIGN_OR_RETURN(messages,
+                        ReadHistory(context_, client_.thread_id, last, client_.is_current));
   }
   if (!void_message_id.empty()) messages.AppendBlankReasoning(void_message_id);
-  events_.SkipMessages(messages.ids());
+  events_.SkipMessages(messages.appended_ids());
   events_.SkipCalls(messages.calls());
   const bool had_state = !client_.state.empty();
   const Result<json> fields = ParseJson(thread.snapshot.fields_json, kOwnJsonLimits);

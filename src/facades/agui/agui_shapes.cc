@@ -21,7 +21,8 @@ constexpr std::array kMessageFields = {
     Field{.name = "role", .type = kChoice, .required = true, .choices = kRoles},
     Field{.name = "content",
           .description =
-              "A text; of users also parts of the types text, image, audio, video and document"},
+              "A text; of users and of tools also parts of the types text, image, audio, video and "
+              "document"},
     Field{.name = "name", .type = kText},
     Field{.name = "metadata", .type = kObject, .description = "Kept with messages of users"},
     Field{.name = "toolCalls",

@@ -1,11 +1,13 @@
 // Writes messages for clients.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/own_json.h"
 #include "facades/agui/agui_messages.h"
+#include "facades/run/attachments.h"
 #include "facades/run/signed_reasoning.h"
 #include "message/reader.h"
 #include "message/texts.h"
@@ -14,6 +16,7 @@ namespace agent_graph::agui {
 namespace {
 
 constexpr std::string_view kUnknownType = "application/octet-stream";
+constexpr std::string_view kAttachmentsPrefix = "attachments-";
 
 void AppendMember(std::string& out, std::string_view name, std::string_view text) {
   out += ",\"";
@@ -62,7 +65,7 @@ bool HasMedia(const Message& message) {
   });
 }
 
-// A text, or parts if there is more than a text. The protocol has parts in messages of users only.
+// A text, or parts if there is more than a text.
 void AppendContent(std::string& out, const Message& message) {
   out += ",\"content\":";
   const bool has_texts = message.role == Role::kUser && message::Texts(message).size() > 1;
@@ -112,15 +115,28 @@ std::string ResultText(const ToolResultBlock& result) {
   return output.ok() && output->is_string() ? output->get<std::string>() : result.output_json;
 }
 
+std::string AttachmentsId(std::string_view result_id) {
+  return std::string(kAttachmentsPrefix) += result_id;
+}
+
+std::string_view ResultOfAttachments(std::string_view id) {
+  return id.starts_with(kAttachmentsPrefix) ? id.substr(kAttachmentsPrefix.size())
+                                            : std::string_view();
+}
+
 std::string& MessageList::Begin(std::string_view id, std::string_view role) {
-  std::string& out = entries_.emplace_back("{\"id\":");
-  AppendJsonString(out, id);
-  AppendMember(out, "role", role);
-  if (role != "reasoning") ids_.emplace_back(id);
-  return out;
+  Entry& entry = entries_.emplace_back(Entry{.json = "{\"id\":"});
+  AppendJsonString(entry.json, id);
+  AppendMember(entry.json, "role", role);
+  if (role != "reasoning") {
+    entry.id = id;
+    appended_ids_.emplace_back(id);
+  }
+  return entry.json;
 }
 
 void MessageList::Append(const Message& message) {
+  if (facades::IsAttachments(message)) return AppendAttachments(message);
   switch (message.role) {
     case Role::kAssistant:
       AppendAnswer(message);
@@ -174,10 +190,46 @@ void MessageList::AppendResults(const Message& message) {
     const std::string text = ResultText(*results[i]);
     std::string& out = Begin(ResultId(message.id, i), "tool");
     AppendMember(out, "toolCallId", results[i]->call_id);
-    AppendMember(out, "content", text);
     if (results[i]->is_error) AppendMember(out, "error", text);
+    out += ",\"content\":";
+    entries_.back().call_id = results[i]->call_id;
+    entries_.back().content_at = out.size();
+    AppendJsonString(out, text);
     out += '}';
   }
+}
+
+void MessageList::AppendAttachments(const Message& attachments) {
+  if (!has_result_parts_) return;
+  std::string call_id;
+  std::string parts;
+  for (const ContentBlock& block : attachments.content) {
+    if (const std::optional<std::string> named = facades::AttachedCall(block)) {
+      AddToResult(call_id, std::exchange(parts, {}));
+      call_id = *named;
+    } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
+      if (!parts.empty()) parts += ',';
+      AppendMedia(parts, *media);
+    }
+  }
+  AddToResult(call_id, parts);
+}
+
+void MessageList::AddToResult(const std::string& call_id, const std::string& parts) {
+  const auto entry = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& one) {
+    return !one.call_id.empty() && one.call_id == call_id;
+  });
+  if (parts.empty() || entry == entries_.rend()) return;
+  // The content ends before the last brace.
+  const std::string text =
+      entry->json.substr(entry->content_at, entry->json.size() - entry->content_at - 1);
+  if (text.starts_with('[')) return;
+  std::string placeholder;
+  AppendJsonString(placeholder, facades::kAttachedResult);
+  entry->json.resize(entry->content_at);
+  entry->json += '[';
+  if (text != placeholder) entry->json += R"({"type":"text","text":)" + text + "},";
+  entry->json += parts + "]}";
 }
 
 void MessageList::AppendBlankReasoning(std::string_view message_id) {
@@ -188,9 +240,9 @@ void MessageList::AppendBlankReasoning(std::string_view message_id) {
 std::string MessageList::Json() const {
   std::string out = "[";
   out.reserve(bytes() + entries_.size() + 2);
-  for (const std::string& entry : entries_) {
+  for (const Entry& entry : entries_) {
     if (out.size() > 1) out += ',';
-    out += entry;
+    out += entry.json;
   }
   out += ']';
   return out;
@@ -198,14 +250,22 @@ std::string MessageList::Json() const {
 
 size_t MessageList::bytes() const {
   size_t bytes = 0;
-  for (const std::string& entry : entries_) bytes += entry.size();
+  for (const Entry& entry : entries_) bytes += entry.json.size();
   return bytes;
+}
+
+std::vector<std::string> MessageList::ids() const {
+  std::vector<std::string> ids;
+  for (const Entry& entry : entries_) {
+    if (!entry.id.empty()) ids.push_back(entry.id);
+  }
+  return ids;
 }
 
 void MessageList::KeepLast(size_t bytes_max) {
   size_t kept = entries_.size();
   for (size_t bytes = 0; kept > 0; --kept) {
-    bytes += entries_[kept - 1].size();
+    bytes += entries_[kept - 1].json.size();
     if (bytes > bytes_max) break;
   }
   if (kept > 0) MarkCut();

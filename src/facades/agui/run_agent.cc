@@ -203,12 +203,15 @@ class RequestAnswer {
     client_.state_may_change = thread.in_flight.has_value();
     const std::unordered_set<std::string_view> known(client_.message_ids.begin(),
                                                      client_.message_ids.end());
-    const auto is_known = [&](const std::string& id) { return known.contains(id); };
+    const auto is_known = [&](const std::string& id) {
+      const std::string_view result = ResultOfAttachments(id);
+      return known.contains(id) || (!result.empty() && known.contains(result));
+    };
     if (std::ranges::all_of(thread.window, is_known, &state::StoredMessage::id)) {
       return std::nullopt;
     }
-    Result<MessageList> messages =
-        ReadHistory(context_, request_.run.thread_id, thread.window.back().sequence);
+    Result<MessageList> messages = ReadHistory(context_, request_.run.thread_id,
+                                               thread.window.back().sequence, request_.is_current);
     if (!messages.ok()) return context_.Explain(messages.status());
     if (std::ranges::all_of(messages->ids(), is_known)) return std::nullopt;
     for (const Message& message : request_.run.messages) messages->Append(message);

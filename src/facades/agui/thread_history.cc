@@ -35,8 +35,8 @@ bool KeepsOrder(const std::vector<std::string>& listed, const std::vector<std::s
 }  // namespace
 
 Result<MessageList> ReadHistory(api::HandlerContext& context, const std::string& thread_id,
-                                uint64_t last_sequence) {
-  MessageList list;
+                                uint64_t last_sequence, bool has_result_parts) {
+  MessageList list(has_result_parts);
   AG_ASSIGN_OR_RETURN(const api::PageReads::Place place,
                       context.api().page_reads->Enter(context.exchange().cancellation(),
                                                       DeadlineAfter(api::kMemoryWaitMax)));

@@ -18,8 +18,9 @@ inline constexpr size_t kSnapshotBytesMax = 4 * 1024 * 1024;
 
 // Reads the messages of a thread up to the last one of its working window, also those that have
 // left the window. Waits while too many requests of this worker read stored data.
+// `has_result_parts`: see MessageList.
 Result<MessageList> ReadHistory(api::HandlerContext& context, const std::string& thread_id,
-                                uint64_t last_sequence);
+                                uint64_t last_sequence, bool has_result_parts);
 
 // Appends MESSAGES_SNAPSHOT. A client keeps the order of the messages that it has; if that would be
 // wrong, it gets an empty list before. `client_ids` are those that it has.

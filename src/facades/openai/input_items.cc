@@ -9,8 +9,8 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
-#include "facades/openai/attachments.h"
 #include "facades/openai/media_parts.h"
+#include "facades/run/attachments.h"
 #include "facades/run/signed_reasoning.h"
 #include "message/texts.h"
 
@@ -21,9 +21,6 @@ constexpr std::string_view kPartTypes =
     "must be one of input_text, output_text, input_image, input_file, input_audio";
 constexpr std::string_view kItemTypes =
     "must be one of message, function_call, function_call_output, reasoning, item_reference";
-
-// The text of a result that has only images and files.
-constexpr std::string_view kAttachedResult = "The result is attached below.";
 
 // Each reference is a read of the state.
 constexpr size_t kReferencesMax = 1000;
@@ -224,27 +221,13 @@ class InputReader {
     ToolResultBlock result;
     result.call_id = *id;
     result.output_json.clear();
-    const bool has_media = TakeAttachments(*id, parts);
+    const bool has_media = facades::TakeAttachments(*id, parts.content, attachments_);
     AppendJsonString(result.output_json, has_media && parts.content.empty()
-                                             ? std::string(kAttachedResult)
+                                             ? std::string(facades::kAttachedResult)
                                              : message::JoinedTexts(parts));
     Message& message = messages_.emplace_back();
     message.role = Role::kTool;
     message.content.emplace_back(std::move(result));
-  }
-
-  // Moves the images and files of a result to the attachments: a result is JSON for the model.
-  // Returns false if there are none.
-  bool TakeAttachments(const std::string& call_id, Message& parts) {
-    const auto is_text = [](const ContentBlock& block) {
-      return std::holds_alternative<TextBlock>(block);
-    };
-    const auto media = std::stable_partition(parts.content.begin(), parts.content.end(), is_text);
-    if (media == parts.content.end()) return false;
-    Attach(call_id, {std::make_move_iterator(media), std::make_move_iterator(parts.content.end())},
-           attachments_);
-    parts.content.erase(media, parts.content.end());
-    return true;
   }
 
   // Models take nothing between the results of parallel calls, so that the attachments follow the

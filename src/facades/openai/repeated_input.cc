@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "facades/openai/attachments.h"
+#include "facades/run/attachments.h"
 #include "message/codec.h"
 
 namespace agent_graph::openai {
@@ -26,7 +26,7 @@ std::vector<std::string> UserContents(std::vector<Message>::const_iterator begin
                                       std::vector<Message>::const_iterator end) {
   std::vector<std::string> contents;
   for (auto message = begin; message != end; ++message) {
-    if (message->role == Role::kUser && !IsAttachments(*message))
+    if (message->role == Role::kUser && !facades::IsAttachments(*message))
       contents.push_back(ContentOf(*message));
   }
   return contents;
@@ -62,7 +62,7 @@ void DropRepeated(const std::vector<Message>& conversation, std::vector<Message>
   input.erase(rest, first);
   std::erase_if(input, is_repeated);
   for (Message& message : input) {
-    if (IsAttachments(message)) Detach(answered, message);
+    if (facades::IsAttachments(message)) facades::Detach(answered, message);
   }
   std::erase_if(input, [](const Message& message) { return message.content.empty(); });
   // If nothing is new, the request is refused as it came.

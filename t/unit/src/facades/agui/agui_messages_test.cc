@@ -6,6 +6,7 @@
 #include "api/http/fields.h"
 #include "facades/agui/agui_request.h"
 #include "facades/agui/agui_shapes.h"
+#include "facades/run/attachments.h"
 #include "settings/media_urls.h"
 
 namespace agent_graph::agui {
@@ -60,6 +61,12 @@ TEST(AgUiMessages, ComeBackAsTheyWereSent) {
     {"id":"a2","role":"assistant","toolCalls":[
       {"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]},
     {"id":"r2","role":"tool","toolCallId":"c2","content":"no","error":"no"},
+    {"id":"r3","role":"tool","toolCallId":"c3","content":[
+      {"type":"image","source":{"type":"data","value":"aGk=","mimeType":"image/png"}}]},
+    {"id":"r4","role":"tool","toolCallId":"c4","content":[{"type":"text","text":"two pages"},
+      {"type":"document","source":{"type":"file","value":"f2"}},
+      {"type":"document","source":{"type":"file","value":"f3"}}]},
+    {"id":"r5","role":"tool","toolCallId":"c5","content":"plain"},
     {"id":"u2","role":"user","content":[{"type":"text","text":"read this"},
       {"type":"text","text":"Chapter One."}]}])";
   EXPECT_EQ(Shown(Read(conversation)), json::parse(conversation));
@@ -77,6 +84,23 @@ TEST(AgUiMessages, ReasoningComesBackWithAllItsSignatures) {
   ASSERT_EQ(read[0].content.size(), 3u);
   EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[0]).signature, "a");
   EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[1]).summary, "b");
+}
+
+// Models take nothing between the results of parallel calls.
+TEST(AgUiMessages, FilesOfResultsFollowTheLastOfThem) {
+  const std::vector<Message> read = Read(R"([
+    {"id":"r1","role":"tool","toolCallId":"c1","content":[
+      {"type":"image","source":{"type":"url","value":"https://example.com/a.png"}}]},
+    {"id":"r2","role":"tool","toolCallId":"c2","content":"42"},
+    {"id":"u","role":"user","content":"and?"}])");
+  ASSERT_EQ(read.size(), 4u);
+  EXPECT_EQ(read[0].ToolResults()[0]->output_json, R"("The result is attached below.")");
+  EXPECT_EQ(read[1].id, "r2");
+  EXPECT_EQ(read[2].role, Role::kUser);
+  EXPECT_EQ(read[2].Text(), "Attached to the result of the call c1:");
+  EXPECT_EQ(read[2].id, "attachments-r1");
+  EXPECT_EQ(ResultOfAttachments(read[2].id), "r1");
+  EXPECT_EQ(ResultOfAttachments("r1"), "");
 }
 
 TEST(AgUiMessages, DevelopersAndActivities) {
@@ -167,17 +191,39 @@ TEST(MessageList, ShowsACallOnceAndTheResultsOfAMessageEach) {
   EXPECT_EQ(shown[2].at("content"), "text");
 }
 
-TEST(MessageList, KeepsTheNewestMessages) {
+MessageList ListOf(const std::vector<const char*>& ids) {
   MessageList list;
-  for (const char* id : {"1", "2", "3"}) {
+  for (const char* id : ids) {
     Message message = Message::User("text");
     message.id = id;
     list.Append(message);
   }
+  return list;
+}
+
+using Ids = std::vector<std::string>;
+
+TEST(MessageList, KeepsTheNewestMessages) {
+  MessageList list = ListOf({"1", "2", "3"});
   list.KeepLast(2 * list.bytes() / 3);
   const json shown = json::parse(list.Json());
   ASSERT_EQ(shown.size(), 2u);
   EXPECT_EQ(shown[0].at("id"), "2");
+  EXPECT_TRUE(list.is_cut());
+  EXPECT_EQ(list.ids(), Ids({"2", "3"})) << "a client gets no others";
+  EXPECT_EQ(list.appended_ids(), Ids({"1", "2", "3"}));
+}
+
+TEST(MessageList, ClientsBefore10GetNoPartsOfResults) {
+  Message result = Message::ToolResult("c", R"("text")");
+  result.id = "r";
+  Message attachments;
+  facades::Attach("c", {MediaBlock{}}, attachments);
+  MessageList list(false);
+  list.Append(result);
+  list.Append(attachments);
+  EXPECT_EQ(json::parse(list.Json())[0].at("content"), "text");
+  EXPECT_EQ(list.ids(), Ids({"r"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "facades/openai/repeated_input.h"
-#include "facades/openai/attachments.h"
+#include "facades/run/attachments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ Message Attached(const std::vector<std::string>& calls) {
   for (const std::string& call : calls) {
     MediaBlock image;
     image.media.url = "https://example.com/" + call;
-    Attach(call, {image}, attachments);
+    facades::Attach(call, {image}, attachments);
   }
   return attachments;
 }

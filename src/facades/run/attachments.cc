@@ -1,19 +1,19 @@
-#include "facades/openai/attachments.h"
+#include "facades/run/attachments.h"
 
+#include <algorithm>
 #include <iterator>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <variant>
 
-namespace agent_graph::openai {
+namespace agent_graph::facades {
 namespace {
 
 constexpr std::string_view kNameBegin = "Attached to the result of the call ";
 constexpr std::string_view kNameEnd = ":";
 
-// The call that a text of Attach names.
-std::optional<std::string> CallOf(const ContentBlock& block) {
+}  // namespace
+
+std::optional<std::string> AttachedCall(const ContentBlock& block) {
   const auto* named = std::get_if<TextBlock>(&block);
   if (named == nullptr) return std::nullopt;
   std::string_view text = named->text;
@@ -23,8 +23,6 @@ std::optional<std::string> CallOf(const ContentBlock& block) {
   return std::string(text);
 }
 
-}  // namespace
-
 void Attach(const std::string& call_id, std::vector<ContentBlock> media, Message& attachments) {
   attachments.role = Role::kUser;
   attachments.content.emplace_back(
@@ -32,17 +30,29 @@ void Attach(const std::string& call_id, std::vector<ContentBlock> media, Message
   std::move(media.begin(), media.end(), std::back_inserter(attachments.content));
 }
 
+bool TakeAttachments(const std::string& call_id, std::vector<ContentBlock>& content,
+                     Message& attachments) {
+  const auto media = std::stable_partition(
+      content.begin(), content.end(),
+      [](const ContentBlock& block) { return std::holds_alternative<TextBlock>(block); });
+  if (media == content.end()) return false;
+  Attach(call_id, {std::make_move_iterator(media), std::make_move_iterator(content.end())},
+         attachments);
+  content.erase(media, content.end());
+  return true;
+}
+
 bool IsAttachments(const Message& message) {
   return message.role == Role::kUser && !message.content.empty() &&
-         CallOf(message.content.front()).has_value();
+         AttachedCall(message.content.front()).has_value();
 }
 
 void Detach(const std::unordered_set<std::string>& calls, Message& attachments) {
   bool drops = false;
   std::erase_if(attachments.content, [&](const ContentBlock& block) {
-    if (const std::optional<std::string> call = CallOf(block)) drops = calls.contains(*call);
+    if (const std::optional<std::string> call = AttachedCall(block)) drops = calls.contains(*call);
     return drops;
   });
 }
 
-}  // namespace agent_graph::openai
+}  // namespace agent_graph::facades
