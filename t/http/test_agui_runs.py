@@ -177,3 +177,34 @@ def test_a_long_thread_is_read_from_its_newest_messages(service):
         assert service.post("/v1/threads/t/messages", {"messages": messages}).status == 200
     read = messages_of(_post(service))
     assert len(read) == 1000 and read[-1]["content"] == "m1499"
+
+
+# Long threads
+
+
+def _append(service, messages):
+    for first in range(0, len(messages), 500):
+        body = [{"role": "user", "content": m["content"], "message_id": m["id"]} for m in messages[first : first + 500]]
+        assert service.post("/v1/threads/t/messages", {"messages": body}).status == 200
+
+
+def test_a_client_of_a_long_thread_keeps_its_older_messages(service):
+    """The service lists the newest messages only, and a list removes those that it lacks."""
+    history = [user(f"m{number}", f"id{number}") for number in range(1100)]
+    _append(service, history)
+    _append(service, [user("said elsewhere", "other")])
+    found = _post(service, *history, user("two", "u2"))
+    (*_, snapshot) = [event["messages"] for event in of_type(found, "MESSAGES_SNAPSHOT")]
+    assert [m["id"] for m in snapshot] == [*(m["id"] for m in history), "other", "u2"]
+    assert text(found) == "You said: two"
+
+
+def test_a_client_gets_the_messages_of_a_large_thread_once(start_service):
+    service = start_service(DEMO | {"limits": {"message_bytes_max": 500_000}})
+    for number in range(12):
+        _append(service, [user("x" * 450_000, f"id{number}")])
+    read = _post(service)
+    shown = messages_of(read)
+    assert 1 < len(shown) < 12
+    found = _post(service, *shown, user("two", "u2"))
+    assert text(found) == "You said: two" and not of_type(found, "MESSAGES_SNAPSHOT")

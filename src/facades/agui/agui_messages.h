@@ -58,6 +58,10 @@ class MessageList {
   const std::vector<std::string>& appended_ids() const { return appended_ids_; }
   // Ids of the calls that were appended.
   const std::unordered_set<std::string>& calls() const { return calls_; }
+  // Puts those of the client's messages in front that are older than the list: a snapshot without
+  // them would remove them from the client. Returns false if the list then has more than
+  // `bytes_max`.
+  bool AddOlder(const json& client_messages, size_t bytes_max);
   // Removes messages from the front until the others have `bytes_max` at most.
   void KeepLast(size_t bytes_max);
   // The list lacks older messages of the thread.

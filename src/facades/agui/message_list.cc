@@ -1,5 +1,6 @@
 // Writes messages for clients.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "base/own_json.h"
 #include "facades/agui/agui_messages.h"
 #include "facades/run/attachments.h"
+#include "facades/run/body_members.h"
 #include "facades/run/signed_reasoning.h"
 #include "message/reader.h"
 #include "message/texts.h"
@@ -87,6 +89,21 @@ void AppendContent(std::string& out, const Message& message) {
     }
   }
   out += ']';
+}
+
+// A client may send null for a member that it does not use, and accepts none. The values in
+// `metadata` are its own.
+json WithoutNulls(const json& value) {
+  if (!value.is_structured()) return value;
+  json kept = value.is_object() ? json::object() : json::array();
+  if (value.is_array()) {
+    for (const json& element : value) kept.push_back(WithoutNulls(element));
+    return kept;
+  }
+  for (const auto& [name, member] : value.items()) {
+    if (!member.is_null()) kept[name] = name == "metadata" ? member : WithoutNulls(member);
+  }
+  return kept;
 }
 
 }  // namespace
@@ -260,6 +277,32 @@ std::vector<std::string> MessageList::ids() const {
     if (!entry.id.empty()) ids.push_back(entry.id);
   }
   return ids;
+}
+
+bool MessageList::AddOlder(const json& client_messages, size_t bytes_max) {
+  const std::vector<std::string> ids = this->ids();
+  const std::unordered_set<std::string_view> listed(ids.begin(), ids.end());
+  std::vector<Entry> older;
+  size_t answered = 0;  // entries before the reasoning that belongs to the next answer
+  size_t all_bytes = bytes();
+  for (const json& message : client_messages) {
+    const std::string_view id = facades::TextOf(message, "id");
+    const std::string_view role = facades::TextOf(message, "role");
+    if (listed.contains(id)) break;
+    // Activities stay with a client if the snapshot has none.
+    if (role == "activity") continue;
+    Entry& entry = older.emplace_back(Entry{.json = DumpJson(WithoutNulls(message))});
+    all_bytes += entry.json.size();
+    if (all_bytes > bytes_max) return false;
+    if (role == "reasoning") continue;
+    entry.id = id;
+    answered = older.size();
+  }
+  // The list has the reasoning of its own messages.
+  older.resize(answered);
+  entries_.insert(entries_.begin(), std::make_move_iterator(older.begin()),
+                  std::make_move_iterator(older.end()));
+  return true;
 }
 
 void MessageList::KeepLast(size_t bytes_max) {

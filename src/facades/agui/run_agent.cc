@@ -215,6 +215,9 @@ class RequestAnswer {
     if (!messages.ok()) return context_.Explain(messages.status());
     if (std::ranges::all_of(messages->ids(), is_known)) return std::nullopt;
     for (const Message& message : request_.run.messages) messages->Append(message);
+    if (messages->is_cut() && !messages->AddOlder(Messages(), kSnapshotWithClientBytesMax)) {
+      return std::nullopt;
+    }
     AppendMessagesSnapshot(client_.messages_event, *messages, client_.message_ids);
     return std::nullopt;
   }

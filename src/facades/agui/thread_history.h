@@ -15,6 +15,8 @@ namespace agent_graph::agui {
 // above 10 MB.
 inline constexpr uint64_t kSnapshotMessagesMax = 1000;
 inline constexpr size_t kSnapshotBytesMax = 4 * 1024 * 1024;
+// The same with older messages of the client.
+inline constexpr size_t kSnapshotWithClientBytesMax = 8 * 1024 * 1024;
 
 // Reads the messages of a thread up to the last one of its working window, also those that have
 // left the window. Waits while too many requests of this worker read stored data.

@@ -214,6 +214,26 @@ TEST(MessageList, KeepsTheNewestMessages) {
   EXPECT_EQ(list.appended_ids(), Ids({"1", "2", "3"}));
 }
 
+TEST(MessageList, AddsOlderMessagesOfTheClient) {
+  const json client = json::parse(R"([
+      {"id":"1","role":"user","content":"old","name":null,"metadata":{"x":null}},
+      {"id":"reasoning-2","role":"reasoning","content":"hm"},
+      {"id":"2","role":"assistant","content":"older than the list"},
+      {"id":"p","role":"activity","activityType":"plot","content":{}},
+      {"id":"reasoning-3","role":"reasoning","content":"is in the list"},
+      {"id":"3","role":"assistant","content":"x"},
+      {"id":"void","role":"assistant","content":"between messages of the list"},
+      {"id":"4","role":"user","content":"x"}])");
+  MessageList list = ListOf({"3", "4"});
+  ASSERT_TRUE(list.AddOlder(client, 10'000));
+  EXPECT_EQ(list.ids(), Ids({"1", "2", "3", "4"}));
+  const json shown = json::parse(list.Json());
+  ASSERT_EQ(shown.size(), 5u);
+  EXPECT_EQ(shown[0].dump(), R"({"id":"1","role":"user","content":"old","metadata":{"x":null}})");
+  EXPECT_EQ(shown[1].at("id"), "reasoning-2");
+  EXPECT_FALSE(ListOf({"3", "4"}).AddOlder(client, 100));
+}
+
 TEST(MessageList, ClientsBefore10GetNoPartsOfResults) {
   Message result = Message::ToolResult("c", R"("text")");
   result.id = "r";
