@@ -130,10 +130,11 @@ struct KeyRecord {
   std::string value;
   std::string thread_id;  // empty: the key has a value
   std::string run_id;
+  uint64_t thread_number = 0;  // as in RunRecord; 0: read by an older build
 };
 template <pack::SameAs<KeyRecord> T>
 auto Fields(T& s) {
-  return std::tie(s.body_hash, s.value, s.thread_id, s.run_id);
+  return std::tie(s.body_hash, s.value, s.thread_id, s.run_id, s.thread_number);
 }
 
 // Sent to the client that got an accepted run's lease: it calls BeginRun with this thread and run,

@@ -347,6 +347,25 @@ def test_a_repeated_request_gets_the_same_response(service):
     assert other.status == 422 and error(other)["code"] == "idempotency_mismatch"
 
 
+def test_a_repeated_request_follows_the_response_that_it_has_followed(service):
+    """Meanwhile that one was deleted, and so were the item that the request refers to."""
+    first = completed(service.post(PATH, ask("one")))
+    item = {"type": "item_reference", "id": first["output"][0]["id"]}
+    (thread,) = _threads(service)
+    thread_path = f"/v1/threads/{thread['thread_id']}"
+    headers = [("Idempotency-Key", "k")]
+    body = ask([item, {"role": "user", "content": "two"}], previous_response_id=first["id"])
+    second = completed(service.post(PATH, body, headers=headers))
+    messages = service.get(f"{thread_path}/messages").json()["data"]["messages"]
+    for message in messages[:2]:
+        removed = service.request("DELETE", f"{thread_path}/messages/{message['message_id']}")
+        assert removed.status == 200, removed.text
+    assert service.request("DELETE", f"{PATH}/{first['id']}").status == 200
+    assert completed(service.post(PATH, body, headers=headers)) == second
+    assert service.post(PATH, body).status == 400
+    assert service.post(PATH, ask("x", previous_response_id=first["id"])).status == 404
+
+
 def test_a_response_survives_a_restart(make_service):
     service = make_service(DEMO | {"checkpointer": "leveldb"}).start()
     response = completed(service.post(PATH, ask("Ahoy")))

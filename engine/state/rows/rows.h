@@ -208,7 +208,7 @@ struct RunKeyRow {
   int64_t expires_micros = 0;
   std::string value = {};
 
-  KeyRecord Record() const { return {body_hash, value, thread_id, run_id}; }
+  KeyRecord Record() const { return {body_hash, value, thread_id, run_id, thread_number}; }
 };
 template <pack::SameAs<RunKeyRow> T>
 auto Fields(T& row) {

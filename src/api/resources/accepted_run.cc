@@ -97,20 +97,7 @@ Result<state::AcceptRunReply> Accept(const HandlerContext& context, state::Accep
   return taken;
 }
 
-// True if the request repeats one: its files are stored already.
-bool IsKnownKey(const HandlerContext& context, const run::RunRequest& request,
-                const RunTerms& terms) {
-  if (!terms.key) return false;
-  const std::string user = state::KeyOwner(BeginOf(context, request));
-  return context.api().state->FindKey({user, terms.key->route, terms.key->key}).ok();
-}
-
-std::optional<ErrorInfo> StoreFiles(HandlerContext& context, run::RunRequest& request,
-                                    const RunTerms& terms) {
-  if (!HasLargeInlineFiles(request.messages) && !HasLargeInlineFiles(request.initial_context)) {
-    return std::nullopt;
-  }
-  if (IsKnownKey(context, request, terms)) return std::nullopt;
+std::optional<ErrorInfo> StoreFiles(HandlerContext& context, run::RunRequest& request) {
   if (auto error = StoreLargeInlineFiles(context, request.messages)) return error;
   return StoreLargeInlineFiles(context, request.initial_context);
 }
@@ -137,6 +124,46 @@ Result<state::AcceptRunReply> Accept(HandlerContext& context, run::RunRequest re
   return Accept(context, std::move(accept), is_new_thread);
 }
 
+ErrorInfo RunDeleted() {
+  return {ApiError::kGone, "the thread of the run that this Idempotency-Key began was deleted", {}};
+}
+
+std::optional<ErrorInfo> FindKnownRun(HandlerContext& context, const state::KeyRecord& known,
+                                      AcceptedRun& accepted) {
+  Result<state::RunRecord> run =
+      context.state().GetRun({context.caller().scope, known.thread_id, known.run_id});
+  if (run.status().code() == StatusCode::kNotFound) return RunDeleted();
+  if (!run.ok()) return context.Explain(run.status());
+  // A new thread may have got the id of the deleted one, and its run that of the earlier run.
+  if (known.thread_number != 0 && run->thread_number != known.thread_number) return RunDeleted();
+  accepted.run = *std::move(run);
+  accepted.repeated = true;
+  return std::nullopt;
+}
+
+std::optional<ErrorInfo> BeginAccepted(HandlerContext& context, run::RunRequest request,
+                                       const RunTerms& terms, AcceptedRun& accepted) {
+  using Outcome = state::AcceptRunReply::Outcome;
+  if (Status status = Check(context, request, terms.key.has_value()); !status.ok()) {
+    return context.Explain(status);
+  }
+  if (auto error = StoreFiles(context, request)) return error;
+  Result<state::AcceptRunReply> reply = Accept(context, std::move(request), terms);
+  if (!reply.ok()) return context.Explain(reply.status());
+  switch (reply->outcome) {
+    case Outcome::kAccepted:
+    case Outcome::kRepeated:
+      break;
+    case Outcome::kOtherBody:
+      return ErrorInfo{ApiError::kIdempotencyMismatch, "", {}};
+    case Outcome::kRunDeleted:
+      return RunDeleted();
+  }
+  accepted.run = std::move(reply->run);
+  accepted.repeated = reply->outcome == Outcome::kRepeated;
+  return std::nullopt;
+}
+
 }  // namespace
 
 RunTerms ReadRunTerms(const HandlerContext& context, Problems& problems) {
@@ -151,30 +178,31 @@ RunTerms ReadRunTerms(const HandlerContext& context, Problems& problems) {
   return terms;
 }
 
+std::optional<ErrorInfo> FindRunOfKey(HandlerContext& context, RunTerms& terms) {
+  if (!terms.key || context.api().state == nullptr) return std::nullopt;
+  state::BeginRunRequest begin;
+  begin.scope = context.caller().scope;
+  begin.user_id = context.caller().user_id;
+  Result<state::KeyRecord> found =
+      context.state().FindKey({state::KeyOwner(begin), terms.key->route, terms.key->key});
+  if (found.status().code() == StatusCode::kNotFound) return std::nullopt;
+  if (!found.ok()) return context.Explain(found.status());
+  if (found->body_hash != terms.key->body_hash) {
+    return ErrorInfo{ApiError::kIdempotencyMismatch, "", {}};
+  }
+  terms.known = *std::move(found);
+  return std::nullopt;
+}
+
 std::optional<ErrorInfo> AcceptGraphRun(HandlerContext& context, GraphRequest request,
                                         const RunTerms& terms, AcceptedRun& accepted) {
-  using Outcome = state::AcceptRunReply::Outcome;
   if (context.api().state == nullptr) return NoCheckpointer();
   context.SetBody(json::object(), 0);
-  if (Status status = Check(context, request.run, terms.key.has_value()); !status.ok()) {
-    return context.Explain(status);
-  }
-  if (auto error = StoreFiles(context, request.run, terms)) return error;
-  Result<state::AcceptRunReply> reply = Accept(context, std::move(request.run), terms);
+  std::optional<ErrorInfo> error =
+      terms.known ? FindKnownRun(context, *terms.known, accepted)
+                  : BeginAccepted(context, std::move(request.run), terms, accepted);
   context.exchange().Hold(0);
-  if (!reply.ok()) return context.Explain(reply.status());
-  switch (reply->outcome) {
-    case Outcome::kAccepted:
-    case Outcome::kRepeated:
-      break;
-    case Outcome::kOtherBody:
-      return ErrorInfo{ApiError::kIdempotencyMismatch, "", {}};
-    case Outcome::kRunDeleted:
-      return ErrorInfo{
-          ApiError::kGone, "the thread of the run that this Idempotency-Key began was deleted", {}};
-  }
-  accepted.run = std::move(reply->run);
-  accepted.repeated = reply->outcome == Outcome::kRepeated;
+  if (error) return error;
   context.exchange().Annotate(accepted.run.thread_id, accepted.run.run_id);
   return std::nullopt;
 }

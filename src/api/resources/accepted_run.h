@@ -16,10 +16,16 @@ struct RunTerms {
   bool accepted = false;            // false: by this request, as long as its connection lasts
   bool cancelled_on_leave = false;  // an accepted run that ends when its connection does
   std::optional<state::RunKey> key = {};
+  std::optional<state::KeyRecord> known = {};  // the run that the key names; see FindRunOfKey
 };
 
 // Reads `config.on_disconnect` and the Idempotency-Key of a checked body.
 RunTerms ReadRunTerms(const HandlerContext& context, Problems& problems);
+
+// Sets `terms.known` if an earlier request with the same key and body began a run. The request is
+// then a repetition: whatever it refers to may have changed meanwhile, and must not be looked up,
+// checked or stored again. Returns the error to answer with, if there is one.
+std::optional<ErrorInfo> FindRunOfKey(HandlerContext& context, RunTerms& terms);
 
 struct AcceptedRun {
   state::RunRecord run;
@@ -27,7 +33,8 @@ struct AcceptedRun {
 };
 
 // Accepts the run: durable when it returns nullopt. Returns the error to answer with otherwise;
-// then nothing was stored. Frees the request's body.
+// then nothing was stored. Finds the run of a repetition, of which it needs the terms only. Frees
+// the request's body.
 std::optional<ErrorInfo> AcceptGraphRun(HandlerContext& context, GraphRequest request,
                                         const RunTerms& terms, AcceptedRun& accepted);
 

@@ -10,9 +10,9 @@
 #include "api/resources/accepted_run.h"
 #include "api/resources/handlers.h"
 #include "api/resources/request_shapes.h"
+#include "api/resources/requested_run.h"
 #include "api/resources/run_request.h"
 #include "api/resources/run_streaming.h"
-#include "api/resources/tool_decisions.h"
 #include "api/resources/waiting_thread.h"
 #include "api/stream/line_reader.h"
 #include "api/stream/run_outcome.h"
@@ -139,17 +139,27 @@ std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::Socket
   return std::nullopt;
 }
 
+bool IsResume(const HandlerContext& context) {
+  return ChoiceOf(context.body(), kInvokeType) == 1;
+}
+
 GraphRequest ReadRequest(HandlerContext& context, Problems& problems) {
   CheckFields(context.body(), kRunFrame.fields, {"body"}, problems);
   if (!problems.empty()) return {};
-  bool resume = ChoiceOf(context.body(), kInvokeType) == 1;
-  GraphRequest request = ReadGraphRequest(context, problems, resume ? "tool_result" : "messages");
-  if (problems.empty()) FindThreadOfResults(context, request.run);
-  if (resume && problems.empty() && request.run.thread_id.empty()) {
+  return ReadGraphRequest(context, problems, IsResume(context) ? "tool_result" : "messages");
+}
+
+// Like ResolveRequest, for a frame.
+std::optional<ErrorInfo> ResolveFrame(HandlerContext& context, GraphRequest& request) {
+  const bool resumes = IsResume(context);
+  if (resumes) FindThreadOfResults(context, request.run);
+  if (resumes && request.run.thread_id.empty()) {
+    Problems problems;
     problems.Add({"body", "config", "thread_id"}, "is required for a resume",
                  ProblemType::kMissing);
+    return std::move(problems).Error();
   }
-  return request;
+  return ResolveRequest(context, request);
 }
 
 // Returns the thread id for the chunks of a refused request.
@@ -219,10 +229,12 @@ void Run(HandlerContext& context) {
   }
   Problems problems;
   GraphRequest request = ReadRequest(context, problems);
-  const RunTerms terms = problems.empty() ? ReadRunTerms(context, problems) : RunTerms();
+  RunTerms terms = problems.empty() ? ReadRunTerms(context, problems) : RunTerms();
   if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
-  if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
-  if (auto error = CheckToolDecisions(context, request.run)) return refusal.Answer(*error);
+  if (auto error = FindRunOfKey(context, terms)) return refusal.Answer(*error);
+  if (!terms.known) {
+    if (auto error = ResolveFrame(context, request)) return refusal.Answer(*error);
+  }
   if (terms.accepted) return FollowAccepted(context, std::move(request), terms, refusal);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =

@@ -95,13 +95,6 @@ std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<M
   return std::nullopt;
 }
 
-bool HasLargeInlineFiles(const std::vector<Message>& messages) {
-  return std::ranges::any_of(messages, [](const Message& message) {
-    return std::ranges::any_of(
-        message.content, [](const ContentBlock& block) { return LargeDataOf(block).has_value(); });
-  });
-}
-
 std::optional<ErrorInfo> StoreLargeInlineFiles(HandlerContext& context,
                                                std::vector<Message>& messages) {
   using Storage = settings::MediaSettings::Storage;

@@ -21,7 +21,6 @@ inline constexpr size_t kStoredInlineBytesMax = 64 * 1024;
 // Stores the larger inline files in the same way. A file that the settings of uploads do not admit
 // stays in its message, and so do all of them if uploads are in memory, where a run would outlive
 // them.
-bool HasLargeInlineFiles(const std::vector<Message>& messages);
 std::optional<ErrorInfo> StoreLargeInlineFiles(HandlerContext& context,
                                                std::vector<Message>& messages);
 

@@ -8,6 +8,12 @@
 
 namespace agent_graph::api {
 
+std::optional<ErrorInfo> ResolveRequest(HandlerContext& context, GraphRequest& request) {
+  FindThreadOfResults(context, request.run);
+  if (auto error = ResolveFiles(context, request)) return error;
+  return CheckToolDecisions(context, request.run);
+}
+
 std::unique_ptr<RequestedRun> ReadRequestedRun(HandlerContext& context, Problems problems) {
   auto run = std::make_unique<RequestedRun>(
       RequestedRun{ReadGraphRequest(context, problems), ReadRunTerms(context, problems)});
@@ -15,9 +21,8 @@ std::unique_ptr<RequestedRun> ReadRequestedRun(HandlerContext& context, Problems
     context.Fail(std::move(problems).Error());
     return nullptr;
   }
-  FindThreadOfResults(context, run->request.run);
-  std::optional<ErrorInfo> error = ResolveFiles(context, run->request);
-  if (!error) error = CheckToolDecisions(context, run->request.run);
+  std::optional<ErrorInfo> error = FindRunOfKey(context, run->terms);
+  if (!error && !run->terms.known) error = ResolveRequest(context, run->request);
   if (!error) return run;
   context.Fail(*error);
   return nullptr;

@@ -42,7 +42,10 @@ std::optional<api::ErrorInfo> Read(api::HandlerContext& context, ReadyChat& read
   if (auto error = FindFormatProblem(context.api(), options, "response_format")) return error;
   if (auto error = facades::CheckThread(context, request.run.thread_id)) return error;
   run.request.run = std::move(request.run);
-  if (auto error = api::ResolveFiles(context, run.request)) return error;
+  if (auto error = api::FindRunOfKey(context, run.terms)) return error;
+  if (!run.terms.known) {
+    if (auto error = api::ResolveFiles(context, run.request)) return error;
+  }
   run.request.run.transient = run.request.run.thread_id.empty() && !run.terms.accepted;
   run.wants_deltas = request.stream;
   return std::nullopt;

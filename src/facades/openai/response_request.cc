@@ -109,9 +109,7 @@ json ConfigOf(const json& body) {
 
 }  // namespace
 
-ResponseRequest ReadResponseRequest(const HandlerContext& context,
-                                    const StoredMessageLookup& find_message,
-                                    api::Problems& problems) {
+ResponseRequest ReadResponseRequest(const HandlerContext& context, api::Problems& problems) {
   const json& body = context.body();
   ResponseRequest request;
   request.stream = facades::IsTrue(body, "stream");
@@ -128,11 +126,16 @@ ResponseRequest ReadResponseRequest(const HandlerContext& context,
   run.client_tools = facades::ReadClientTools(
       context, {.allowed = AllowedTools(body, nullptr), .skips_other_types = true}, problems);
   run.call_options = ReadResponseOptions(body, problems);
-  run.messages = ReadInput(body.at("input"), api::MessageLimitsOf(context), find_message, problems);
+  return request;
+}
+
+void ReadResponseInput(const HandlerContext& context, const StoredMessageLookup& find_message,
+                       run::RunRequest& run, api::Problems& problems) {
+  const json& input = context.body().at("input");
+  run.messages = ReadInput(input, api::MessageLimitsOf(context), find_message, problems);
   if (run.messages.empty() && problems.empty()) {
     problems.Add({"body", "input"}, "has no content", api::ProblemType::kValue);
   }
-  return request;
 }
 
 std::optional<api::ErrorInfo> FindUnsupportedInResponse(const json& body) {

@@ -21,11 +21,12 @@ struct ResponseRequest {
   bool store = true;
 };
 
-// Reads a body whose fields were checked. Problems are added to `problems`. `find_message` resolves
-// references to stored items.
-ResponseRequest ReadResponseRequest(const api::HandlerContext& context,
-                                    const StoredMessageLookup& find_message,
-                                    api::Problems& problems);
+// Reads a body whose fields were checked, except `input`. Problems are added to `problems`.
+ResponseRequest ReadResponseRequest(const api::HandlerContext& context, api::Problems& problems);
+
+// Reads `input` into the messages of the run. `find_message` resolves references to stored items.
+void ReadResponseInput(const api::HandlerContext& context, const StoredMessageLookup& find_message,
+                       run::RunRequest& run, api::Problems& problems);
 
 // Returns the refusal of a parameter that would change the answer and that an agent cannot honour;
 // nullopt: there is none.

@@ -91,6 +91,21 @@ void AnswerAtTheEnd(HandlerContext& context, facades::FacadeRun& run) {
   SendEnd(context, *reader, facades::PerformRun(context, std::move(run), *reader), is_repeatable);
 }
 
+// Reads the input, unless the request repeats one: the items that it refers to may be gone.
+std::optional<api::ErrorInfo> ReadNewInput(HandlerContext& context, run::RunRequest& run,
+                                           api::RunTerms& terms, api::Problems& problems) {
+  if (problems.empty()) {
+    if (auto error = api::FindRunOfKey(context, terms)) return error;
+    if (terms.known) return std::nullopt;
+  }
+  ReferencedMessages referenced(context);
+  const auto find_message = [&](const ItemName& item) { return referenced.Find(item); };
+  ReadResponseInput(context, find_message, run, problems);
+  if (referenced.failure()) return referenced.failure();
+  if (!problems.empty()) return std::move(problems).Error();
+  return std::nullopt;
+}
+
 // Reads and checks the request. Returns the error to answer with.
 std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseRequest& request,
                                           api::RunTerms& terms) {
@@ -99,15 +114,16 @@ std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseReque
   const std::string& model = context.body().at("model").get_ref<const std::string&>();
   if (model != name) return UnknownModel(model, name);
   api::Problems problems;
-  ReferencedMessages referenced(context);
-  const auto find_message = [&](const ItemName& item) { return referenced.Find(item); };
-  request = ReadResponseRequest(context, find_message, problems);
-  if (referenced.failure()) return referenced.failure();
+  request = ReadResponseRequest(context, problems);
   terms = facades::ReadTerms(context, request.run.thread_id, problems);
-  if (!problems.empty()) return std::move(problems).Error();
+  if (auto error = ReadNewInput(context, request.run, terms, problems)) return error;
   if (auto error =
           FindFormatProblem(context.api(), request.run.call_options.get(), "text.format")) {
     return error;
+  }
+  if (request.previous && terms.known) {
+    // Its run has followed the previous response, which may be deleted or followed by others now.
+    return facades::CheckThread(context, terms.known->thread_id);
   }
   if (request.previous) {
     if (auto error = FollowResponse(context, *request.previous, request.store, request.run)) {
@@ -144,7 +160,9 @@ struct ReadyResponse {
   run.terms.accepted |= request.background;
   run.request.run = std::move(request.run);
   run::RunRequest& graph_run = run.request.run;
-  if (auto error = api::ResolveFiles(context, run.request)) return refuse(*error);
+  if (!run.terms.known) {
+    if (auto error = api::ResolveFiles(context, run.request)) return refuse(*error);
+  }
   const bool is_stored = (request.store && can_store) || run.terms.accepted;
   graph_run.transient = !is_stored && graph_run.thread_id.empty();
   graph_run.log_pieces = run.terms.accepted;

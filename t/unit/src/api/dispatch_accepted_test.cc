@@ -28,6 +28,7 @@ class AcceptedRunTest : public DispatchTest {
       reply.run = Accepted();
       return reply;
     });
+    ON_CALL(state_, FindKey).WillByDefault(Return(NotFound("no such key")));
   }
 
   std::vector<state::AcceptRunRequest> accepted_;

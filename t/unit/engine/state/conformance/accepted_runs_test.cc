@@ -208,6 +208,10 @@ TEST_P(AcceptedRunsTest, AKeyNamesTheRunThatItBegan) {
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->thread_id, "t");
   EXPECT_EQ(found->run_id, "r1");
+  const Result<RunRecord> run = service().GetRun({Scope::All(), "t", "r1"});
+  ASSERT_TRUE(run.ok());
+  EXPECT_NE(found->thread_number, 0u);
+  EXPECT_EQ(found->thread_number, run->thread_number);
   EXPECT_EQ(service().FindKey({"bob", "/route", "key"}).status().code(), StatusCode::kNotFound);
   // A run's key cannot be claimed.
   const Result<KeyRecord> claimed =
