@@ -209,15 +209,16 @@ void FollowAccepted(HandlerContext& context, GraphRequest request, const RunTerm
   const runtime::Cancellation& cancellation = context.exchange().active_cancellation();
   RunFollower follower = MakeFollower(context, run, options, cancellation);
   const Result<RunFollower::Place> found = follower.Open(std::nullopt);
-  if (!found.ok()) return EndUnfinished(context, unfinished, found.status());
-  if (auto error = ErrorOfPlace(context, run.thread_id, *found)) {
-    const state::RunState state = follower.record().state;
-    return state::HasEnded(state) ? unfinished.Answer(*error, OutcomeOfRun(state))
-                                  : StopFollowing(context, unfinished, *error);
-  }
-  const Status followed = follower.Follow(reader);
+  std::optional<ErrorInfo> misplaced;
+  if (found.ok()) misplaced = ErrorOfPlace(context, run.thread_id, *found);
+  const bool can_follow = found.ok() && !misplaced;
+  const Status followed = can_follow ? follower.Follow(reader) : found.status();
   LeaveRun(context, terms, accepted, cancellation.reason());
-  if (!followed.ok()) EndUnfinished(context, unfinished, followed);
+  if (!followed.ok()) return EndUnfinished(context, unfinished, followed);
+  if (!misplaced) return;
+  const state::RunState state = follower.record().state;
+  state::HasEnded(state) ? unfinished.Answer(*misplaced, OutcomeOfRun(state))
+                         : StopFollowing(context, unfinished, *misplaced);
 }
 
 void Run(HandlerContext& context) {

@@ -155,5 +155,22 @@ TEST_F(RepeatedRequestTest, AFrameIsNotCheckedAgain) {
   EXPECT_EQ(accepted_, 2);
 }
 
+TEST_F(RepeatedRequestTest, ARunThatEndsWithItsConnectionEndsIfItIsGoneEarly) {
+  ON_CALL(state_, AcceptRun).WillByDefault([this](const state::AcceptRunRequest&) {
+    socket_->Cancel(runtime::CancelReason::kClientGone);
+    return state::AcceptRunReply{state::AcceptRunReply::Outcome::kAccepted, RunR1()};
+  });
+  ON_CALL(state_, FollowRun).WillByDefault(Return(Status(StatusCode::kCancelled, "gone")));
+  state::StopRequest stopped;
+  EXPECT_CALL(state_, RequestStop).WillOnce([&](const state::StopRequest& stop) {
+    stopped = stop;
+    return state::StopReply{true, "r1"};
+  });
+  SendFrame(R"({"messages":[{"role":"user","content":"hi"}],"idempotency_key":"k",)"
+            R"("config":{"on_disconnect":"cancel"}})");
+  EXPECT_EQ(stopped.thread_id, "t/1");
+  EXPECT_EQ(stopped.run_id, "r1");
+}
+
 }  // namespace
 }  // namespace agent_graph::api
