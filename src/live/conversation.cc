@@ -45,6 +45,10 @@ void Conversation::AwaitTranscript(Deadline until) {
   transcript_.Expect(until, /*announced=*/0);
 }
 
+void Conversation::ExtendWait(Deadline until) {
+  if (transcript_.expected()) transcript_.ExtendWait(until);
+}
+
 void Conversation::ShortenWait(Deadline now) {
   if (transcript_.expected() && transcript_.announced() == 0) {
     transcript_.SetWait(now + times_.transcript_pause);

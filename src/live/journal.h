@@ -60,8 +60,9 @@ class Journal : public std::enable_shared_from_this<Journal> {
   void OnEnd(std::function<void()> changed) { changed_ = std::move(changed); }
 
   // Writes the remaining entries, names a new thread, releases the lease, and passes the run's
-  // record to exporters. Suspends for Options::finish_max at most; a writer that takes longer
-  // continues and releases the lease itself. `status` as in state::FinishRunRequest.
+  // record to exporters. Waits for the writer for Options::finish_max at most; one that takes
+  // longer continues and releases the lease itself. Naming and releasing have limits of their own,
+  // so the call may suspend for longer. `status` as in state::FinishRunRequest.
   void Finish(const std::string& status);
 
   // A log for tools, which write between the messages. Pass it to TakeToolRecord when they have

@@ -22,8 +22,8 @@ Session::Session(SessionPorts& ports, Options options)
       handle_(std::move(options.resumption_handle)),
       conversation_(ports, times_, std::move(options.agent), std::move(options.history)) {}
 
-void Session::Start(Deadline now) {
-  OpenLink(now);
+void Session::Start() {
+  OpenLink();
 }
 
 void Session::Advance(Deadline now) {

@@ -57,7 +57,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Opens the first link.
-  void Start(Deadline now);
+  void Start();
   // Handles a frame of the client. Ignored while the session drains.
   void OnFrame(UpstreamFrame frame, Deadline now);
   // The client has disconnected: drains the session, and does not wait long for an answer that has
@@ -113,7 +113,7 @@ class Session {
 
   // --- session_links.cc: connections to the provider ---
   realtime::Link& link();  // requires an open link
-  void OpenLink(Deadline now);
+  void OpenLink();
   realtime::LinkConfig ComposeLink();
   void AdvanceLink(Deadline now);
   void OnReady(Deadline now);
@@ -123,7 +123,7 @@ class Session {
   bool ReplacementDue(Deadline now) const;
   void LeaveLink(Deadline now);
   void OnDepartingLinkEvent(const realtime::Event& event, Deadline now);
-  void ReopenLink(Deadline now);
+  void ReopenLink();
   void ReplaceLink(Deadline now);
   void OnClosed(const realtime::Event& event, Deadline now);
   bool CountFailure(Deadline now, const std::string& reason);

@@ -68,7 +68,7 @@ SessionDriver::~SessionDriver() {
 }
 
 std::string SessionDriver::Run() {
-  session_.Start(MonotonicClock::now());
+  session_.Start();
   while (session_.phase() != Session::Phase::kClosed) {
     const bool took_all = TakeFrames();
     TakeEvents();

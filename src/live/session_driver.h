@@ -46,6 +46,7 @@ class SessionDriver final : public SessionPorts {
   void CloseSocket();
 
   // --- SessionPorts ---
+  Deadline Now() override { return MonotonicClock::now(); }
   void Emit(std::string event) override;
   void EmitLast(std::string event) override { downstream_.AddLastEvent(std::move(event)); }
   void EmitAudio(std::string pcm) override;

@@ -20,12 +20,12 @@ realtime::Link& Session::link() {
 }
 
 // Opens a link: the prepared one if there is one.
-void Session::OpenLink(Deadline now) {
+void Session::OpenLink() {
   AG_CHECK(!lifecycle_.closed(), "a session that has ended opens no link");
   conversation_.OnNewLink();
   realtime::LinkConfig config = ComposeLink();
   entry_ = config.entry;
-  link_.Connect(now + times_.ready_max, /*resumed=*/!config.resumption_handle.empty());
+  link_.Connect(ports_.Now() + times_.ready_max, /*resumed=*/!config.resumption_handle.empty());
   if (next_link_.exists()) return next_link_.Begin(config);
   ports_.OpenLink(config);
 }
@@ -65,10 +65,10 @@ void Session::AdvanceLink(Deadline now) {
   }
   switch (link_.phase()) {
     case Link::kWaiting:
-      if (link_.due(now)) OpenLink(now);
+      if (link_.due(now)) OpenLink();
       break;
     case Link::kHandingOver:
-      if (link_.due(now) || !conversation_.transcript().expected()) ReopenLink(now);
+      if (link_.due(now) || !conversation_.transcript().expected()) ReopenLink();
       break;
     case Link::kLeaving:
       if (link_.due(now)) ReplaceLink(now);
@@ -153,7 +153,7 @@ void Session::OnDepartingLinkEvent(const realtime::Event& event, Deadline now) {
   if (event.kind == Kind::kInputTranscript) OnInputTranscript(event, now);
   if (link_.phase() == LinkPhase::Phase::kHandingOver) {
     if (event.kind == Kind::kInputTranscript) conversation_.ShortenWait(now);
-    if (closed || !conversation_.transcript().expected()) ReopenLink(now);
+    if (closed || !conversation_.transcript().expected()) ReopenLink();
     return;
   }
   if (event.kind == Kind::kResumption) OnResumption(event.text);
@@ -161,9 +161,9 @@ void Session::OnDepartingLinkEvent(const realtime::Event& event, Deadline now) {
 }
 
 // Opens a link for the agent that took over.
-void Session::ReopenLink(Deadline now) {
+void Session::ReopenLink() {
   ports_.CloseLink();
-  OpenLink(now);
+  OpenLink();
 }
 
 void Session::ReplaceLink(Deadline now) {
@@ -171,7 +171,7 @@ void Session::ReplaceLink(Deadline now) {
   if (!CountFailure(now, "it closes connections repeatedly")) return;
   // Wait before reconnecting if the provider closes links repeatedly.
   if (reconnects_.failures() > 1) return link_.Wait(now + reconnects_.pause());
-  OpenLink(now);
+  OpenLink();
 }
 
 // --- a link that is lost ----------------------------------------------------------------------

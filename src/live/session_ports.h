@@ -21,6 +21,9 @@ class SessionPorts {
  public:
   virtual ~SessionPorts() = default;
 
+  // The time now. An input has the time of its arrival, which is old after a call that suspended.
+  virtual Deadline Now() = 0;
+
   // Towards the client.
   virtual void Emit(std::string event) = 0;
   // Emits the event that ends the session. It is not lost, however many events wait.

@@ -94,6 +94,7 @@ void Session::HandOver(const std::string& target, const PendingCalls::Batch& bat
   ports_.Emit(AgentChangedEvent(target));
   turn_.ExpectFromNewAgent();
   const realtime::LinkConfig config = ports_.Configure(target);
+  now = ports_.Now();
   if (current && config.entry == entry_ && link().Reconfigure(config)) {
     if (next_link_.exists()) next_link_.Prepare(config);
     replies.push_back({batch.transfer->id, batch.transfer->name, R"({"result":"ok"})", false});
@@ -102,14 +103,16 @@ void Session::HandOver(const std::string& target, const PendingCalls::Batch& bat
   // The provider's session belongs to the previous agent.
   handle_.clear();
   next_link_.Drop();
-  if (!current) return ReopenLink(now);
+  if (!current) return ReopenLink();
   // Some providers send a transcript late and do not announce it.
   const UserTranscript& transcript = conversation_.transcript();
   const bool late = audio_sent_ && !conversation_.has_question() && !transcript.open() &&
                     !conversation_.announces_transcripts();
   if (late) conversation_.AwaitTranscript(now + times_.handover_max);
-  if (!transcript.expected()) return ReopenLink(now);
-  // The transcript that led to the handover is still expected over the old link.
+  if (!transcript.expected()) return ReopenLink();
+  // The transcript that led to the handover is still expected over the old link. It may have
+  // arrived while Configure suspended the fiber.
+  conversation_.ExtendWait(now + times_.handover_max);
   link_.HandOver(now + times_.handover_max);
 }
 

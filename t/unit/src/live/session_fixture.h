@@ -70,7 +70,9 @@ class SessionTest : public testing::Test, public SessionPorts {
   }
   void FlushAudio() override { unplayed_ = milliseconds(0); }
   milliseconds Unplayed() override { return unplayed_; }
+  Deadline Now() override { return now_; }
   realtime::LinkConfig Configure(const std::string& agent) override {
+    now_ += configuring_;
     realtime::LinkConfig config;
     config.system_prompt = agent;
     if (auto entry = entries_.find(agent); entry != entries_.end()) config.entry = entry->second;
@@ -122,7 +124,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   Session& Begin(Session::Options options = {}) {
     if (options.agent.empty()) options.agent = "VOICE";
     session_.emplace(*this, std::move(options));
-    session_->Start(now_);
+    session_->Start();
     return *session_;
   }
   Session& BeginReady(Session::Options options = {}) {
@@ -163,6 +165,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   std::vector<std::string> TakeEvents() { return std::exchange(events_, {}); }
 
   Deadline now_ = MonotonicClock::now();
+  milliseconds configuring_{0};  // how long Configure takes
   std::optional<Session> session_;
   std::unique_ptr<FakeLink> link_, next_;
   std::vector<std::string> answers_;

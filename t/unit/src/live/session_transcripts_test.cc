@@ -115,6 +115,23 @@ TEST_F(SessionTest, AHandoverWaitsForTheTranscriptThatLedToIt) {
   EXPECT_THAT(sent_, ElementsAre("audio and"));
 }
 
+TEST_F(SessionTest, AHandoverWaitsForTheTranscriptHoweverLongItsToolsAreListed) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  link_->reconfigurable = false;
+  Give({.kind = Kind::kInputExpected});
+  configuring_ = seconds(11);
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  ASSERT_EQ(configs_.size(), 1u) << "the transcript may have arrived meanwhile";
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(2));
+  Hear("the expert, please", true);
+  ASSERT_EQ(configs_.size(), 2u);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "the expert, please");
+  // The provider has its whole time to accept the link.
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
+}
+
 TEST_F(SessionTest, AHandoverWaitsForATranscriptThatWasNotAnnounced) {
   targets_ = {"EXPERT"};
   BeginReady();
