@@ -368,12 +368,19 @@ class GeminiProtocol final : public Protocol {
   std::optional<Resampler> resampler_;  // not set while the provider's rate is kOutputRate
 };
 
+// Removes the version at the end of the path of a URL; its host may begin like one.
+void RemoveVersion(std::string& url) {
+  const size_t scheme = url.find("://");
+  const size_t path = url.find('/', scheme == std::string::npos ? 0 : scheme + 3);
+  if (path == std::string::npos) return;
+  const size_t version = url.rfind("/v1");
+  if (version != std::string::npos && version >= path) url.resize(version);
+}
+
 net::WebSocketOptions GeminiEndpoint(const models::ProviderOptions& options, const LinkConfig&) {
   net::WebSocketOptions connection;
-  // Replaces the version at the end of base_url: the Live API has its own path.
   models::BaseUrl base = WebSocketUrl(options.base_url);
-  const size_t version = base.before_query.rfind("/v1");
-  if (version != std::string::npos) base.before_query.resize(version);
+  RemoveVersion(base.before_query);  // the Live API has its own path
   connection.url = base.With(kService);
   if (!options.api_key.empty()) connection.headers.emplace_back("x-goog-api-key", options.api_key);
   return connection;

@@ -21,6 +21,9 @@ TEST_F(GeminiTest, AddressOfAGateway) {
   EXPECT_EQ(url("https://gateway.example/"), "wss://gateway.example" + service);
   EXPECT_EQ(url("https://gateway.example/v1beta/?key=/v1"),
             "wss://gateway.example" + service + "?key=/v1");
+  EXPECT_EQ(url("http://v1-gateway.corp/gemini"), "ws://v1-gateway.corp/gemini" + service);
+  EXPECT_EQ(url("https://v1.example"), "wss://v1.example" + service);
+  EXPECT_EQ(url("https://v1.example/v1beta"), "wss://v1.example" + service);
 }
 
 TEST_F(GeminiTest, ReportsThatThereIsNothingToAnswer) {
