@@ -1,7 +1,6 @@
 #include "service/referenced_files.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,24 +14,6 @@ namespace agent_graph::service {
 namespace {
 
 constexpr int64_t kBytesPerCallMax = 20 * 1024 * 1024;
-constexpr int64_t kBytesPerWorkerMax = 96 * 1024 * 1024;
-// Memory for each byte of a file: the byte as read, base64 in the conversation and in the request.
-constexpr int64_t kCopies = 4;
-constexpr std::chrono::milliseconds kRetryInterval{20};
-
-// The memory that one call has reserved of the worker's total. Its destructor returns it.
-class Share {
- public:
-  explicit Share(std::atomic<int64_t>& all) : all_(all) {}
-  ~Share() { all_ -= held_; }
-  Share(const Share&) = delete;
-  Share& operator=(const Share&) = delete;
-  void Add(int64_t bytes) { held_ += bytes; }
-
- private:
-  std::atomic<int64_t>& all_;
-  int64_t held_ = 0;
-};
 
 bool IsRequired(const run::RunEnvironment& environment, const MediaReference& media,
                 const Status& failure) {
@@ -49,18 +30,20 @@ Status Gone(const MediaReference& media) {
 
 }  // namespace
 
-Status ReferencedFiles::Reserve(const run::RunEnvironment& environment, int64_t bytes) {
-  for (;;) {
-    int64_t used = held_.load();
-    // If no other call holds memory, a call always passes, however large it is.
-    while (used == 0 || used + bytes <= kBytesPerWorkerMax) {
-      if (held_.compare_exchange_weak(used, used + bytes)) return Status::Ok();
-    }
-    if (MonotonicClock::now() >= environment.deadline) {
-      return Status(StatusCode::kDeadlineExceeded, "the run took longer than it may");
-    }
-    AG_RETURN_IF_ERROR(runtime::SleepFor(kRetryInterval, &environment.cancellation));
+Result<std::shared_ptr<void>> ReferencedFiles::Reserve(const run::RunEnvironment& environment,
+                                                       int64_t bytes) {
+  if (memory_->waiting() >= kWaitersMax) {
+    return Status(StatusCode::kResourceExhausted, "too many model calls wait to read files");
   }
+  const Status room = memory_->AwaitRoom(static_cast<uint64_t>(bytes), environment.cancellation,
+                                         environment.deadline);
+  if (room.code() == StatusCode::kDeadlineExceeded) {
+    return Status(StatusCode::kDeadlineExceeded,
+                  "the run took longer than it may: it waited for memory for its files");
+  }
+  AG_RETURN_IF_ERROR(room);
+  return std::shared_ptr<void>(nullptr,
+                               [memory = memory_, bytes](void*) { memory->CountHeld(-bytes); });
 }
 
 Result<std::shared_ptr<void>> ReferencedFiles::Load(const run::RunEnvironment& environment,
@@ -79,9 +62,7 @@ Result<std::shared_ptr<void>> ReferencedFiles::Load(const run::RunEnvironment& e
     }
   }
   if (chosen.empty()) return std::shared_ptr<void>();
-  auto share = std::make_shared<Share>(held_);
-  AG_RETURN_IF_ERROR(Reserve(environment, kCopies * bytes));
-  share->Add(kCopies * bytes);
+  AG_ASSIGN_OR_RETURN(std::shared_ptr<void> share, Reserve(environment, kCopies * bytes));
   const media::Reader reader{environment.user_id, ownerless_too_};
   for (MediaReference* media : chosen) {
     const auto size = static_cast<uint64_t>(*media->size_bytes);
@@ -95,7 +76,7 @@ Result<std::shared_ptr<void>> ReferencedFiles::Load(const run::RunEnvironment& e
     media->data_base64 = models::EncodeBase64(*content);
     media->kind = MediaReference::Kind::kData;
   }
-  return std::shared_ptr<void>(std::move(share));
+  return share;
 }
 
 }  // namespace agent_graph::service

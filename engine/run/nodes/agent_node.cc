@@ -119,9 +119,6 @@ void KeepClientTools(OfferedTools offered, models::ModelRequest& request) {
   request.options = OptionsFor(environment, agent);
   request.system_prompt = SystemPrompt(agent, state, request.options);
   request.messages = InContext(environment.graph->context(), state.messages());
-  if (environment.services->load_files) {
-    AG_ASSIGN_OR_RETURN(files, environment.services->load_files(environment, request.messages));
-  }
   OfferedTools offered;
   if (!agent.tool_node.empty()) {
     offered = WithTags(
@@ -137,6 +134,10 @@ void KeepClientTools(OfferedTools offered, models::ModelRequest& request) {
   }
   request.forces_tool = ForcesTool(environment, request);
   if (request.forces_tool) KeepClientTools(std::move(offered), request);
+  // Last: other calls may wait for the memory of the files, so nothing else is waited for with it.
+  if (environment.services->load_files) {
+    AG_ASSIGN_OR_RETURN(files, environment.services->load_files(environment, request.messages));
+  }
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;
   return request;
