@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include "base/text_position.h"
 
@@ -26,6 +27,11 @@ Environment ProcessEnvironment() {
 }  // namespace
 
 Result<Settings> LoadFile(const std::string& file) {
+  std::error_code ignored;
+  // The standard library throws when a folder is read.
+  if (std::filesystem::is_directory(file, ignored)) {
+    return InvalidArgument(file + ": cannot be read: it is a folder");
+  }
   std::ifstream in(file, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
   if (!in) return Status(StatusCode::kNotFound, file + ": cannot be read");
