@@ -153,6 +153,55 @@ Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
   return error ? Failed(from, error) : Status::Ok();
 }
 
+// Copies of a restore that are not in their place yet: removed at the beginning, because a killed
+// restore leaves them, and at the end, because a failed one may have filled the disk with them.
+class RestoreDrafts {
+ public:
+  RestoreDrafts(const std::string& database_path, const std::string& uploads_path)
+      : database(database_path + ".restored"), uploads(uploads_path + ".restored") {
+    Remove();
+  }
+  ~RestoreDrafts() {
+    if (!kept_) Remove();
+  }
+  RestoreDrafts(const RestoreDrafts&) = delete;
+  RestoreDrafts& operator=(const RestoreDrafts&) = delete;
+
+  // It is not known what is under these names.
+  void Keep() { kept_ = true; }
+
+  const std::string database;
+  const std::string uploads;
+
+ private:
+  void Remove() const {
+    std::error_code ignored;
+    fs::remove_all(database, ignored);
+    fs::remove_all(uploads, ignored);
+  }
+
+  bool kept_ = false;
+};
+
+// Exchanges the drafts for the database and the uploads. Changes nothing if it fails.
+Status TakePlaces(RestoreDrafts& drafts, const std::string& database, const std::string& uploads,
+                  const Replaced& replaced) {
+  // The uploads first: this fails if they are a mount point, and then nothing has changed.
+  AG_RETURN_IF_ERROR(Replace(drafts.uploads, uploads, replaced.uploads));
+  if (Status failed = Replace(drafts.database, database, replaced.database); !failed.ok()) {
+    const Status undone = IsAbsent(replaced.uploads)
+                              ? Rename(uploads, drafts.uploads)
+                              : Replace(replaced.uploads, uploads, drafts.uploads);
+    if (undone.ok()) return failed;
+    drafts.Keep();  // the previous uploads may be there
+    return Status(failed.code(), failed.message() + "; " + undone.message());
+  }
+  for (const std::string& moved : {uploads, database}) {
+    AG_RETURN_IF_ERROR(SyncPath(fs::absolute(moved).parent_path()));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
@@ -200,33 +249,22 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
     return Status(StatusCode::kNotFound, backup + ": is no backup");
   }
   const std::string database = state.directory().database_path();
-  const std::string database_draft = database + ".restored";
-  const std::string uploads_draft = uploads + ".restored";
-  fs::remove_all(database_draft, error);
-  fs::remove_all(uploads_draft, error);
-  AG_RETURN_IF_ERROR(CopyDatabaseFiles(backup + kDatabase, database_draft));
-  AG_RETURN_IF_ERROR(state::MakeClosedState(database_draft)->CheckReadable());
-  AG_RETURN_IF_ERROR(SyncPath(database_draft));
+  RestoreDrafts drafts(database, uploads);
+  AG_RETURN_IF_ERROR(CopyDatabaseFiles(backup + kDatabase, drafts.database));
+  AG_RETURN_IF_ERROR(state::MakeClosedState(drafts.database)->CheckReadable());
+  AG_RETURN_IF_ERROR(SyncPath(drafts.database));
   Replaced replaced;
   AG_ASSIGN_OR_RETURN(replaced.files,
-                      media::CopyFiles(backup + kUploads, uploads_draft, media::Room::kTake));
+                      media::CopyFiles(backup + kUploads, drafts.uploads, media::Room::kTake));
   const std::string time = std::to_string(UnixMicros());
   replaced.database = database + "." + time;
   replaced.uploads = uploads + "." + time;
-  // The uploads first: this fails if they are a mount point, and then nothing has changed.
-  AG_RETURN_IF_ERROR(Replace(uploads_draft, uploads, replaced.uploads));
-  if (Status failed = Replace(database_draft, database, replaced.database); !failed.ok()) {
-    const Status undone = IsAbsent(replaced.uploads)
-                              ? Rename(uploads, uploads_draft)
-                              : Replace(replaced.uploads, uploads, uploads_draft);
-    if (undone.ok()) return failed;
-    return Status(failed.code(), failed.message() + "; " + undone.message());
-  }
-  for (const std::string& moved : {uploads, database}) {
-    AG_RETURN_IF_ERROR(SyncPath(fs::absolute(moved).parent_path()));
-  }
+  AG_RETURN_IF_ERROR(TakePlaces(drafts, database, uploads, replaced));
   // Delete the index of the previous database.
   fs::remove_all(state.directory().index_path(), error);
+  // A new machine had none of them.
+  if (IsAbsent(replaced.database)) replaced.database.clear();
+  if (IsAbsent(replaced.uploads)) replaced.uploads.clear();
   return replaced;
 }
 

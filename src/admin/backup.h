@@ -28,7 +28,8 @@ struct BackupContents {
 Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
                                   const std::string& uploads);
 
-// Paths under which a restore keeps the previous state; `files` counts the restored files.
+// Paths under which a restore keeps the previous state, empty if there was none; `files` counts the
+// restored files.
 struct Replaced {
   std::string database;  // where the previous database is now
   std::string uploads;
@@ -36,8 +37,8 @@ struct Replaced {
 };
 
 // Replaces the state by a backup and keeps the previous state under the names in Replaced. Blocks.
-// `backup`: the name of a backup of this directory, or a folder. kBusy: a state server is running;
-// kNotFound: not a backup.
+// A restore that fails leaves nothing of its copies. `backup`: the name of a backup of this
+// directory, or a folder. kBusy: a state server is running; kNotFound: not a backup.
 Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
                                const std::string& uploads);
 

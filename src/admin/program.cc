@@ -123,9 +123,13 @@ int RunBackup(const Call& call) {
 int RunRestore(const Call& call) {
   const auto replaced = RestoreBackup(call.state, call.arguments[1], call.uploads());
   if (!replaced.ok()) return Fail(call.output, replaced.status());
-  std::fprintf(call.output.out, "restored, %llu files; what was there before is %s and %s\n",
-               Number(replaced->files.files), replaced->database.c_str(),
-               replaced->uploads.c_str());
+  std::string before;
+  for (const std::string& kept : {replaced->database, replaced->uploads}) {
+    if (kept.empty()) continue;
+    before += (before.empty() ? "; what was there before is " : " and ") + kept;
+  }
+  std::fprintf(call.output.out, "restored, %llu files%s\n", Number(replaced->files.files),
+               before.c_str());
   return 0;
 }
 

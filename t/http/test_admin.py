@@ -304,8 +304,18 @@ def test_a_restore_that_fails_changes_nothing(start_service):
     told = admin("restore", state_of(service), state_of(service) / "backups/b", uploads, code=1)
     assert f"{uploads}.restored cannot become {uploads}." in told
     assert (uploads / "file").read_text() == "x"
+    # A full disk has its space again.
+    assert not list(state_of(service).glob("*.restored"))
     service.start()
     assert thread_ids(service) == {"kept", "later"}
+
+
+@pytest.mark.parametrize("arguments", [["migrate"], ["after-restore"], ["reembed", "state"],
+                                       ["import", "--from", "leveldb", "state"]], ids=" ".join)
+def test_a_folder_is_no_service_json(directory, arguments):
+    folder = directory / "agent"
+    folder.mkdir()
+    assert f"{folder}: cannot be read: it is a folder" in admin(*arguments, folder, code=1)
 
 
 @pytest.mark.parametrize("arguments", [[], ["verify"], ["verify", "a", "b"], ["drop", "a"], ["backup", "a"]])

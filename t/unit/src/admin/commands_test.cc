@@ -123,16 +123,31 @@ TEST_F(AdminCommands, RestoreReplacesTheStateAndKeepsThePrevious) {
     const Ran ran = Admin({"restore", state_, by_name ? "first" : Backup("first")});
     EXPECT_EQ(ran.code, 0) << ran.err;
     ExpectThreads(1);
-    const std::string told = "what was there before is ";
-    ASSERT_TRUE(Contains(ran.out, told)) << ran.out;
-    const std::string before = ran.out.substr(
-        ran.out.find(told) + told.size(), ran.out.find(" and ") - ran.out.find(told) - told.size());
+    const std::string told = "restored, 0 files; what was there before is ";
+    ASSERT_TRUE(ran.out.starts_with(told)) << ran.out;
+    // There were no uploads.
+    const std::string before = ran.out.substr(told.size(), ran.out.size() - told.size() - 1);
     EXPECT_TRUE(fs::exists(before + "/CURRENT")) << before;
     StartServer();  // the restored state can be served and written
     AddThread("third");
     ExpectThreads(2);
     StopServer();
   }
+}
+
+TEST_F(AdminCommands, RestoreOnANewMachineKeepsNothing) {
+  MakeState();
+  ASSERT_EQ(Admin({"backup", state_, "first"}).code, 0);
+  const std::string backup = state_ + "-moved";
+  fs::rename(Backup("first"), backup);
+  fs::remove_all(state_);
+  fs::create_directory(state_);
+  fs::permissions(state_, fs::perms::owner_all);
+  const Ran ran = Admin({"restore", state_, backup});
+  fs::remove_all(backup);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "restored, 0 files\n");
+  ExpectThreads(1);
 }
 
 // A program that is killed at any moment then leaves a database. A moment without one is short, so
