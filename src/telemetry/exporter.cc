@@ -11,6 +11,7 @@
 #include "net/retry_after.h"
 #include "runtime/runtime.h"
 #include "telemetry/otlp_json.h"
+#include "telemetry/trace_context.h"
 
 namespace agent_graph::telemetry {
 namespace {
@@ -63,10 +64,14 @@ void Exporter::Start(runtime::Runtime& runtime) {
   runtime.Spawn([this, &runtime] { Run(runtime); });
 }
 
+// If the request belongs to a trace of its client, the client has decided about sampling.
+bool Exporter::IsSampled(const run::RunRecord& record) const {
+  if (const auto parent = ParseTraceParent(record.trace_parent)) return parent->sampled;
+  return RandomUint64() % kSampleScale < options_.sample_millionths;
+}
+
 void Exporter::Offer(run::RunRecord record) {
-  // If the request belongs to a trace of its client, the client has decided about sampling.
-  const bool begins = record.trace_parent.empty();
-  if (begins && RandomUint64() % kSampleScale >= options_.sample_millionths) return;
+  if (!IsSampled(record)) return;
   const size_t bytes = record.Bytes();
   bool full = false;
   {

@@ -48,6 +48,7 @@ class Exporter {
   };
 
   void Run(runtime::Runtime& runtime);
+  bool IsSampled(const run::RunRecord& record) const;
   bool IsClosing();
   bool WaitForWork();
   void Pause(std::chrono::milliseconds delay);

@@ -88,6 +88,24 @@ TEST_F(ExporterTest, KeepsThePauseOfTheCollectorWhenTheQueueIsFull) {
   EXPECT_EQ(requests_, 3);
 }
 
+TEST_F(ExporterTest, TheParentDecidesAboutSamplingIfThereIsOne) {
+  constexpr char kSampled[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  constexpr char kUnsampled[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+  settings_.observability.sample_millionths = 0;
+  // Two runs do not fit.
+  settings_.observability.queue_bytes_max = 400'000;
+  Start([](int) { return kTaken; });
+  for (const char* parent : {kUnsampled, "x", "", kSampled}) {
+    run::RunRecord run = LargeRun();
+    run.trace_parent = parent;
+    exporter_->Offer(std::move(run));
+  }
+  exporter_->Start(runtime_);
+  Finish();
+  EXPECT_EQ(requests_, 1) << "the sampled one";
+  EXPECT_THAT(lines_, ::testing::IsEmpty()) << "the others are not missing";
+}
+
 TEST_F(ExporterTest, ReportsBatchesThatFailWithOneLine) {
   Start([](int) { return kRefused; });
   for (int number = 0; number < 3; ++number) exporter_->Offer(LargeRun());
