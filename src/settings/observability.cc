@@ -148,7 +148,7 @@ Status ReadObservability(const Value& value, Settings& settings) {
   // A block with any key of ours enables the export, unless OTEL_ENABLED is set. The key `enabled`
   // overrides both.
   const bool has_own = !std::ranges::all_of(value.Keys(), IsForeign);
-  const bool decided = settings.environment.contains("OTEL_ENABLED");
+  const bool decided = Find(settings, "OTEL_ENABLED") != nullptr;
   if (has_own && !decided) settings.observability.enabled = true;
   return ReadObject(value, kObservabilityKeys, settings);
 }

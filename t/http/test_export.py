@@ -259,6 +259,7 @@ def test_variables_of_opentelemetry(start_service, collector):
         ({"observability": None}, "", False),
         ({"observability": {}}, "", False),
         ({"observability": {"service_name": "x"}}, "", True),
+        ({"observability": {"service_name": "x"}}, "OTEL_ENABLED=\n", True),
         ({"observability": {"service_name": "x"}}, "OTEL_ENABLED=false\n", False),
         ({"observability": {"enabled": False}}, "OTEL_ENABLED=true\n", False),
         ({}, "OTEL_ENABLED=1\n", True),
