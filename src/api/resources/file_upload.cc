@@ -1,4 +1,5 @@
 // POST /v1/files/upload: stores a file from multipart/form-data while it arrives.
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,7 +76,9 @@ std::optional<ErrorInfo> FileUpload::Receive() {
     }
   }
   multipart::Parser parser(*boundary);
-  const Deadline deadline = DeadlineAfter(bridge::kBodyWaitMax);
+  const uint64_t limit = context_.head().run_timeout_ms;
+  const Deadline deadline =
+      limit > 0 ? DeadlineAfter(std::chrono::milliseconds(limit)) : kNoDeadline;
   for (;;) {
     std::optional<ErrorInfo> error;
     switch (parser.Next()) {
