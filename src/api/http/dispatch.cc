@@ -5,6 +5,7 @@
 
 #include "api/http/body.h"
 #include "api/http/page_reads.h"
+#include "api/http/query.h"
 #include "api/http/request_memory.h"
 #include "api/http/socket.h"
 
@@ -24,7 +25,7 @@ std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route)
 }
 
 PageReads& ReadsOf(const HandlerContext& context) {
-  const bool searches = context.head().query.find("search=") != std::string::npos;
+  const bool searches = Query(context.head().query).Find("search").has_value();
   return searches ? *context.api().page_searches : *context.api().page_reads;
 }
 

@@ -71,6 +71,11 @@ TEST_F(TurnsTest, PagesAndItems) {
 }
 
 TEST_F(TurnsTest, Searches) {
+  for (const char* target : {"/v1/threads?search=x", "/v1/threads?limit=1&%73earch=x"}) {
+    ExpectTurns(*api_.page_searches, kPageReadsMax, "GET", target);
+  }
+  // The name of the parameter only.
+  ExpectTurns(*api_.page_reads, kPageReadsMax, "GET", "/v1/threads?cursor=research=x");
   ExpectTurns(*api_.page_searches, kPageReadsMax, "POST", "/v1/store/search");
 }
 
