@@ -38,12 +38,13 @@ std::optional<std::string> ReadLine(std::FILE* in) {
   return text;
 }
 
-json UserMessage(const std::string& text) {
-  return {{"role", "user"}, {"content", text}};
+// Messages for a request.
+json UserMessages(const std::string& text) {
+  return json::array({{{"role", "user"}, {"content", text}}});
 }
 
-json ToolMessage(json results) {
-  return {{"role", "tool"}, {"content", std::move(results)}};
+json ToolMessages(json results) {
+  return json::array({{{"role", "tool"}, {"content", std::move(results)}}});
 }
 
 json ResultBlock(const std::string& call_id, const std::string& text) {
@@ -67,9 +68,9 @@ class Chat {
     }
     AG_ASSIGN_OR_RETURN(json interrupt, InterruptOfThread());
     for (;;) {
-      const std::optional<json> message = NextMessage(interrupt);
-      if (!message) break;
-      AG_RETURN_IF_ERROR(Send(*message));
+      std::optional<json> input = NextInput(interrupt);
+      if (!input) break;
+      AG_RETURN_IF_ERROR(Send(*std::move(input)));
       AG_ASSIGN_OR_RETURN(interrupt, InterruptOfThread());
     }
     if (interactive_) std::fputc('\n', streams_.out);
@@ -77,10 +78,9 @@ class Chat {
   }
 
  private:
-  Status Send(const json& message) {
+  Status Send(json body) {
     view_.BeginRun();
-    const json body = {{"messages", json::array({message})},
-                       {"config", {{"thread_id", thread_id_}}}};
+    body["config"] = {{"thread_id", thread_id_}};
     const Status sent =
         client_.Stream("/v1/graph/stream", body, [&](std::string_view line) { view_.Show(line); });
     view_.EndLine();
@@ -101,17 +101,24 @@ class Chat {
     return json();
   }
 
-  // Asks the user for what the thread needs next. Nullopt: the conversation is over.
-  std::optional<json> NextMessage(const json& interrupt) {
+  // Asks the user for what the thread needs next. Returns the members of a request that carry it;
+  // nullopt: the conversation is over.
+  std::optional<json> NextInput(const json& interrupt) {
     if (interrupt.is_object()) {
       const json data = interrupt.value("data", json());
-      if (data.is_object() && data.contains("remote_tool_calls")) return AskForResults(data);
-      if (data.is_object() && data.contains("elicitations")) return AskForAnswers(data);
+      json input = json::object();
+      json results = json::array();
+      const bool go_on =
+          !data.is_object() || (AskForDecisions(data, input) && AskForResults(data, results) &&
+                                AskForAnswers(data, results));
+      if (!go_on) return std::nullopt;
+      if (!results.empty()) input["messages"] = ToolMessages(std::move(results));
+      if (!input.empty()) return input;
       return AskForApproval(interrupt);
     }
     const std::optional<std::string> text = Ask("> ");
     if (!text) return std::nullopt;
-    return UserMessage(*text);
+    return json{{"messages", UserMessages(*text)}};
   }
 
   std::optional<json> AskForApproval(const json& interrupt) {
@@ -122,34 +129,67 @@ class Chat {
     Say("? The agent asks: " + (reason.empty() ? "go on?" : reason));
     const std::optional<std::string> text = Ask("answer> ");
     if (!text) return std::nullopt;
-    return UserMessage(*text);
+    return json{{"messages", UserMessages(*text)}};
   }
 
-  std::optional<json> AskForResults(const json& data) {
-    json results = json::array();
+  // This and the next two ask for one kind of input, if `data` of an interrupt has it. False: the
+  // conversation is over.
+  bool AskForResults(const json& data, json& results) {
+    if (!data.contains("remote_tool_calls")) return true;
     for (const json& call : data.at("remote_tool_calls")) {
       const std::string id = call.value("id", "");
       Say("? You are the tool " + call.value("name", "") + " " + view_.ArgumentsOf(id));
       const std::optional<std::string> text = Ask("result (JSON or text)> ");
-      if (!text) return std::nullopt;
+      if (!text) return false;
       results.push_back(ResultBlock(id, *text));
     }
-    return ToolMessage(std::move(results));
+    return true;
   }
 
-  std::optional<json> AskForAnswers(const json& data) {
-    json results = json::array();
+  bool AskForAnswers(const json& data, json& results) {
+    if (!data.contains("elicitations")) return true;
     for (const json& question : data.at("elicitations")) {
       Say("? " + question.value("tool", "") + " asks: " + question.value("message", ""));
       if (question.contains("url")) Say("  " + question.value("url", ""));
       if (question.contains("requested_schema")) Say("  " + DumpJson(question["requested_schema"]));
       const std::optional<std::string> text = Ask("answer (a JSON object; empty declines)> ");
-      if (!text) return std::nullopt;
+      if (!text) return false;
       results.push_back({{"type", "tool_result"},
                          {"call_id", question.value("id", "")},
                          {"output", AnswerOf(*text)}});
     }
-    return ToolMessage(std::move(results));
+    return true;
+  }
+
+  // A call may have taken effect before its worker died. Nothing but a decision is taken for one: a
+  // text that means something else must not skip a payment or make it twice.
+  bool AskForDecisions(const json& data, json& input) {
+    if (!data.contains("undecided_tool_calls")) return true;
+    for (const json& call : data.at("undecided_tool_calls")) {
+      const std::string id = call.value("call_id", "");
+      Say("? It is not known whether this call has taken effect: " + call.value("tool", "") + " " +
+          DumpJson(call.value("arguments", json::object())) + " (" + id + ")");
+      json decision;
+      while (decision.is_null()) {
+        const std::optional<std::string> text = Ask("retry, skip, or result JSON> ");
+        if (!text) return false;
+        decision = DecisionOf(*text);
+        if (decision.is_null()) Say("Enter retry, skip, or result and its JSON.");
+      }
+      decision["call_id"] = id;
+      input["tool_decisions"].push_back(std::move(decision));
+    }
+    return true;
+  }
+
+  // Null: the text is no decision.
+  static json DecisionOf(const std::string& text) {
+    constexpr std::string_view kResult = "result ";
+    if (text == "retry" || text == "skip") return {{"action", text}};
+    if (!text.starts_with(kResult)) return nullptr;
+    const Result<json> result = ParseJson(text.substr(kResult.size()));
+    if (!result.ok()) return nullptr;
+    return {{"action", "result"}, {"result", *result}};
   }
 
   static json AnswerOf(const std::string& text) {

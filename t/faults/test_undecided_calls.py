@@ -6,6 +6,7 @@ import json
 import pytest
 
 from harness.agui import PATH, answer_to, events, of_type, run_input, text
+from harness.command import command
 from harness.messages import texts
 from harness.service import invocation
 from harness.tool_graph import asks, tool_graph
@@ -40,9 +41,9 @@ def undecided(make_service, start_mock_provider, shop):
     return service
 
 
-def _decide(service, *decisions, thread="t"):
+def _decide(service, *decisions, thread="t", headers=()):
     body = {"tool_decisions": list(decisions), "config": {"thread_id": thread}}
-    return service.post("/v1/graph/invoke", body)
+    return service.post("/v1/graph/invoke", body, headers=headers)
 
 
 def _result(reply):
@@ -63,6 +64,13 @@ def test_the_client_is_asked_and_nothing_is_repeated(undecided, shop):
 def test_retry(undecided, shop):
     result = _result(_decide(undecided, {"call_id": "call_0", "action": "retry"}))
     assert result["output"] == {"order": 2} and shop.orders == 2
+
+
+def test_a_decision_that_is_sent_again_is_taken_once(undecided, shop):
+    key = {"Idempotency-Key": "decision-1"}
+    replies = [_decide(undecided, {"call_id": "call_0", "action": "retry"}, headers=key) for _ in range(2)]
+    for reply in replies:
+        assert _result(reply)["output"] == {"order": 2} and shop.orders == 2
 
 
 def test_skip(undecided, shop):
@@ -87,6 +95,14 @@ def test_bad_decisions_are_refused_with_their_path(undecided, shop):
         assert reply.json()["error"]["details"][0]["loc"] == ["body", "tool_decisions", "0", place]
     assert _decide(undecided, {"call_id": "call_0", "action": "skip"}, thread="other").status == 422
     assert undecided.get(_RUN).json()["data"]["status"] == "interrupted" and shop.orders == 1
+
+
+def test_the_terminal_asks_for_a_decision(undecided, shop):
+    url = f"http://127.0.0.1:{undecided.port}"
+    printed = command("chat", "--url", url, "--thread", "t", text="yes, go on\nretry\n")
+    assert "? It is not known whether this call has taken effect: order {} (call_0)\n" in printed
+    assert "Enter retry, skip, or result and its JSON." in printed
+    assert '<- result: {"order":2}' in printed and printed.endswith("done\n") and shop.orders == 2
 
 
 def test_a_client_of_agui_decides(undecided, shop):
