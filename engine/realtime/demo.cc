@@ -29,6 +29,7 @@ constexpr size_t kHistoryBytesMax = 2 * 1024 * 1024;
 // only in its complete text.
 constexpr int kWordsMax = 1000;
 constexpr std::string_view kHandle = "demo:";
+constexpr int64_t kResumedTurnsMax = 1'000'000'000;  // a handle comes from the client
 
 size_t BytesOf(milliseconds duration) {
   return static_cast<size_t>(duration.count()) * kOutputRate / 1000 * 2;
@@ -83,6 +84,7 @@ class DemoLink : public Link {
       const std::string_view count =
           std::string_view(config.resumption_handle).substr(kHandle.size());
       std::from_chars(count.data(), count.data() + count.size(), turns_);
+      turns_ = std::clamp(turns_, int64_t{0}, kResumedTurnsMax);
     }
     if (config.respond) Answer();
   }

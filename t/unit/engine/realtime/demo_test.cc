@@ -143,6 +143,9 @@ TEST(DemoLinkTest, ContinuesCountingWhenResumed) {
   auto link = Open({.modality = Modality::kText, .resumption_handle = "demo:4"});
   link->SendText("hi");
   EXPECT_EQ(Drain(*link).back().text, "demo:5");
+  link = Open({.modality = Modality::kText, .resumption_handle = "demo:9223372036854775807"});
+  link->SendText("hi");
+  EXPECT_EQ(Drain(*link).back().text, "demo:1000000001");
 }
 
 TEST(SpeechDetectorTest, NoiseIsNotSpeech) {
