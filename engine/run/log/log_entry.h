@@ -196,7 +196,7 @@ struct ModelLost {
   int64_t cost_nano_usd = 0;  // 0: the model has no price
 };
 
-// The worker gave the run back at a place where nothing was in progress. Another one continues it.
+// The worker gave the run back, and nothing was in progress that must not be executed twice.
 struct AttemptLeft {
   static constexpr char kKind[] = "attempt_left";
 };

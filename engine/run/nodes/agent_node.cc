@@ -194,7 +194,9 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   const bool forces_tool = request->forces_tool;
   const int64_t started_micros = UnixMicros();
   MeteredReply metered = [&] {
-    const HandOver::RepeatableWork work(environment.hand_over.get());
+    // A node that is executed once is not cut when the run leaves, because no other attempt may
+    // repeat its call.
+    const HandOver::RepeatableWork work(run.node.once ? nullptr : environment.hand_over.get());
     return CallModel(environment, agent.model, *std::move(request), on_delta);
   }();
   const int64_t duration_micros = UnixMicros() - started_micros;

@@ -92,6 +92,24 @@ TEST_F(LeavingTest, OtherUserCodeIsNotCut) {
   EXPECT_NE(last.find("whole"), std::string::npos);
 }
 
+// Another attempt would make its model call a second time.
+TEST_F(LeavingTest, AnAgentThatRunsOnceIsNotCut) {
+  builder_.AddAgent("MAIN", {.system_prompt = "Be kind."});
+  builder_.AddFunction("B", Say("last"));
+  builder_.AddEdge(START, "MAIN").AddEdge("MAIN", "B").AddEdge("B", END).SetOnce("MAIN");
+  model_.script = {{.pieces = {"Hello."}}};
+  bool cut = false;
+  model_.on_reply = [&] {
+    hand_over_->RequestNow();
+    cut = cancellation_.cancelled();
+  };
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  EXPECT_FALSE(cut);
+  EXPECT_EQ(appends_.back().current_node, "B");
+  EXPECT_EQ(RunOk(NextAttempt()).status, RunStatus::kDone);
+  EXPECT_EQ(model_.requests.size(), 1u);
+}
+
 TEST_F(LeavingTest, ARunInItsLastNodeEnds) {
   builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
     hand_over_->RequestNow();
