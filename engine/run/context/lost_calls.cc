@@ -11,6 +11,8 @@ namespace {
 constexpr char kLostCallJson[] = R"({"error":"the run ended before this call had a result"})";
 constexpr char kUnknownJson[] =
     R"({"error":"the run ended while this call was being made: whether it took effect is unknown"})";
+constexpr char kLogLostJson[] =
+    R"({"error":"the run ended and its log is incomplete: whether this call took effect is unknown"})";
 
 }  // namespace
 
@@ -39,7 +41,9 @@ void LostCalls::Note(const EntryBody& body) {
 
 Message LostCalls::ResultOf(const std::string& call_id) const {
   const auto found = fates_.find(call_id);
-  if (found == fates_.end()) return Message::ToolResult(call_id, kLostCallJson, true);
+  if (found == fates_.end()) {
+    return Message::ToolResult(call_id, incomplete_ ? kLogLostJson : kLostCallJson, true);
+  }
   const Fate& fate = found->second;
   if (!fate.finished) return Message::ToolResult(call_id, kUnknownJson, true);
   return Message::ToolResult(call_id, fate.output_json, fate.is_error);

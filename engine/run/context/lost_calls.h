@@ -21,6 +21,8 @@ class LostCalls {
   explicit LostCalls(const std::vector<state::LogEntry>& entries);
   // The next entry of that log.
   void Note(const EntryBody& body);
+  // The log lacks its beginning: a call that it does not name may have been made.
+  void SetIncomplete() { incomplete_ = true; }
 
   // Returns the call's result if the call had finished. Otherwise returns a failed result, which
   // states if it is unknown whether the call took effect.
@@ -45,6 +47,7 @@ class LostCalls {
     std::string output_json;
   };
   std::unordered_map<std::string, Fate> fates_;
+  bool incomplete_ = false;
 };
 
 }  // namespace agent_graph::run

@@ -17,6 +17,7 @@
 #include "graph/compiled_graph.h"
 #include "run/context/execution_meta.h"
 #include "run/context/initial_state.h"
+#include "run/context/lost_calls.h"
 #include "run/context/message_ids.h"
 #include "run/context/open_inputs.h"
 #include "run/context/window_cache.h"
@@ -57,10 +58,10 @@ class WorkingThread {
   Result<std::string_view> Append(Message message, std::string_view node);
   // True if a pending call has a result neither in the thread nor in `answers`.
   bool HasOpenCalls(const std::vector<Message>& answers) const;
-  // Adds a result for each of these calls, as the run that made the call has logged it in
-  // `entries`.
-  Status CloseOpenCalls(const std::vector<Message>& answers,
-                        const std::vector<state::LogEntry>& entries);
+  // The id of the message with the pending calls; empty if there is none.
+  std::string MessageOfPendingCalls() const;
+  // Adds a result for each of these calls: that of `lost`.
+  Status CloseOpenCalls(const std::vector<Message>& answers, const LostCalls& lost);
   // Removes the oldest messages from the window; the history keeps them.
   void Forget(size_t count);
   // Like CloseOpenCalls, for calls that were handed to the client and calls that ask the user, if

@@ -7,7 +7,6 @@
 
 #include "message/codec.h"
 #include "run/context/handed_out_calls.h"
-#include "run/context/lost_calls.h"
 #include "run/context/working_thread.h"
 #include "state/requests.h"
 
@@ -61,10 +60,17 @@ bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
                      [&](const ToolCallBlock* call) { return !answered.contains(call->id); });
 }
 
-Status WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
-                                     const std::vector<state::LogEntry>& entries) {
+// See State::PendingToolCalls.
+std::string WorkingThread::MessageOfPendingCalls() const {
+  const std::vector<Message>& messages = state_->messages();
+  const auto newest = std::find_if(messages.rbegin(), messages.rend(), [](const Message& message) {
+    return message.role == Role::kAssistant;
+  });
+  return newest == messages.rend() ? std::string() : newest->id;
+}
+
+Status WorkingThread::CloseOpenCalls(const std::vector<Message>& answers, const LostCalls& lost) {
   const std::unordered_set<std::string> answered = AnsweredCalls(answers);
-  const LostCalls lost(entries);
   std::vector<Message> results;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
     if (!answered.contains(call->id)) results.push_back(lost.ResultOf(call->id));

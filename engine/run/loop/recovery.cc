@@ -12,6 +12,7 @@
 #include "run/context/metered_model.h"
 #include "run/context/repeated_messages.h"
 #include "run/context/run_meter.h"
+#include "run/loop/lost_run_log.h"
 #include "run/loop/run_loop.h"
 #include "run/run_events.h"
 #include "runtime/runtime.h"
@@ -199,20 +200,15 @@ RunLoop::Ending RunLoop::AnswerAgain() {
   return {paused ? RunStatus::kInterrupted : RunStatus::kDone, {}, {}};
 }
 
-// For a worker that died during a tool node: the log of the newest run shows what is known of its
-// calls, because the current run has not written anything yet.
+// For a worker that died during a tool node: the log shows what is known of its calls.
 Status RunLoop::CloseOpenCalls() {
   if (!thread_.HasOpenCalls(request_.messages)) return Status::Ok();
-  std::vector<state::LogEntry> entries;
+  LostCalls lost;
   if (state_ != nullptr) {
-    state::ReadRunsRequest read;
-    read.scope = request_.scope;
-    read.thread_id = environment_->thread_id;
-    read.runs_max = 1;
-    Result<state::RunTraces> traces = state_->ReadRuns(read);
-    if (traces.ok()) entries = std::move(traces->entries);
+    AG_ASSIGN_OR_RETURN(lost, ReadLostCalls(*state_, request_.scope, environment_->thread_id,
+                                            thread_.MessageOfPendingCalls()));
   }
-  return thread_.CloseOpenCalls(request_.messages, entries);
+  return thread_.CloseOpenCalls(request_.messages, lost);
 }
 
 // The user's messages are not echoed. Results that a client sends for remote calls are shown like

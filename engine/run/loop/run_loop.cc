@@ -125,8 +125,10 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, std::vector<Message>
   (void)emitter_.Start(start_);
   LoadedThread thread{std::move(loaded), std::move(window)};
   if (Status status = Prepare(std::move(thread), std::exchange(initial, {})); !status.ok()) {
-    const bool again = request_.accepted && request_.accepted->continues();
-    if (again && status.code() == StatusCode::kUnavailable) return Ending{.leaves = true};
+    if (request_.accepted && status.code() == StatusCode::kUnavailable) {
+      if (request_.accepted->continues()) return Ending{.leaves = true};
+      return Ending{.error = std::move(status), .leaves = true};  // the next attempt begins anew
+    }
     return Fail(std::move(status));
   }
   if (answers_again_) return AnswerAgain();

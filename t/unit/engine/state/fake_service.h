@@ -60,6 +60,7 @@ class FakeService : public Service {
       if (on_remote_tools_read) on_remote_tools_read();
       return remote_tools;
     });
+    ON_CALL(*this, ReadRuns).WillByDefault(Return(RunTraces()));
     // Operations that a test must expect before it uses them.
     const Status unexpected(StatusCode::kInternal, "the test expects no such call");
     ON_CALL(*this, RequestStop).WillByDefault(Return(unexpected));
@@ -94,7 +95,6 @@ class FakeService : public Service {
     ON_CALL(*this, AppendMessages).WillByDefault(Return(unexpected));
     ON_CALL(*this, RemoveMessages).WillByDefault(Return(unexpected));
     ON_CALL(*this, ReadLog).WillByDefault(Return(unexpected));
-    ON_CALL(*this, ReadRuns).WillByDefault(Return(unexpected));
   }
 
   MOCK_METHOD(Result<BeginRunReply>, BeginRun,

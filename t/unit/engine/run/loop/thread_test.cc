@@ -267,7 +267,9 @@ TEST_F(ThreadTest, TheLogOfTheLastRunSaysHowAnOpenCallEnded) {
   state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
   state::ReadRunsRequest asked;
   state::RunTraces traces;
-  traces.entries = {{"tool_finished", R"({"call_id":"ended","output":"paid"})", 1},
+  traces.run_id = "before";
+  traces.entries = {{"message", R"({"message_id":"m1","node":"A"})", 1},
+                    {"tool_finished", R"({"call_id":"ended","output":"paid"})", 1},
                     {"tool_intent", R"({"call_id":"begun"})", 1}};
   EXPECT_CALL(state_, ReadRuns)
       .WillOnce(testing::DoAll(testing::SaveArg<0>(&asked), testing::Return(traces)));

@@ -1,0 +1,117 @@
+// Runs that end, or leave their worker, before their first node, and what later runs know of them.
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "continuation_fixture.h"
+
+namespace agent_graph::run {
+namespace {
+
+// The runs of a log, as the state returns them.
+state::RunTraces TracesOf(const std::vector<state::LogEntry>& log,
+                          const state::ReadRunsRequest& read) {
+  state::RunTraces traces;
+  std::vector<state::LogEntry> run;
+  for (auto entry = log.rbegin(); entry != log.rend(); ++entry) {
+    run.insert(run.begin(), *entry);
+    if (entry->kind != "run_started") continue;
+    const std::string run_id = json::parse(entry->json).at("run_id");
+    if (traces.run_id.empty() && (read.run_id.empty() || read.run_id == run_id)) {
+      traces.run_id = run_id;
+      traces.entries = run;
+    }
+    run.clear();
+    traces.run_ids.insert(traces.run_ids.begin(), run_id);
+    if (traces.run_ids.size() == read.runs_max) break;
+  }
+  return traces;
+}
+
+class LostCallOfThreadTest : public ContinuationTest {
+ protected:
+  LostCallOfThreadTest() {
+    builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+    ON_CALL(state_, ReadRuns).WillByDefault([this](const state::ReadRunsRequest& read) {
+      return Result<state::RunTraces>(TracesOf(state_.At("t1").log, read));
+    });
+  }
+  // A run has called the tool and was lost.
+  void LoseCall(std::vector<EntryBody> entries) {
+    entries.insert(entries.begin(), entry::MessageAdded{.message_id = "m2", .node = "MAIN"});
+    DieInTools({{"c1", "pay", "{}", false}}, std::move(entries));
+  }
+  // A later run of the thread has ended before its first node.
+  void Refuse(const std::string& run_id) {
+    for (EntryBody body : {EntryBody(entry::RunStarted{.run_id = run_id}),
+                           EntryBody(entry::RunFailed{.code = "PERMISSION_DENIED"}),
+                           EntryBody(entry::RunFinished{.run_id = run_id})}) {
+      state_.At("t1").log.push_back(Encode(std::move(body), 3));
+    }
+  }
+  // The result of the call that the next run adds.
+  std::string Told() {
+    const std::vector<json> results = ToolResults(RunOk(Ask("and now?")));
+    EXPECT_EQ(results.size(), 1u);
+    return results.empty() ? std::string() : results[0].at("output").dump();
+  }
+  entry::ToolIntent Intent() {
+    return {.call = Ref("c1", "pay"), .idempotency_key = Key(0), .idempotent = false};
+  }
+};
+
+TEST_F(LostCallOfThreadTest, IsUnknownAlsoIfALaterRunHasDoneNothing) {
+  LoseCall({Intent()});
+  Refuse("r2");
+  Refuse("r3");
+  EXPECT_NE(Told().find("whether it took effect is unknown"), std::string::npos);
+}
+
+TEST_F(LostCallOfThreadTest, ItsResultIsFoundBehindALaterRun) {
+  LoseCall({Intent(), entry::ToolFinished{.call = Ref("c1", "pay"), .output_json = "\"paid\""}});
+  Refuse("r2");
+  EXPECT_EQ(Told(), "\"paid\"");
+}
+
+TEST_F(LostCallOfThreadTest, HasNotBegunWithoutAnIntent) {
+  LoseCall({});
+  Refuse("r2");
+  EXPECT_NE(Told().find("before this call had a result"), std::string::npos);
+}
+
+TEST_F(LostCallOfThreadTest, AnEarlierCallWithItsIdIsAnother) {
+  LoseCall({});
+  std::vector<state::LogEntry>& log = state_.At("t1").log;
+  log.insert(log.begin() + 1,
+             Encode(entry::ToolFinished{.call = Ref("c1", "pay"), .output_json = "\"old\""}, 1));
+  EXPECT_NE(Told().find("before this call had a result"), std::string::npos);
+}
+
+TEST_F(LostCallOfThreadTest, IsUnknownIfTheLogOfItsRunIsGone) {
+  LoseCall({});
+  state_.At("t1").log.clear();
+  EXPECT_NE(Told().find("whether this call took effect is unknown"), std::string::npos);
+}
+
+TEST_F(LostCallOfThreadTest, IsUnknownIfOnlyTheLogOfALaterRunIsLeft) {
+  LoseCall({});
+  state_.At("t1").log.clear();
+  Refuse("r2");
+  EXPECT_NE(Told().find("whether this call took effect is unknown"), std::string::npos);
+}
+
+TEST_F(LostCallOfThreadTest, NobodyGuessesIfTheLogCannotBeRead) {
+  LoseCall({Intent()});
+  const Status away(StatusCode::kUnavailable, "no answer");
+  ON_CALL(state_, ReadRuns).WillByDefault(testing::Return(away));
+  EXPECT_EQ(RunOk(Ask("and now?")).error.code(), StatusCode::kUnavailable);
+  RunRequest accepted = Attempt(1);
+  accepted.messages.front().id = "m9";
+  EXPECT_TRUE(RunOk(accepted).left);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+}
+
+}  // namespace
+}  // namespace agent_graph::run
