@@ -67,6 +67,7 @@ Status RunLoop::Continue(LoadedThread loaded) {
                                  .attempt = accepted.attempt,
                                  .graph = graph_.name(),
                                  .graph_hash = graph_.hash()});
+  paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
   AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded.state), std::move(loaded.messages)));
   meta_.step = accepted.step;
   meta_.current_node = accepted.current_node;
@@ -85,6 +86,7 @@ Result<RunLoop::MessageIdSet> RunLoop::ReadEarlierAttempts() {
   LostCalls calls;
   MessageIdSet added;
   bool left = false;       // the attempt before gave the run back
+  bool executed = false;   // an attempt has executed a node, or was lost
   std::string graph_hash;  // of that attempt
   int64_t started_micros = started_micros_;
   for (bool complete = false; !complete;) {
@@ -102,11 +104,18 @@ Result<RunLoop::MessageIdSet> RunLoop::ReadEarlierAttempts() {
         if (message->node.empty()) added.insert(message->message_id);
         if (CallsTools(*message)) environment_->tool_was_forced->store(true);
       }
+      const bool is_lost = std::holds_alternative<entry::AttemptStarted>(*body) && !left;
+      executed = executed || is_lost || std::holds_alternative<entry::NodeStarted>(*body);
       if (std::optional<std::string> hash = GraphOf(*body)) graph_hash = *std::move(hash);
       left = std::holds_alternative<entry::AttemptLeft>(*body);
     }
   }
   earlier_calls_ = std::move(calls);
+  // The thread is still paused. Each end before the first node leaves it so, as in the attempts
+  // before.
+  resumed_ = left && !executed && paused_before_.interrupted() &&
+             paused_before_.resume_node == request_.accepted->current_node;
+  paused_before_.unexecuted_resume = paused_before_.unexecuted_resume || !added.empty();
   AG_RETURN_IF_ERROR(CheckFieldsOf(graph_hash));
   if (!left) AG_RETURN_IF_ERROR(CheckLostNode());
   if (environment_->meter != nullptr) {

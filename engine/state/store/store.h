@@ -278,9 +278,16 @@ class Store {
   // True if the run has appended to the log, in this attempt or an earlier one.
   Result<bool> HasActed(const Lease& lease) const;
   // Stores the changes of a run that has not reported them, and ends the pause that it has resumed.
-  // A run that has not acted changes nothing: a paused thread stays paused.
+  // A run that has not acted changes nothing: a paused thread stays paused. It also stays paused if
+  // each attempt of the run has left its worker before it executed a node.
   Status StageLostState(const Lease& lease, ThreadEditor& editor, const std::string& reason);
+  // Returns true in the last case, and marks `snapshot`.
+  Result<bool> KeepUnexecutedResume(const Lease& lease, const std::string& reason,
+                                    Snapshot& snapshot) const;
   Result<RunEffects> ReadEffects(const Lease& lease) const;
+  // Calls `take` with the rows of the thread's log, newest first, until it returns false.
+  Status ReadLogBackwards(const Lease& lease, bool has_uncommitted,
+                          const std::function<bool(LogRow&&)>& take) const;
   void NoteEffects(Lease& lease, const std::vector<LogEntry>& entries);
 
   // Calls that paused threads wait for (store_pause.cc).

@@ -5,6 +5,7 @@
 #include "state/rules/fold.h"
 #include "state/rules/lost_run.h"
 #include "state/rules/outside_change.h"
+#include "state/rules/unexecuted_resume.h"
 #include "state/store/store.h"
 
 namespace agent_graph::state {
@@ -17,28 +18,33 @@ void Store::NoteEffects(Lease& lease, const std::vector<LogEntry>& entries) {
   lease.last_effect_commit = commits_;
 }
 
-Result<RunEffects> Store::ReadEffects(const Lease& lease) const {
-  RunEffects effects(lease.row.epoch);
+Status Store::ReadLogBackwards(const Lease& lease, bool has_uncommitted,
+                               const std::function<bool(LogRow&&)>& take) const {
   Status damage;
-  const auto take = [&](std::string_view, std::string_view value) {
+  const auto take_row = [&](std::string_view, std::string_view value) {
     LogRow row;
     if (!pack::FromBytes(value, row)) {
       damage = DamagedState();
       return false;
     }
-    return effects.TakeEarlier(std::move(row.entries), row.lease_epoch);
+    return take(std::move(row));
   };
   const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, lease.thread);
-  if (lease.last_effect_commit == commits_) {
+  if (has_uncommitted) {
     const auto rows = transaction_.UncommittedRows(prefix);
     for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-      if (take(row->first, row->second)) continue;
-      AG_RETURN_IF_ERROR(damage);
-      return effects;
+      if (!take_row(row->first, row->second)) return damage;
     }
   }
-  AG_RETURN_IF_ERROR(database_.ScanBackwards(prefix, keys::PrefixEnd(prefix), take));
-  AG_RETURN_IF_ERROR(damage);
+  AG_RETURN_IF_ERROR(database_.ScanBackwards(prefix, keys::PrefixEnd(prefix), take_row));
+  return damage;
+}
+
+Result<RunEffects> Store::ReadEffects(const Lease& lease) const {
+  RunEffects effects(lease.row.epoch);
+  AG_RETURN_IF_ERROR(ReadLogBackwards(
+      lease, lease.last_effect_commit == commits_,
+      [&](LogRow&& row) { return effects.TakeEarlier(std::move(row.entries), row.lease_epoch); }));
   return effects;
 }
 
@@ -65,6 +71,19 @@ Result<bool> Store::HasActed(const Lease& lease) const {
   return run && run->has_appended;
 }
 
+Result<bool> Store::KeepUnexecutedResume(const Lease& lease, const std::string& reason,
+                                         Snapshot& snapshot) const {
+  if (reason == kHistoryLost || !IsResumable(snapshot.execution_json)) return false;
+  UnexecutedRun run;
+  AG_RETURN_IF_ERROR(ReadLogBackwards(lease, /*has_uncommitted=*/true,
+                                      [&](LogRow&& row) { return run.TakeEarlier(row.entries); }));
+  if (!run.is_unexecuted()) return false;
+  if (run.has_messages()) {
+    snapshot.execution_json = WithUnexecutedResume(snapshot.execution_json);
+  }
+  return true;
+}
+
 Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std::string& reason) {
   AG_ASSIGN_OR_RETURN(const bool has_acted, HasActed(lease));
   if (!has_acted) return Status::Ok();
@@ -77,6 +96,11 @@ Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std
   }
   // A snapshot that cannot be read stays as it is: the run ends nevertheless.
   if (snapshot.ok()) {
+    AG_ASSIGN_OR_RETURN(const bool stays_paused, KeepUnexecutedResume(lease, reason, *snapshot));
+    if (stays_paused) {
+      editor.WriteSnapshot(*snapshot);
+      return Status::Ok();
+    }
     snapshot->execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
     editor.WriteSnapshot(*snapshot);
   }

@@ -113,5 +113,63 @@ TEST_F(LostCallOfThreadTest, NobodyGuessesIfTheLogCannotBeRead) {
   EXPECT_EQ(state_.At("t1").last_status, "handed_over");
 }
 
+// --- resumes that another worker continues -----------------------------------------------------
+
+class ResumeElsewhereTest : public ContinuationTest {
+ protected:
+  // A run pauses before B. Another one resumes the thread, and leaves its worker before B.
+  void LeaveBeforePause() {
+    builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+    builder_.AddEdge(START, "A").AddEdge("A", "B").InterruptBefore({"B"});
+    EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kInterrupted);
+    const uint64_t begin = state_.At("t1").log.size();
+    ON_CALL(state_, FollowRun).WillByDefault([=, this](const state::FollowRunRequest& read, auto) {
+      const std::vector<state::LogEntry>& log = state_.At("t1").log;
+      state::FollowRunReply reply;
+      for (uint64_t i = std::max(read.first, begin); i < log.size(); ++i) {
+        reply.entries.push_back({i, 1, log[i]});
+      }
+      return Result<state::FollowRunReply>(reply);
+    });
+    hand_over_->Request();
+    EXPECT_TRUE(RunOk(Attempt(1)).left);
+    EXPECT_EQ(appends_.back().current_node, "B");
+  }
+  json Execution() { return json::parse(state_.At("t1").state.snapshot.execution_json); }
+};
+
+TEST_F(ResumeElsewhereTest, TheThreadStaysPausedIfItIsCancelledThere) {
+  LeaveBeforePause();
+  const RunRequest next = NextAttempt();
+  cancellation_.Cancel(runtime::CancelReason::kStopped);
+  EXPECT_EQ(RunOk(next).status, RunStatus::kStopped);
+  EXPECT_EQ(Execution().at("interrupted_node"), "B");
+  // The client repeats its request.
+  cancellation_ = runtime::Cancellation();
+  RunRequest repeated = Ask("hi");
+  repeated.messages.front().id = "m1";
+  const RunOutcome outcome = RunOk(repeated);
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+}
+
+TEST_F(ResumeElsewhereTest, IsExecutedThere) {
+  LeaveBeforePause();
+  const RunOutcome outcome = RunOk(NextAttempt());
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+}
+
+TEST_F(ResumeElsewhereTest, ThePauseHasEndedIfAnAttemptWasLost) {
+  LeaveBeforePause();
+  state_.At("t1").log.push_back(Encode(entry::AttemptStarted{.run_id = "r1", .attempt = 2}, 4));
+  state_.At("t1").log.push_back(Encode(entry::AttemptStarted{.run_id = "r1", .attempt = 3}, 4));
+  state_.At("t1").log.push_back(Encode(entry::AttemptLeft{}, 4));
+  const RunRequest next = NextAttempt();
+  cancellation_.Cancel(runtime::CancelReason::kStopped);
+  EXPECT_EQ(RunOk(next).status, RunStatus::kStopped);
+  EXPECT_EQ(Execution().at("status"), "completed");
+}
+
 }  // namespace
 }  // namespace agent_graph::run

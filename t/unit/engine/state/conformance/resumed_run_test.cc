@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "accepted_runs_fixture.h"
+#include "agent_graph/json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -58,10 +59,10 @@ class ResumedRunTest : public AcceptedRunsTest {
     ASSERT_TRUE(stopped.ok() && stopped->running);
   }
   // An attempt that could not read the state.
-  void FinishUnread() {
+  void FinishUnread(std::vector<LogEntry> entries = {{"run_finished", "{}", 0}}) {
     const BeginRunReply begun = Begin(*worker_, run_);
     FinishRunRequest finish;
-    finish.append = Append(run_, begun, {{"run_finished", "{}", 0}});
+    finish.append = Append(run_, begun, std::move(entries));
     finish.append.current_node = "PAY";
     finish.append.step = 3;
     finish.status = "error";
@@ -81,6 +82,25 @@ class ResumedRunTest : public AcceptedRunsTest {
   void ExpectPaused() {
     EXPECT_EQ(StateOf("t").snapshot.execution_json, kPausedBeforePay);
     EXPECT_EQ(Waiting(), StatusCode::kOk);
+  }
+  // The request of the run is stored.
+  void ExpectPausedWithRequest() {
+    json execution = json::parse(kPausedBeforePay);
+    execution["unexecuted_resume"] = true;
+    EXPECT_EQ(json::parse(StateOf("t").snapshot.execution_json), execution);
+    EXPECT_EQ(Waiting(), StatusCode::kOk);
+  }
+  void AppendAtPay(std::vector<LogEntry> entries) {
+    AppendRunRequest append = Append(run_, Begin(*worker_, run_), std::move(entries));
+    append.first_entry = 0;
+    append.current_node = "PAY";
+    append.step = 2;
+    ASSERT_TRUE(worker_->AppendRun(append).ok());
+  }
+  // The run stores its request and leaves its worker before PAY.
+  void Leave() {
+    AppendAtPay({{"run_started", "{}", 0}, {"message", "{}", 0}, {"attempt_left", "{}", 0}});
+    GiveBack();
   }
 
   const std::string stopped_ =
@@ -146,6 +166,53 @@ TEST_P(ResumedRunTest, LeavesThePauseWhenItsFirstAttemptCannotReadTheState) {
   FinishUnread();
   EXPECT_EQ(Run("t", "r").reason, "forbidden");
   ExpectPaused();
+}
+
+TEST_P(ResumedRunTest, LeavesThePauseWhenItHasLeftBeforeItsFirstNode) {
+  Resume();
+  Leave();
+  Stop();
+  EXPECT_EQ(Run("t", "r").state, RunState::kStopped);
+  ExpectPausedWithRequest();
+}
+
+TEST_P(ResumedRunTest, LeavesThePauseWhenASecondWorkerHasGivenItBackToo) {
+  Resume();
+  Leave();
+  GrantAgain();
+  AppendAtPay({{"attempt_started", "{}", 0}, {"attempt_left", "{}", 0}});
+  GiveBack();
+  Stop();
+  ExpectPausedWithRequest();
+}
+
+TEST_P(ResumedRunTest, LeavesThePauseWhenTheNextWorkerRefusesIt) {
+  Resume();
+  Leave();
+  GrantAgain();
+  FinishUnread({{"attempt_started", "{}", 0}, {"error", "{}", 0}, {"run_finished", "{}", 0}});
+  EXPECT_EQ(Run("t", "r").reason, "forbidden");
+  ExpectPausedWithRequest();
+}
+
+TEST_P(ResumedRunTest, EndsThePauseIfAnAttemptHasBegunThere) {
+  Resume();
+  Leave();
+  GrantAgain();
+  AppendAtPay({{"attempt_started", "{}", 0}});
+  GiveBack();
+  Stop();
+  EXPECT_EQ(json::parse(StateOf("t").snapshot.execution_json).at("status"), "completed");
+  EXPECT_EQ(Waiting(), StatusCode::kNotFound);
+}
+
+TEST_P(ResumedRunTest, EndsThePauseIfANodeWasExecuted) {
+  Resume();
+  AppendAtPay({{"run_started", "{}", 0}, {"node_started", "{}", 0}, {"attempt_left", "{}", 0}});
+  GiveBack();
+  Stop();
+  EXPECT_EQ(json::parse(StateOf("t").snapshot.execution_json).at("status"), "completed");
+  EXPECT_EQ(Waiting(), StatusCode::kNotFound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ResumedRunTest, testing::ValuesIn(AllSetups()), SetupName);
