@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/text.h"
 #include "models/model.h"
 #include "run/context/metered_model.h"
 
@@ -59,14 +60,29 @@ void AppendTranscript(std::string& out, const Message& message) {
   }
 }
 
+// The longest suffix of `text` (UTF-8) with at most `bytes_max` bytes that does not split a
+// character.
+std::string_view EndAtCharacter(std::string_view text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  text.remove_prefix(text.size() - bytes_max);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80) {
+    text.remove_prefix(1);
+  }
+  return text;
+}
+
+// Of a very long conversation the end is kept: it is the most relevant part. The summary before is
+// never cut away with the beginning, because the new one replaces it.
 std::string Transcript(const std::string& before, const std::vector<Message>& messages) {
   std::string text;
-  if (!before.empty()) text = "Summary of what came before:\n" + before + "\n\n";
+  if (!before.empty()) {
+    text = "Summary of what came before:\n";
+    text.append(CutAtCharacter(before, kTranscriptBytesMax / 2)).append("\n\n");
+  }
   text += "Conversation:\n";
-  for (const Message& message : messages) AppendTranscript(text, message);
-  // Keep the end of a very long transcript: it is the most relevant part.
-  if (text.size() > kTranscriptBytesMax) text.erase(0, text.size() - kTranscriptBytesMax);
-  return text;
+  std::string conversation;
+  for (const Message& message : messages) AppendTranscript(conversation, message);
+  return text.append(EndAtCharacter(conversation, kTranscriptBytesMax - text.size()));
 }
 
 }  // namespace

@@ -135,6 +135,23 @@ TEST_F(ContextPolicyTest, TheSummaryBeforeIsPartOfTheNext) {
   EXPECT_NE(told.find("first"), std::string::npos) << told;
 }
 
+// The new summary replaces it, so that otherwise everything older would be forgotten.
+TEST_F(ContextPolicyTest, TheSummaryBeforeIsPartOfTheNextHoweverLongTheConversationIs) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  Turn("one");
+  for (const char* summary : {"first", "second"}) {
+    std::string text = "é";
+    for (int i = 0; i < 19; ++i) text += text;
+    model_.script.push_back({.pieces = {"yes" + text}});
+    model_.script.push_back({.pieces = {summary}});
+    EXPECT_EQ(RunOk(Ask("more")).summary, summary);
+  }
+  const std::string told = model_.requests.back().messages.at(0).Text();
+  EXPECT_TRUE(told.starts_with("Summary of what came before:\nfirst\n\nConversation:\né"));
+  EXPECT_TRUE(told.ends_with("é\n"));
+  EXPECT_LE(told.size(), 512u * 1024);
+}
+
 TEST_F(ContextPolicyTest, AFailedSummaryRemovesNothing) {
   builder_.SetContext({.messages_max = 2, .summarize = true});
   Turn("one");
