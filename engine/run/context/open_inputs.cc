@@ -160,16 +160,18 @@ void OpenInputs::KeepOnly(const std::vector<std::string>& call_ids) {
   });
 }
 
-OpenInputs::Place OpenInputs::FindQuestion(std::string_view id) {
+OpenInputs::Places OpenInputs::FindQuestions() {
+  Places places;
   for (OpenInput& call : calls_) {
     for (size_t i = 0; i < call.pause.questions.size(); ++i) {
-      if (call.IdOf(i) == id) return {&call, i};
+      places.emplace(call.IdOf(i), Place{&call, i});
     }
   }
-  return {};
+  return places;
 }
 
-Status OpenInputs::TakeAnswer(const ToolResultBlock& result, const Place& place) {
+Status OpenInputs::TakeAnswer(const ToolResultBlock& result, Place& place) {
+  if (std::exchange(place.answered, true)) return InvalidArgument("the question has two answers");
   const tools::Question& question = place.call->pause.questions[place.question];
   const Result<json> output = ParseJson(result.output_json, kOwnJsonLimits);
   const Result<json> answer = result.is_error
@@ -182,27 +184,26 @@ Status OpenInputs::TakeAnswer(const ToolResultBlock& result, const Place& place)
 }
 
 Status OpenInputs::TakeAnswers(std::vector<Message>& messages) {
-  std::vector<Message> rest;
+  Places places = FindQuestions();
+  if (places.empty()) return Status::Ok();
+  // After a failure the messages are as before.
   for (size_t i = 0; i < messages.size(); ++i) {
-    std::vector<ContentBlock>& content = messages[i].content;
-    const size_t blocks = content.size();
-    for (size_t block = 0; block < content.size();) {
-      const auto* result = std::get_if<ToolResultBlock>(&content[block]);
-      const Place place = result != nullptr ? FindQuestion(result->call_id) : Place();
-      if (place.call == nullptr) {
-        ++block;
-        continue;
-      }
-      if (Status status = TakeAnswer(*result, place); !status.ok()) {
-        return Status(StatusCode::kInvalidArgument, "message " + std::to_string(i) +
-                                                        ": the answer to \"" + result->call_id +
-                                                        "\": " + status.message());
-      }
-      content.erase(content.begin() + static_cast<ptrdiff_t>(block));
+    for (const ToolResultBlock* result : messages[i].ToolResults()) {
+      const auto place = places.find(result->call_id);
+      if (place == places.end()) continue;
+      Status status = TakeAnswer(*result, place->second);
+      if (status.ok()) continue;
+      return InvalidArgument("message " + std::to_string(i) + ": the answer to \"" +
+                             result->call_id + "\": " + status.message());
     }
-    if (!content.empty() || blocks == 0) rest.push_back(std::move(messages[i]));
   }
-  messages = std::move(rest);
+  std::erase_if(messages, [&](Message& message) {
+    const size_t answers = std::erase_if(message.content, [&](const ContentBlock& block) {
+      const auto* result = std::get_if<ToolResultBlock>(&block);
+      return result != nullptr && places.contains(result->call_id);
+    });
+    return answers > 0 && message.content.empty();
+  });
   return Status::Ok();
 }
 

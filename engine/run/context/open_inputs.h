@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "agent_graph/json_fwd.h"
@@ -56,7 +57,8 @@ class OpenInputs {
   void KeepOnly(const std::vector<std::string>& call_ids);
 
   // Moves answers out of `messages` and removes the messages that are then empty. Returns
-  // kInvalidArgument, with the message's index, if an answer does not fit its question.
+  // kInvalidArgument, with the message's index, if an answer does not fit its question, or is a
+  // second one.
   Status TakeAnswers(std::vector<Message>& messages);
   // Takes decisions over. kInvalidArgument, with the path of the decision, if no call waits for it.
   Status TakeDecisions(const std::vector<ToolDecision>& decisions);
@@ -72,9 +74,11 @@ class OpenInputs {
   struct Place {
     OpenInput* call = nullptr;
     size_t question = 0;
+    bool answered = false;  // by these messages
   };
-  Place FindQuestion(std::string_view id);
-  Status TakeAnswer(const ToolResultBlock& result, const Place& place);
+  using Places = std::unordered_map<std::string, Place>;
+  Places FindQuestions();  // by their ids
+  Status TakeAnswer(const ToolResultBlock& result, Place& place);
 
   std::vector<OpenInput> calls_;
   bool has_new_answers_ = false;

@@ -299,5 +299,38 @@ TEST(OpenInputsJsonTest, AMessageThatNeverHadContentStays) {
   EXPECT_EQ(messages[1].Text(), "hi");
 }
 
+ToolResultBlock AnswerTo(const std::string& id) {
+  ToolResultBlock answer;
+  answer.call_id = id;
+  answer.output_json = R"({"action":"decline"})";
+  return answer;
+}
+
+TEST(TakeAnswersTest, OtherBlocksKeepTheirOrder) {
+  OpenInputs inputs;
+  ASSERT_TRUE(inputs.Keep({"c1", "ask", 1, {"crm", {Form("q"), Form("r")}, 1}, {{}, {}}}).ok());
+  std::vector<Message> messages = {Message::User("one"), Message::User("")};
+  messages[0].content.emplace_back(AnswerTo("c1/2"));
+  messages[0].content.emplace_back(TextBlock{"two"});
+  messages[1].content = {AnswerTo("c1/1")};
+  EXPECT_TRUE(inputs.TakeAnswers(messages).ok());
+  ASSERT_EQ(messages.size(), 1u);
+  ASSERT_EQ(messages[0].content.size(), 2u);
+  EXPECT_EQ(std::get<TextBlock>(messages[0].content[1]).text, "two");
+  EXPECT_TRUE(inputs.Find("c1")->answered());
+}
+
+TEST(TakeAnswersTest, AQuestionHasOneAnswer) {
+  OpenInputs inputs;
+  ASSERT_TRUE(inputs.Keep({"c1", "ask", 1, {"crm", {Form("q")}, 1}, {{}}}).ok());
+  std::vector<Message> messages = {Message::User("one"), Message::User("two")};
+  for (Message& message : messages) message.content.emplace_back(AnswerTo("c1/1"));
+  const Status taken = inputs.TakeAnswers(messages);
+  EXPECT_EQ(taken.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(taken.message(), "message 1: the answer to \"c1/1\": the question has two answers");
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].content.size(), 2u);
+}
+
 }  // namespace
 }  // namespace agent_graph::run
