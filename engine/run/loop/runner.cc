@@ -14,7 +14,6 @@
 #include "run/context/initial_state.h"
 #include "run/context/open_inputs.h"
 #include "run/context/run_meter.h"
-#include "run/log/log_entry.h"
 #include "run/loop/run_loop.h"
 #include "run/nodes/remote_tools.h"
 #include "run/run_environment.h"
@@ -89,42 +88,6 @@ OpenInputs InputsOf(const state::ThreadState& state) {
   const std::string& text = state.snapshot.execution_json;
   if (text.find("\"inputs\"") == std::string::npos) return {};
   return OpenInputs::FromJson(ExecutionMeta::FromJson(text).inputs_json);
-}
-
-// True for failures of this worker, or of its connection.
-bool MayPassElsewhere(const Status& failure) {
-  return failure.code() == StatusCode::kUnavailable ||
-         failure.code() == StatusCode::kResourceExhausted;
-}
-
-// The entries of an accepted run that failed before its first node, for those that follow it.
-void AddFailure(const RunRequest& request, const RunEnvironment& environment, const Status& failure,
-                state::FinishRunRequest& finish) {
-  const AcceptedRun& accepted = *request.accepted;
-  const graph::CompiledGraph& graph = *environment.graph;
-  std::vector<state::LogEntry>& entries = finish.append.entries;
-  const auto add = [&](EntryBody body) {
-    entries.push_back(Encode(std::move(body), UnixMicros()));
-  };
-  if (accepted.continues()) {
-    add(entry::AttemptStarted{.run_id = environment.run_id,
-                              .attempt = accepted.attempt,
-                              .graph = graph.name(),
-                              .graph_hash = graph.hash()});
-  } else {
-    add(entry::RunStarted{
-        .run_id = environment.run_id, .graph = graph.name(), .graph_hash = graph.hash()});
-    if (!request.note_json.empty()) add(entry::RunNote{.note_json = request.note_json});
-  }
-  add(entry::RunFailed{.code = std::string(StatusCodeName(failure.code())),
-                       .reason = failure.message(),
-                       .node = accepted.current_node,
-                       .step = accepted.step});
-  add(entry::RunFinished{.run_id = environment.run_id, .status = RunStatus::kError});
-  finish.append.first_entry = 0;
-  finish.append.current_node = accepted.current_node;
-  finish.append.step = accepted.step;
-  finish.append.durable = true;
 }
 
 }  // namespace
@@ -214,46 +177,6 @@ auto Runner::WhileLeased(const RunRequest& request, const BegunRun& begun, Work 
   begun.environment->Log(LogLevel::kError, "", failure.ToString());
   Abandon(request, begun, failure);
   return failure;
-}
-
-// Releases the thread unchanged. An accepted run goes to another worker if that may help.
-void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
-                     std::string reason) const {
-  if (StateFor(request) == nullptr) return;
-  const RunEnvironment& environment = *begun.environment;
-  if (request.accepted && reason.empty() && MayPassElsewhere(failure)) {
-    const Status given =
-        state_->HandOverRun(environment.thread_id, environment.run_id, begun.reply.lease_epoch);
-    if (!given.ok()) environment.Log(LogLevel::kWarning, "", given.ToString());
-    return;
-  }
-  if (reason.empty()) reason = ReasonOfFailure(failure);
-  if (Status stored = StoreFailure(request, begun, failure, std::move(reason)); !stored.ok()) {
-    environment.Log(LogLevel::kWarning, "", stored.ToString());
-  }
-}
-
-Status Runner::StoreFailure(const RunRequest& request, const BegunRun& begun, const Status& failure,
-                            std::string reason) const {
-  const RunEnvironment& environment = *begun.environment;
-  state::FinishRunRequest finish;
-  finish.append.thread_id = environment.thread_id;
-  finish.append.run_id = environment.run_id;
-  finish.append.lease_epoch = begun.reply.lease_epoch;
-  finish.status = RunStatusName(RunStatus::kError);
-  finish.state_unread = true;
-  finish.reason = std::move(reason);
-  if (request.accepted) AddFailure(request, environment, failure, finish);
-  return state_->FinishRun(finish);
-}
-
-Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
-                             const Status& failure, std::string reason) {
-  constexpr uint64_t kNoState = 0;
-  AG_ASSIGN_OR_RETURN(const BegunRun begun, BeginUpTo(kNoState, request, cancellation));
-  if (!reason.empty()) return StoreFailure(request, begun, failure, std::move(reason));
-  Abandon(request, begun, failure);
-  return Status::Ok();
 }
 
 Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,

@@ -171,5 +171,40 @@ TEST_F(ResumeElsewhereTest, ThePauseHasEndedIfAnAttemptWasLost) {
   EXPECT_EQ(Execution().at("status"), "completed");
 }
 
+// --- runs that wait for memory -----------------------------------------------------------------
+
+class CancelledLoadTest : public ContinuationTest {
+ protected:
+  CancelledLoadTest() { builder_.AddFunction("A", Say("one")).AddEdge(START, "A"); }
+  void CancelWhileItWaits(const RunRequest& request, runtime::CancelReason reason) {
+    cancellation_ = runtime::Cancellation();
+    state_.omitted_bytes = 1 << 20;
+    sink_.on_await = [this, reason] {
+      cancellation_.Cancel(reason);
+      return Status(StatusCode::kCancelled, "the run was cancelled");
+    };
+    EXPECT_EQ(Run(request).status().code(), StatusCode::kCancelled);
+  }
+};
+
+TEST_F(CancelledLoadTest, ADirectRunIsStopped) {
+  CancelWhileItWaits(Ask("hi"), runtime::CancelReason::kStopped);
+  EXPECT_EQ(finished_.status, "stopped");
+  EXPECT_EQ(finished_.reason, "stopped");
+  CancelWhileItWaits(Ask("hi"), runtime::CancelReason::kClientGone);
+  EXPECT_EQ(finished_.status, "stopped");
+  EXPECT_EQ(finished_.reason, "client_gone");
+  CancelWhileItWaits(Ask("hi"), runtime::CancelReason::kShutdown);
+  EXPECT_EQ(finished_.status, "error");
+  EXPECT_EQ(finished_.reason, "shutdown");
+}
+
+TEST_F(CancelledLoadTest, AnAcceptedRunIsGivenBack) {
+  CancelWhileItWaits(Attempt(1), runtime::CancelReason::kStopped);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+  EXPECT_TRUE(finished_.status.empty());
+  EXPECT_TRUE(state_.Kinds("t1").empty());
+}
+
 }  // namespace
 }  // namespace agent_graph::run
