@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "continuation_fixture.h"
+#include "run/context/run_meter.h"
 
 namespace agent_graph::run {
 namespace {
@@ -204,6 +206,34 @@ TEST_F(CancelledLoadTest, AnAcceptedRunIsGivenBack) {
   EXPECT_EQ(state_.At("t1").last_status, "handed_over");
   EXPECT_TRUE(finished_.status.empty());
   EXPECT_TRUE(state_.Kinds("t1").empty());
+}
+
+// --- budgets -----------------------------------------------------------------------------------
+
+TEST_F(ContinuationTest, TheSecondsOfABudgetBeginWhenTheRunHasItsTurn) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  constexpr std::chrono::seconds kSeconds{20};
+  MonotonicClock::time_point turn;
+  state_.before_begin = [&](const state::BeginRunRequest&) {
+    const auto asked = MonotonicClock::now();
+    do {
+      turn = MonotonicClock::now();
+    } while (turn - asked < std::chrono::milliseconds(50));
+    return Status::Ok();
+  };
+  auto graph = graph::CompiledGraph::Compile(builder_, "test");
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  Runner runner(*graph, &state_, runtime_, options_);
+  RunRequest request = Ask("hi");
+  request.config = std::make_shared<const json>(json::parse(R"({"budget":{"seconds":20}})"));
+  std::promise<Deadline> end;
+  runtime_.Spawn([&] {
+    const auto begun = runner.Begin(request, cancellation_, [](uint64_t) { return Status::Ok(); });
+    EXPECT_TRUE(begun.ok()) << begun.status().ToString();
+    end.set_value(begun->environment->meter->deadline());
+  });
+  EXPECT_GE(end.get_future().get(), turn + kSeconds);
+  state_.At("t1").leased = false;
 }
 
 }  // namespace
