@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/text.h"
@@ -115,24 +116,22 @@ size_t FirstToKeep(const std::vector<Message>& messages, const ContextPolicy& po
   return FirstInContext(messages, half);
 }
 
-Result<std::string> Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
-                              const std::string& before, const std::vector<Message>& messages) {
+MeteredReply Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
+                       const std::string& before, const std::vector<Message>& messages) {
   models::ModelRequest request;
   request.system_prompt =
       policy.summary_prompt.empty() ? std::string(kSummaryPrompt) : policy.summary_prompt;
   request.messages = {Message::User(Transcript(before, messages))};
   request.deadline = environment.DeadlineOf(kSummaryTimeMax);
-  Result<models::ModelReply> reply =
-      CallModel(environment, policy.summary_model, std::move(request), [](const auto&) {
-        return Status::Ok();
-      }).reply;
-  if (!reply.ok()) return reply.status();
-  std::string summary = reply->message.Text();
-  if (summary.empty()) return Status(StatusCode::kModel, "the model wrote no summary");
-  if (summary.size() > kSummaryBytesMax) {
-    return Status(StatusCode::kModel, "the model's summary is too long");
+  MeteredReply call = CallModel(environment, policy.summary_model, std::move(request),
+                                [](const auto&) { return Status::Ok(); });
+  if (!call.reply.ok()) return call;
+  const size_t bytes = call.reply->message.Text().size();
+  if (bytes == 0) call.reply = Status(StatusCode::kModel, "the model wrote no summary");
+  if (bytes > kSummaryBytesMax) {
+    call.reply = Status(StatusCode::kModel, "the model's summary is too long");
   }
-  return summary;
+  return call;
 }
 
 }  // namespace agent_graph::run

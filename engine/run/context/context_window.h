@@ -7,7 +7,7 @@
 
 #include "agent_graph/graph.h"
 #include "agent_graph/message.h"
-#include "base/status.h"
+#include "run/context/metered_model.h"
 #include "run/run_environment.h"
 
 namespace agent_graph::run {
@@ -26,9 +26,10 @@ size_t FirstInContext(const std::vector<Message>& messages, const ContextPolicy&
 // otherwise about half of the limit remains.
 size_t FirstToKeep(const std::vector<Message>& messages, const ContextPolicy& policy);
 
-// Summarizes `messages` together with the previous summary `before`, which may be empty. Call on a
-// fiber: it is suspended during the model call.
-Result<std::string> Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
-                              const std::string& before, const std::vector<Message>& messages);
+// Summarizes `messages` together with the previous summary `before`, which may be empty. The
+// summary is the text of the reply; a reply without a usable one is a failure. Call on a fiber: it
+// is suspended during the model call.
+MeteredReply Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
+                       const std::string& before, const std::vector<Message>& messages);
 
 }  // namespace agent_graph::run

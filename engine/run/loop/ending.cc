@@ -10,6 +10,7 @@
 #include "run/log/run_record.h"
 #include "run/loop/run_loop.h"
 #include "run/loop/thread_name.h"
+#include "run/nodes/model_call_entry.h"
 #include "run/run_events.h"
 #include "state/requests.h"
 #include "state/service.h"
@@ -18,12 +19,13 @@ namespace agent_graph::run {
 namespace {
 
 // An exception must not escape here: the run ends in any case.
-Result<std::string> TrySummarize(const RunEnvironment& environment, const ContextPolicy& policy,
-                                 const std::string& before, const std::vector<Message>& messages) {
+MeteredReply TrySummarize(const RunEnvironment& environment, const ContextPolicy& policy,
+                          const std::string& before, const std::vector<Message>& messages) {
   try {
     return Summarize(environment, policy, before, messages);
   } catch (const std::exception& failure) {
-    return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
+    return {.reply =
+                Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what())};
   }
 }
 
@@ -149,16 +151,18 @@ void RunLoop::ShortenWindow() {
     log_.SetInUserCode(false);
     if (!log_.Flush(kEndNode, meta_.step).ok()) return;
     EmitQueued();
-    Result<std::string> summary =
+    const int64_t started_micros = UnixMicros();
+    const MeteredReply call =
         TrySummarize(*environment_, policy, thread_.state().summary().value_or(""),
                      {messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)});
-    if (!summary.ok()) {
+    log_.Add(ModelCallEntry("", policy.summary_model, "", call, UnixMicros() - started_micros));
+    if (!call.reply.ok()) {
       // No data is lost: models see only a part of the window, and the next run tries again.
-      environment_->Log(LogLevel::kWarning, "", "no summary: " + summary.status().ToString());
+      environment_->Log(LogLevel::kWarning, "", "no summary: " + call.reply.status().ToString());
       return;
     }
     NodeResult result;
-    result.summary = *std::move(summary);
+    result.summary = call.reply->message.Text();
     if (Status status = thread_.TakeIn(result, "").status(); !status.ok()) {
       environment_->Log(LogLevel::kWarning, "", "no summary: " + status.ToString());
       return;

@@ -9,7 +9,8 @@
 
 namespace agent_graph::run {
 
-// `node` has called the model. `message_id`: the id that its reply has, if there is one.
+// `node` has called the model; empty: the run itself. `message_id`: the id that its reply has, if
+// there is one.
 EntryBody ModelCallEntry(const std::string& node, const std::string& model_name,
                          const std::string& message_id, const MeteredReply& call,
                          int64_t duration_micros);

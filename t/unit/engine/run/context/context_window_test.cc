@@ -152,6 +152,22 @@ TEST_F(ContextPolicyTest, TheSummaryBeforeIsPartOfTheNextHoweverLongTheConversat
   EXPECT_LE(told.size(), 512u * 1024);
 }
 
+TEST_F(ContextPolicyTest, TheModelCallOfASummaryIsInTheUsage) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  state::FinishRunRequest finished;
+  state_.before_finish = [&](const state::FinishRunRequest& finish) {
+    finished = finish;
+    return Status::Ok();
+  };
+  Turn("one");
+  model_.script.push_back({.pieces = {"yes"}});
+  model_.script.push_back({.pieces = {"summary"}});
+  EXPECT_EQ(RunOk(Ask("two")).summary, "summary");
+  EXPECT_EQ(
+      json::parse(finished.usage_json),
+      json({{"input_tokens", 6}, {"output_tokens", 4}, {"model_calls", 2}, {"tool_calls", 0}}));
+}
+
 TEST_F(ContextPolicyTest, AFailedSummaryRemovesNothing) {
   builder_.SetContext({.messages_max = 2, .summarize = true});
   Turn("one");
