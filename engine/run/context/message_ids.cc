@@ -16,18 +16,33 @@ bool IsUsable(const std::string& id) {
 
 }  // namespace
 
-bool MessageIds::IsInHistory(const std::string& id) const {
-  if (!in_history_) return false;
-  const Result<bool> found = in_history_(id);
-  return !found.ok() || *found;
+bool MessageIds::IsLookedUp(const Message& message) const {
+  return in_history_ && IsUsable(message.id) && !taken_.contains(message.id) &&
+         !announced_.contains(message.id);
 }
 
 void MessageIds::Assign(Message& message) {
-  const bool is_generated = announced_.erase(message.id) > 0;
-  if (taken_.contains(message.id) ||
-      (!is_generated && (!IsUsable(message.id) || IsInHistory(message.id)))) {
-    message.id = generator_.Next();
+  bool is_in_history = false;
+  if (IsLookedUp(message)) {
+    const Result<bool> found = in_history_(message.id);
+    is_in_history = !found.ok() || *found;
   }
+  Assign(is_in_history, message);
+}
+
+Status MessageIds::AssignToRequested(Message& message) {
+  bool is_in_history = false;
+  if (IsLookedUp(message)) {
+    AG_ASSIGN_OR_RETURN(is_in_history, in_history_(message.id));
+  }
+  Assign(is_in_history, message);
+  return Status::Ok();
+}
+
+void MessageIds::Assign(bool is_in_history, Message& message) {
+  const bool is_generated = announced_.erase(message.id) > 0;
+  const bool is_unusable = !is_generated && (!IsUsable(message.id) || is_in_history);
+  if (taken_.contains(message.id) || is_unusable) message.id = generator_.Next();
   taken_.insert(message.id);
   if (message.timestamp == 0) message.timestamp = UnixSeconds();
 }

@@ -33,10 +33,15 @@ class MessageIds {
   void Announce(std::string id) { announced_.insert(std::move(id)); }
   bool IsAnnounced(const std::string& id) const { return announced_.contains(id); }
 
+  // If the state does not answer, the message gets a new id.
   void Assign(Message& message);
+  // The same for a message of the request, which is recognized by its id later: fails if the state
+  // does not answer.
+  Status AssignToRequested(Message& message);
 
  private:
-  bool IsInHistory(const std::string& id) const;
+  bool IsLookedUp(const Message& message) const;
+  void Assign(bool is_in_history, Message& message);
 
   const IdGenerator& generator_;
   Lookup in_history_;

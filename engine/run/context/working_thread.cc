@@ -163,7 +163,7 @@ void WorkingThread::Detach() {
 
 Result<std::string_view> WorkingThread::Append(Message message, std::string_view node) {
   ReserveLoaded(message.id);
-  ids_.Assign(message);
+  AG_RETURN_IF_ERROR(ids_.AssignToRequested(message));
   std::string text = message::ToJsonText(message);
   AG_RETURN_IF_ERROR(Admit(text.size()));
   Add(std::move(message), std::move(text), node);

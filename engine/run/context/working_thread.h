@@ -54,6 +54,7 @@ class WorkingThread {
   void Detach();
 
   // Appends a message to the window and the log; `node` is empty for messages of the request.
+  // kUnavailable: the state did not say if the thread has a message with that id.
   // Returns its JSON text, which is valid until the next call.
   Result<std::string_view> Append(Message message, std::string_view node);
   // True if a pending call has a result neither in the thread nor in `answers`.

@@ -35,5 +35,24 @@ TEST(MessageIdsTest, AnAnnouncedIdIsKeptIfTheStateDoesNotAnswer) {
   EXPECT_NE(IdAfter(ids, "shown"), "shown") << "it is taken now";
 }
 
+// A request that is repeated is recognized by the id of its message.
+TEST(MessageIdsTest, AMessageOfTheRequestGetsNoOtherIdBecauseTheStateDoesNotAnswer) {
+  const IdGenerator generator;
+  bool answers = false;
+  MessageIds ids(generator, [&](const std::string&) -> Result<bool> {
+    if (answers) return false;
+    return Status(StatusCode::kUnavailable, "the state service did not answer in time");
+  });
+  Message message = Message::User("hi");
+  message.id = "of a client";
+  EXPECT_EQ(ids.AssignToRequested(message).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(message.id, "of a client");
+  answers = true;
+  EXPECT_TRUE(ids.AssignToRequested(message).ok());
+  EXPECT_EQ(message.id, "of a client");
+  EXPECT_TRUE(ids.AssignToRequested(message).ok());
+  EXPECT_NE(message.id, "of a client") << "it is taken now";
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -208,6 +208,31 @@ TEST_F(CancelledLoadTest, AnAcceptedRunIsGivenBack) {
   EXPECT_TRUE(state_.Kinds("t1").empty());
 }
 
+// --- messages that cannot be looked up ---------------------------------------------------------
+
+class UnknownMessageTest : public ContinuationTest {
+ protected:
+  UnknownMessageTest() {
+    builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+    state_.At("t1");
+    const Status away(StatusCode::kUnavailable, "no answer");
+    ON_CALL(state_, GetMessage).WillByDefault(testing::Return(away));
+  }
+};
+
+TEST_F(UnknownMessageTest, IsNotStoredUnderAnotherId) {
+  RunRequest request = Ask("hi");
+  request.messages.front().id = "mine";
+  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(state_.At("t1").state.window.empty());
+}
+
+TEST_F(UnknownMessageTest, AnAcceptedRunIsGivenBack) {
+  EXPECT_TRUE(RunOk(Attempt(1)).left);
+  EXPECT_EQ(state_.At("t1").last_status, "handed_over");
+  EXPECT_TRUE(state_.At("t1").state.window.empty());
+}
+
 // --- budgets -----------------------------------------------------------------------------------
 
 TEST_F(ContinuationTest, TheSecondsOfABudgetBeginWhenTheRunHasItsTurn) {
