@@ -40,10 +40,22 @@ void RunUsage::Count(const EntryBody& body) {
     input_tokens_ += message->usage->prompt_tokens;
     output_tokens_ += message->usage->completion_tokens;
   } else if (const auto* intent = std::get_if<entry::ToolIntent>(&body)) {
-    if (intent->remote) ++tool_calls_;
-  } else if (std::holds_alternative<entry::ToolStarted>(body)) {
+    if (intent->remote) {
+      ++tool_calls_;
+    } else {
+      intended_calls_.insert(HashOf(intent->call.call_id));
+    }
+  } else if (const auto* started = std::get_if<entry::ToolStarted>(&body)) {
     ++tool_calls_;
+    intended_calls_.erase(HashOf(started->call.call_id));
+  } else if (std::holds_alternative<entry::AttemptStarted>(body)) {
+    EndAttempt();
   }
+}
+
+void RunUsage::EndAttempt() {
+  tool_calls_ += static_cast<int64_t>(intended_calls_.size());
+  intended_calls_.clear();
 }
 
 std::string RunUsage::ToJson() const {

@@ -13,6 +13,8 @@ namespace agent_graph::run {
 class RunUsage {
  public:
   void Count(const EntryBody& body);
+  // An attempt of the run has ended, perhaps within calls: their start is logged when they end.
+  void EndAttempt();
   // {"input_tokens":…,"output_tokens":…,"model_calls":…,"tool_calls":…}, and "cost_usd" if there
   // are costs.
   std::string ToJson() const;
@@ -34,6 +36,8 @@ class RunUsage {
   // Hashes of the ids of messages whose tokens were counted with their model call. The entry of
   // such a message has the same tokens, and is not counted again.
   std::unordered_set<size_t> counted_messages_;
+  // Hashes of the ids of calls that may have begun, and have not ended.
+  std::unordered_set<size_t> intended_calls_;
 };
 
 }  // namespace agent_graph::run

@@ -110,6 +110,7 @@ Result<RunLoop::MessageIdSet> RunLoop::ReadEarlierAttempts() {
       left = std::holds_alternative<entry::AttemptLeft>(*body);
     }
   }
+  log_.usage().EndAttempt();
   earlier_calls_ = std::move(calls);
   // The thread is still paused. Each end before the first node leaves it so, as in the attempts
   // before.

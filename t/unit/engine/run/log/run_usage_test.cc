@@ -33,6 +33,19 @@ TEST(RunUsage, AModelCallAndItsMessageCountOnce) {
             R"({"input_tokens":3,"output_tokens":2,"model_calls":1,"tool_calls":0})");
 }
 
+TEST(RunUsage, CallsInWhichAnAttemptHasEndedCount) {
+  RunUsage usage;
+  for (const char* id : {"ended", "lost"}) {
+    usage.Count(entry::ToolIntent{.call = {.tool = "weather", .call_id = id}});
+  }
+  usage.Count(entry::ToolStarted{.call = {.tool = "weather", .call_id = "ended"}});
+  EXPECT_EQ(usage.tool_calls(), 1);
+  usage.Count(entry::AttemptStarted{.attempt = 2});
+  EXPECT_EQ(usage.tool_calls(), 2);
+  usage.EndAttempt();
+  EXPECT_EQ(usage.tool_calls(), 2);
+}
+
 TEST(RunUsage, CallsWhoseMessagesComeTogetherCountOnce) {
   RunUsage usage;
   for (const char* id : {"m1", "m2"}) {

@@ -261,5 +261,16 @@ TEST_F(ContinuationTest, TheSecondsOfABudgetBeginWhenTheRunHasItsTurn) {
   state_.At("t1").leased = false;
 }
 
+TEST_F(ContinuationTest, CallsThatDiedWithTheirWorkerCount) {
+  AddAgentWithTools(
+      {MakeTool("look", true, [](const json&, ToolContext&) -> ToolOutput { return "1"; })});
+  DieInTools({{"c1", "look", "{}", false}},
+             {entry::ToolIntent{
+                 .call = Ref("c1", "look"), .idempotency_key = Key(0), .idempotent = true}});
+  model_.script = {{.pieces = {"One."}}};
+  EXPECT_EQ(RunOk(Attempt(2, "TOOLS", 1)).status, RunStatus::kDone);
+  EXPECT_EQ(json::parse(finished_.usage_json).at("tool_calls"), 2);
+}
+
 }  // namespace
 }  // namespace agent_graph::run
