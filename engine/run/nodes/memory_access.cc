@@ -70,17 +70,23 @@ memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
 
 // Ids of memories are unique among all users, and clients choose those of runs, so the id depends
 // on the user and the thread. It depends on the content, so that nothing is lost if a repeated call
-// stores something else.
+// stores something else. The ordinal counts memories of equal content only: a repeated call may
+// store in another order, or leave one out.
 std::string RunMemories::NextId(const memory::NewMemory& memory) {
   constexpr size_t kIdDigits = 32;
-  const std::string ordinal = std::to_string(stored_++);
+  const std::string run_id = outlives_run_ ? std::string() : environment_->run_id;
   std::string place;
-  for (const std::string* part :
-       {&environment_->user_id, &environment_->thread_id, &environment_->run_id, &key_, &ordinal,
-        &memory.content, &memory.message_json}) {
+  for (const std::string* part : {&environment_->user_id, &environment_->thread_id, &run_id, &key_,
+                                  &memory.content, &memory.message_json}) {
     place += std::to_string(part->size()) + ':' + *part;
   }
-  return Sha256Hex(place).substr(0, kIdDigits);
+  const std::string digest = Sha256Hex(place);
+  uint64_t ordinal = 0;
+  {
+    MutexLock lock(mutex_);
+    ordinal = stored_[digest]++;
+  }
+  return Sha256Hex(digest + std::to_string(ordinal)).substr(0, kIdDigits);
 }
 
 std::string RunMemories::Store(const NewMemory& memory) {

@@ -1,13 +1,15 @@
 // Access of user code to the memory store: implements the SDK's MemoryAccess.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent_graph/memory.h"
+#include "base/mutex.h"
 #include "memory/memory_store.h"
 #include "run/run_environment.h"
 
@@ -16,10 +18,15 @@ namespace agent_graph::run {
 // Valid for one call of a user function or tool, which ends at `deadline`.
 class RunMemories : public MemoryAccess {
  public:
-  // `key` identifies the call within the run; it is the same when another attempt of the run
-  // repeats the call, so that what that stores again is stored once.
-  RunMemories(RunEnvironmentPtr environment, Deadline deadline, std::string key)
-      : environment_(std::move(environment)), deadline_(deadline), key_(std::move(key)) {}
+  // `key` identifies the call within the run, or within the thread if `outlives_run`. It is the
+  // same when the call is repeated, by another attempt of the run or by a later run, so that what
+  // that stores again is stored once.
+  RunMemories(RunEnvironmentPtr environment, Deadline deadline, std::string key,
+              bool outlives_run = false)
+      : environment_(std::move(environment)),
+        deadline_(deadline),
+        key_(std::move(key)),
+        outlives_run_(outlives_run) {}
 
   std::string Store(const NewMemory& memory) override;
   std::vector<FoundMemory> Search(const MemorySearch& search) override;
@@ -35,7 +42,10 @@ class RunMemories : public MemoryAccess {
   const RunEnvironmentPtr environment_;
   const Deadline deadline_;
   const std::string key_;
-  std::atomic<uint64_t> stored_ = 0;  // number of memories; functions may store on several threads
+  const bool outlives_run_;
+  Mutex mutex_;  // functions may store on several threads
+  // Number of memories by the digest of their content.
+  std::unordered_map<std::string, uint64_t> stored_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::run

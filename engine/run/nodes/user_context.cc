@@ -136,7 +136,7 @@ CallContext::CallContext(RunEnvironmentPtr environment, std::string node, std::s
       idempotency_key_(std::move(idempotency_key)),
       deadline_(deadline),
       input_(input),
-      memories_(environment_, deadline_, idempotency_key_) {}
+      memories_(environment_, deadline_, idempotency_key_, /*outlives_run=*/true) {}
 
 bool CallContext::SleepFor(std::chrono::milliseconds duration) {
   return SleepUntilDeadline(duration, *environment_, deadline_);

@@ -1,4 +1,6 @@
 // Memories that nodes store and find.
+#include <future>
+#include <map>
 #include <set>
 #include <string>
 
@@ -7,6 +9,7 @@
 #include "agent_graph/error.h"
 #include "memory/memory_store.h"
 #include "message/codec.h"
+#include "run/nodes/user_context.h"
 #include "state/limits.h"
 
 namespace agent_graph::run {
@@ -64,6 +67,39 @@ TEST_F(RunMemoriesTest, WhatARepeatedFunctionStoresAgainIsStoredOnce) {
   ids = {"", "", ""};
   EXPECT_EQ(With(store_and_fail), "");
   EXPECT_NE(ids[3], first) << "another run stores a memory of its own";
+}
+
+TEST_F(RunMemoriesTest, ARepeatedFunctionMayStoreInAnotherOrderOrLeaveOneOut) {
+  builder_.SetRetry("A", {.attempts_max = 3, .delay = std::chrono::milliseconds(1)});
+  std::map<std::string, std::set<std::string>> ids;
+  std::vector<std::vector<const char*>> orders = {{"tea", "cake"}, {"cake", "tea"}, {"cake"}};
+  const auto store_and_fail = [&](MemoryAccess& access) {
+    for (const char* text : orders.front()) ids[text].insert(access.Store({.content = text}));
+    orders.erase(orders.begin());
+    if (!orders.empty()) throw std::runtime_error("boom");
+  };
+  EXPECT_EQ(With(store_and_fail), "");
+  EXPECT_EQ(ids["tea"].size(), 1u);
+  EXPECT_EQ(ids["cake"].size(), 1u);
+}
+
+// A client may decide that a later run makes the call again.
+TEST_F(RunMemoriesTest, ACallThatALaterRunRepeatsStoresOnce) {
+  std::set<std::string> ids;
+  for (const char* run : {"r1", "r2"}) {
+    auto environment = std::make_shared<RunEnvironment>();
+    environment->services = std::make_shared<const RunServices>(options_.services);
+    environment->thread_id = "t1";
+    environment->run_id = run;
+    std::promise<void> stored;
+    runtime_.Spawn([&] {
+      CallContext context(environment, "TOOLS", "c1", "key", kNoDeadline, nullptr);
+      ids.insert(context.memories().Store({.content = "tea"}));
+      stored.set_value();
+    });
+    stored.get_future().wait();
+  }
+  EXPECT_EQ(ids.size(), 1u);
 }
 
 TEST_F(RunMemoriesTest, RunsOfOtherUsersAndThreadsMayHaveTheSameId) {
