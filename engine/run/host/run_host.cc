@@ -56,6 +56,8 @@ void RunHost::Execute(state::GrantedRun granted) {
   start->hosted = std::make_shared<Hosted>();
   start->bytes = granted.request.size();
   start->continues = !PlaceOf(granted).empty();
+  const Deadline deadline =
+      granted.deadline_micros > 0 ? DeadlineAfter(TimeLeft(granted)) : kNoDeadline;
   start->granted = std::move(granted);
   CountBytes(static_cast<int64_t>(start->bytes));
   local_.Add(start->key.first, start->key.second, start->hosted->live);
@@ -67,13 +69,14 @@ void RunHost::Execute(state::GrantedRun granted) {
       start->hosted->hand_over->Request();
       waiting_.push_front(std::move(start));
     } else {
+      if (deadline != kNoDeadline) start->deadline = deadlines_.emplace(deadline, start);
       Enqueue(std::move(start));
     }
   }
   StartWaiting();
+  WatchDeadlines();
 }
 
-// A run that waits is given back: the state knows that it was asked to stop, and ends it.
 void RunHost::Cancel(const std::string& thread_id, const std::string& run_id) {
   std::shared_ptr<Hosted> hosted;
   {
@@ -82,14 +85,56 @@ void RunHost::Cancel(const std::string& thread_id, const std::string& run_id) {
     if (found == runs_.end()) return;
     hosted = found->second;
     const auto waits = std::ranges::find(waiting_, hosted, &Start::hosted);
-    if (waits != waiting_.end()) {
-      hosted->hand_over->Request();
-      std::rotate(waiting_.begin(), waits, waits + 1);
-    }
+    if (waits != waiting_.end()) GiveBack(waits);
   }
   // Without the lock, because the call wakes fibers that may take it.
   hosted->cancellation.Cancel(runtime::CancelReason::kStopped);
   StartWaiting();
+}
+
+void RunHost::GiveBack(std::deque<std::shared_ptr<Start>>::iterator waits) {
+  (*waits)->hosted->hand_over->Request();
+  std::rotate(waiting_.begin(), waits, waits + 1);
+}
+
+// One fiber watches for all. It is woken when there is an earlier deadline, and when there is none.
+void RunHost::WatchDeadlines() {
+  {
+    MutexLock lock(mutex_);
+    if (deadlines_.empty()) return;
+    if (std::exchange(watches_deadlines_, true)) return deadlines_changed_.Notify();
+  }
+  runtime_.Spawn([this] {
+    for (;;) {
+      Deadline next = kNoDeadline;
+      {
+        MutexLock lock(mutex_);
+        next = NextDeadline();
+        watches_deadlines_ = next != kNoDeadline;
+      }
+      StartWaiting();
+      if (next == kNoDeadline) return;
+      (void)deadlines_changed_.Wait(nullptr, next);
+    }
+  });
+}
+
+// Gives back the runs whose deadline has passed, and returns the next deadline.
+Deadline RunHost::NextDeadline() {
+  while (!deadlines_.empty()) {
+    const auto [deadline, start] = *deadlines_.begin();
+    if (deadline > MonotonicClock::now()) return deadline;
+    ForgetDeadline(*start);
+    const auto waits = std::ranges::find(waiting_, start);
+    if (waits != waiting_.end()) GiveBack(waits);
+  }
+  return kNoDeadline;
+}
+
+void RunHost::ForgetDeadline(Start& start) {
+  if (!start.deadline) return;
+  deadlines_.erase(*std::exchange(start.deadline, std::nullopt));
+  if (deadlines_.empty() && watches_deadlines_) deadlines_changed_.Notify();
 }
 
 // Queues a run that has lost its worker ahead of runs that have not begun.
@@ -117,6 +162,7 @@ void RunHost::StartWaiting() {
       if (waiting_.empty() || !MayStart(*waiting_.front())) return;
       start = std::move(waiting_.front());
       waiting_.pop_front();
+      ForgetDeadline(*start);
       waiting_bytes_ -= start->bytes;
       ++active_;
       if (start->continues) ++loading_;

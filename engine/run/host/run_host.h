@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "run/loop/runner.h"
 #include "run/run_environment.h"
 #include "runtime/cancellation.h"
+#include "runtime/signal.h"
 #include "state/runs.h"
 
 namespace agent_graph::runtime {
@@ -92,16 +94,25 @@ class RunHost {
     std::shared_ptr<run::HandOver> hand_over = std::make_shared<run::HandOver>(cancellation);
   };
   using Key = std::pair<std::string, std::string>;  // thread and run
+  struct Start;
+  using Deadlines = std::multimap<Deadline, std::shared_ptr<Start>>;
   struct Start {
     Key key;
     std::shared_ptr<Hosted> hosted;
     state::GrantedRun granted;
-    size_t bytes = 0;        // size of the request
-    bool continues = false;  // a part of the run is stored
+    size_t bytes = 0;                                  // size of the request
+    bool continues = false;                            // a part of the run is stored
+    std::optional<Deadlines::iterator> deadline = {};  // set while it waits
   };
 
   void Enqueue(std::shared_ptr<Start> start) AG_REQUIRES(mutex_);
   bool MayStart(const Start& start) const AG_REQUIRES(mutex_);
+  // A run that waits starts next, and is only given back: the state knows why, and ends it.
+  void GiveBack(std::deque<std::shared_ptr<Start>>::iterator waits) AG_REQUIRES(mutex_);
+  // Gives waiting runs back at their deadlines, until no run waits that has one.
+  void WatchDeadlines();
+  Deadline NextDeadline() AG_REQUIRES(mutex_);
+  void ForgetDeadline(Start& start) AG_REQUIRES(mutex_);
   // Spawns the fibers of waiting runs, as far as the limits permit.
   void StartWaiting();
   void EndStart();
@@ -123,6 +134,9 @@ class RunHost {
   mutable Mutex mutex_;
   std::map<Key, std::shared_ptr<Hosted>> runs_ AG_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Start>> waiting_ AG_GUARDED_BY(mutex_);
+  Deadlines deadlines_ AG_GUARDED_BY(mutex_);  // of runs in waiting_
+  bool watches_deadlines_ AG_GUARDED_BY(mutex_) = false;
+  runtime::Signal deadlines_changed_;
   size_t waiting_bytes_ AG_GUARDED_BY(mutex_) = 0;
   size_t active_ AG_GUARDED_BY(mutex_) = 0;   // runs with a fiber
   size_t loading_ AG_GUARDED_BY(mutex_) = 0;  // those of them that are being loaded to continue

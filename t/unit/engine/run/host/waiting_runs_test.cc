@@ -94,6 +94,39 @@ TEST_F(WaitingRunsTest, ARunThatIsCancelledDoesNotWait) {
   EXPECT_TRUE(state_.Kinds("t3").empty());
 }
 
+// The state ends it then.
+TEST_F(WaitingRunsTest, ARunIsGivenBackAtItsDeadline) {
+  std::promise<void> begins;
+  std::promise<void> goes_on;
+  AddOneNode([&, go = goes_on.get_future().share()](const State&, RunContext&) {
+    begins.set_value();
+    go.wait();
+    return NodeResult{};
+  });
+  host_options_.runs_max = 1;
+  MakeHost();
+  host_->Execute(Granted("t1"));
+  begins.get_future().wait();
+  const auto until = [](const std::string& thread_id, std::chrono::milliseconds left) {
+    state::GrantedRun granted = Granted(thread_id);
+    granted.deadline_micros =
+        UnixMicros() + std::chrono::duration_cast<std::chrono::microseconds>(left).count();
+    return granted;
+  };
+  std::promise<void> given_back;
+  EXPECT_CALL(state_, HandOverRun("t3", "r1", testing::_)).WillOnce([&](auto&&...) {
+    given_back.set_value();
+    return Status::Ok();
+  });
+  host_->Execute(until("t2", std::chrono::hours(1)));
+  host_->Execute(until("t3", std::chrono::milliseconds(50)));
+  given_back.get_future().wait();
+  goes_on.set_value();
+  Finish();
+  EXPECT_EQ(state_.At("t2").last_status, "done");
+  EXPECT_TRUE(state_.Kinds("t3").empty());
+}
+
 TEST_F(WaitingRunsTest, LargeRequestsDoNotWait) {
   AddOneNode(Say("ok"));
   host_options_.runs_max = 0;
