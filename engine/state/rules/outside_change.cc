@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 #include <type_traits>
+#include <unordered_set>
 
 #include "state/limits.h"
 #include "state/rules/pause.h"
@@ -100,14 +101,16 @@ Status AddOutsideChange(const OutsideChange& change, uint64_t behind, OutsideCha
 bool JoinsNewContext(const StoredMessage& message, OutsideChangeRow& outside) {
   if (!outside.context_restarted && !IsFromUser(message.json)) return false;
   const CallsInMessage calls = CallsIn(message.json);
-  for (const std::string& id : calls.answered) {
-    if (std::find(outside.open_calls.begin(), outside.open_calls.end(), id) ==
-        outside.open_calls.end()) {
-      return false;
+  const std::unordered_set<std::string_view> answered(calls.answered.begin(), calls.answered.end());
+  if (!answered.empty()) {
+    std::unordered_set<std::string_view> open;
+    for (const std::string& id : outside.open_calls) {
+      if (answered.contains(id)) open.insert(id);
     }
+    if (open.size() < answered.size()) return false;
+    std::erase_if(outside.open_calls, [&](const std::string& id) { return answered.contains(id); });
   }
   outside.context_restarted = true;
-  for (const std::string& id : calls.answered) std::erase(outside.open_calls, id);
   outside.open_calls.insert(outside.open_calls.end(), calls.made.begin(), calls.made.end());
   return true;
 }

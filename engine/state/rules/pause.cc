@@ -1,6 +1,8 @@
 #include "state/rules/pause.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
@@ -14,21 +16,21 @@ namespace {
 // Maximum number of calls per thread that can be looked up by their id; further ones cannot.
 constexpr size_t kWaitingCallsMax = 128;
 
+using TextSet = std::unordered_set<std::string_view>;
+
 bool HasText(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
 // Removes the entries of a list whose `member` names a call that is not open.
-void KeepOpen(json& meta, const char* list, const char* member,
-              const std::vector<std::string>& open) {
+void KeepOpen(json& meta, const char* list, const char* member, const TextSet& open) {
   const json::json_pointer place(list);
   if (!meta.contains(place) || !meta.at(place).is_array()) return;
   json left = json::array();
   for (json& entry : meta.at(place)) {
     const auto id = entry.is_object() ? entry.find(member) : entry.end();
-    const bool gone =
-        entry.is_object() && id != entry.end() && id->is_string() &&
-        std::find(open.begin(), open.end(), id->get_ref<const std::string&>()) == open.end();
+    const bool gone = entry.is_object() && id != entry.end() && id->is_string() &&
+                      !open.contains(id->get_ref<const std::string&>());
     if (!gone) left.push_back(std::move(entry));
   }
   meta.at(place) = std::move(left);
@@ -54,10 +56,11 @@ std::string NarrowPause(const std::string& execution, const std::vector<std::str
     }
     return DumpJson(ended);
   }
-  KeepOpen(*meta, "/interrupt_data/remote_tool_calls", "id", open);
-  KeepOpen(*meta, "/interrupt_data/elicitations", "call_id", open);
-  KeepOpen(*meta, "/interrupt_data/undecided_tool_calls", "call_id", open);
-  KeepOpen(*meta, "/inputs", "call_id", open);
+  const TextSet ids(open.begin(), open.end());
+  KeepOpen(*meta, "/interrupt_data/remote_tool_calls", "id", ids);
+  KeepOpen(*meta, "/interrupt_data/elicitations", "call_id", ids);
+  KeepOpen(*meta, "/interrupt_data/undecided_tool_calls", "call_id", ids);
+  KeepOpen(*meta, "/inputs", "call_id", ids);
   return DumpJson(*meta);
 }
 
@@ -82,9 +85,11 @@ void TakeIntoPause(const StoredMessage& message, bool is_new, std::vector<OpenCa
   const CallsInMessage calls = CallsIn(message.json);
   // Only calls in the newest assistant message can be answered.
   if (is_new && calls.from_assistant) return open.clear();
+  const TextSet answered(calls.answered.begin(), calls.answered.end());
+  const TextSet made(calls.made.begin(), calls.made.end());
   std::erase_if(open, [&](const OpenCall& call) {
-    return HasText(calls.answered, call.id) ||
-           (HasText(call.message_ids, message.id) && !HasText(calls.made, call.id));
+    return answered.contains(call.id) ||
+           (HasText(call.message_ids, message.id) && !made.contains(call.id));
   });
 }
 

@@ -48,5 +48,22 @@ TEST(OutsideChange, LongNamesAreRefused) {
   EXPECT_EQ(Add({half + "y"}, 3, row), StatusCode::kResourceExhausted);
 }
 
+bool Joins(const std::string& content, OutsideChangeRow& row) {
+  return JoinsNewContext({"m", 0, R"({"role":"tool","content":[)" + content + "]}"}, row);
+}
+
+TEST(OutsideChange, AMessageJoinsTheNewContextIfAllCallsThatItAnswersAreOpen) {
+  const std::string result_of_a = R"({"type":"tool_result","call_id":"a","output":1})";
+  const std::string result_of_b = R"({"type":"tool_result","call_id":"b","output":1})";
+  OutsideChangeRow row;
+  row.context_cleared = row.context_restarted = true;
+  row.open_calls = {"a", "c"};
+  EXPECT_FALSE(Joins(result_of_a + "," + result_of_b, row));
+  EXPECT_EQ(row.open_calls, (std::vector<std::string>{"a", "c"}));
+  EXPECT_TRUE(Joins(result_of_a + "," + result_of_a, row));
+  EXPECT_EQ(row.open_calls, std::vector<std::string>{"c"});
+  EXPECT_FALSE(Joins(result_of_a, row));
+}
+
 }  // namespace
 }  // namespace agent_graph::state
