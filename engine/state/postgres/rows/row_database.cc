@@ -96,6 +96,7 @@ bool RowDatabase::IsFresh(std::string_view key) const {
 void RowDatabase::Forget() {
   reads_.Forget();
   locked_.clear();
+  not_locked_.clear();
   made_leases_.clear();
   fresh_.clear();
   versions_.clear();

@@ -94,6 +94,8 @@ class RowDatabase : public Database {
   // their versions and numbers to others.
   Status OpenSession();
   Status PrepareOnce(const BatchUse& use);
+  // Repeats the steps of `use`, if not_locked_ has threads, until it has none.
+  Status LockAgain(BatchUse use);
   std::vector<Step> StepsOf(const BatchUse& use);
   void AddThreadSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
   void AddRowSteps(const std::vector<const ThreadUse*>& threads, std::vector<Step>& steps);
@@ -102,6 +104,9 @@ class RowDatabase : public Database {
   void AddNumberStep(size_t wanted, std::vector<Step>& steps);
   // `begun`: sorted keys of threads that new runs are for.
   Step LockStep(const std::vector<std::string>& keys, const std::vector<std::string>& begun);
+  // Returns the keys of `created`, and of the rows of threads, whose lease rows are not locked.
+  std::set<std::string> NotLocked(const std::vector<std::string>& created,
+                                  const Rows& threads) const;
   Step FenceStep() const;
   Status Run(std::vector<Step> steps);
   // Keeps rows of a key and a value, or of a key that has no row, for the reads of this batch.
@@ -145,6 +150,7 @@ class RowDatabase : public Database {
   std::vector<HostNotice> notices_;
   mutable ConnectionPool pool_;
   std::set<std::string> locked_;       // keys of threads, and of other rows
+  std::set<std::string> not_locked_;   // threads of this Prepare that have no lease row to lock
   std::set<std::string> made_leases_;  // lease rows that this batch may have inserted
   std::set<uint64_t> fresh_;           // numbers that no row has before this batch
   std::map<Counter, std::vector<uint64_t>> numbers_;  // taken from the sequences in advance

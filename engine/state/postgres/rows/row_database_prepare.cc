@@ -20,6 +20,8 @@ constexpr size_t kStateBytesMax = ThreadCache::kThreadBytesMax / 4;
 // Attempts to begin a batch that waits too long for another host's transaction, or deadlocks with
 // it.
 constexpr int kPrepareAttempts = 4;
+// Attempts to lock threads that other hosts delete and make at the same time.
+constexpr int kLockAttempts = 4;
 
 std::vector<std::string> KeysOf(const std::vector<const ThreadUse*>& threads) {
   std::vector<std::string> keys;
@@ -126,7 +128,29 @@ Status RowDatabase::PrepareOnce(const BatchUse& use) {
   }
   for (Step& step : StepsOf(use)) steps.push_back(std::move(step));
   if (steps.empty()) return Status::Ok();
-  return Run(std::move(steps));
+  AG_RETURN_IF_ERROR(Run(std::move(steps)));
+  return LockAgain(use);
+}
+
+// A host that deletes a thread also deletes its lease row. Those that wait for this row meanwhile
+// have locked nothing, so they make it again: without a lock, each would make the thread for
+// itself.
+Status RowDatabase::LockAgain(BatchUse use) {
+  for (int attempt = 1; !not_locked_.empty(); ++attempt) {
+    if (attempt == kLockAttempts) {
+      failure_ = StatusOfFailure({FailureKind::kRetry}, "lease rows were deleted again and again");
+      return failure_;
+    }
+    for (ThreadUse& thread : use.threads) {
+      const std::string key = keys::Thread(thread.thread_id);
+      locked_.erase(key);
+      thread.may_create = thread.may_create || not_locked_.contains(key);
+    }
+    for (const std::string& key : use.keys) locked_.erase(key);
+    not_locked_.clear();
+    AG_RETURN_IF_ERROR(Run(StepsOf(use)));
+  }
+  return Status::Ok();
 }
 
 Status RowDatabase::Run(std::vector<Step> steps) {
@@ -134,7 +158,8 @@ Status RowDatabase::Run(std::vector<Step> steps) {
   commands.reserve(steps.size());
   for (const Step& step : steps) commands.push_back(step.command);
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, Send(commands));
-  for (size_t i = 0; i < steps.size() && failure_.ok(); ++i) {
+  // What was read of threads that are not locked is not used: all is read again.
+  for (size_t i = 0; i < steps.size() && failure_.ok() && not_locked_.empty(); ++i) {
     if (steps[i].take) failure_ = steps[i].take(results[i]);
   }
   return failure_;
@@ -216,23 +241,34 @@ void RowDatabase::AddThreadSteps(const std::vector<const ThreadUse*>& threads,
   }
   const std::vector<std::string> keys = KeysOf(threads);
   steps.push_back(LockStep(keys, new_keys));
-  // Statements after the lock see what the holder before has committed. The end of a run looks at
-  // the run before it.
+  // Statements after the lock see what the holder before has committed.
+  auto results = std::make_shared<std::vector<Rows>>();
+  std::vector<Command> commands = SqlRowReads::ThreadCommands(keys);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const bool is_last = i + 1 == commands.size();
+    steps.push_back(
+        {std::move(commands[i]), [this, keys, new_keys, results, is_last](const Rows& rows) {
+           results->push_back(rows);
+           if (!is_last) return Status::Ok();
+           not_locked_ = NotLocked(new_keys, results->front());
+           if (not_locked_.empty()) reads_.TakeThreads(keys, *results);
+           return Status::Ok();
+         }});
+  }
+  // The end of a run looks at the run before it.
   steps.push_back({{"SELECT t.last_run, r.value FROM agent_graph.thread t "
                     "LEFT JOIN agent_graph.run r ON r.key = t.last_run "
                     "WHERE t.key = ANY($1) AND t.last_run IS NOT NULL",
                     {Value::BytesArray(keys)}},
                    [this](const Rows& rows) { return KnowRows(rows); }});
-  auto results = std::make_shared<std::vector<Rows>>();
-  std::vector<Command> commands = SqlRowReads::ThreadCommands(keys);
-  for (size_t i = 0; i < commands.size(); ++i) {
-    const bool is_last = i + 1 == commands.size();
-    steps.push_back({std::move(commands[i]), [this, keys, results, is_last](const Rows& rows) {
-                       results->push_back(rows);
-                       if (is_last) reads_.TakeThreads(keys, *results);
-                       return Status::Ok();
-                     }});
-  }
+}
+
+std::set<std::string> RowDatabase::NotLocked(const std::vector<std::string>& created,
+                                             const Rows& threads) const {
+  std::set<std::string> keys(created.begin(), created.end());
+  for (size_t i = 0; i < threads.size(); ++i) keys.emplace(threads[i].Bytes(0));
+  std::erase_if(keys, [this](const std::string& key) { return versions_.contains(key); });
+  return keys;
 }
 
 namespace {
