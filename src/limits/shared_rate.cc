@@ -28,7 +28,8 @@ return {1, limit - count - 1, 0}
 
 // Grants a block of up to ARGV[3] permits, which expires with the current sub-window. The hash has
 // the granted permits by sub-window; each counts until a window after the end of its sub-window.
-// Returns {granted, remaining, microseconds until the block expires, or until there is room}.
+// The numbers of sub-windows depend on the window, so each window needs a hash of its own. Returns
+// {granted, remaining, microseconds until the block expires, or until there is room}.
 constexpr std::string_view kBlockScript = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -135,11 +136,12 @@ std::optional<RateDecision> SharedRate::Ask(const std::string& key) {
 std::optional<RateDecision> SharedRate::AskForBlock(const std::string& key) {
   const Deadline now = MonotonicClock::now();
   if (const auto remaining = blocks_.Take(key, now)) return Admitted(*remaining);
-  Result<net::RedisReply> reply =
-      link_.Call({"EVAL", std::string(kBlockScript), "1", options_.redis_prefix + ":blocks:" + key,
-                  std::to_string(options_.requests), std::to_string(options_.window_seconds),
-                  std::to_string(blocks_.Wanted(key)), std::to_string(WindowShape::kSubWindows)},
-                 kQueueTimeout);
+  Result<net::RedisReply> reply = link_.Call(
+      {"EVAL", std::string(kBlockScript), "1",
+       options_.redis_prefix + ":blocks:" + std::to_string(options_.window_seconds) + ":" + key,
+       std::to_string(options_.requests), std::to_string(options_.window_seconds),
+       std::to_string(blocks_.Wanted(key)), std::to_string(WindowShape::kSubWindows)},
+      kQueueTimeout);
   if (reply.status().code() == StatusCode::kResourceExhausted) return Refused(kMicrosPerSecond);
   if (!reply.ok() || !IsDecision(*reply)) return std::nullopt;
   const int64_t granted = reply->elements[0].integer;

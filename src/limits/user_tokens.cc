@@ -11,7 +11,8 @@
 namespace agent_graph::limits {
 namespace {
 
-// A hash of the tokens in each sub-window. Returns {tokens in the window, seconds until a part of
+// A hash of the tokens in each sub-window. The numbers of sub-windows depend on the window, so each
+// window has a hash of its own. Returns {tokens in the window, seconds until a part of
 // them leaves it}.
 constexpr std::string_view kReadScript = R"lua(
 local now = tonumber(redis.call('TIME')[1])
@@ -50,12 +51,10 @@ uint32_t WidthOf(const TokenLimitOptions& options) {
 
 std::vector<std::string> CallOf(const TokenLimitOptions& options, std::string_view script,
                                 const std::string& user_id) {
-  return {"EVAL",
-          std::string(script),
-          "1",
-          options.redis_prefix + ":" + user_id,
-          std::to_string(options.window_seconds),
-          std::to_string(WidthOf(options))};
+  const std::string window = std::to_string(options.window_seconds);
+  return {"EVAL", std::string(script),
+          "1",    options.redis_prefix + ":" + window + ":" + user_id,
+          window, std::to_string(WidthOf(options))};
 }
 
 }  // namespace

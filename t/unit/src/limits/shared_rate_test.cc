@@ -87,6 +87,20 @@ TEST_F(SharedRateTest, HostsShareOneWindow) {
   EXPECT_EQ(one->counters().unchecked, 0u);
 }
 
+// Its sub-windows have other numbers than those of the window before.
+TEST_F(SharedRateTest, ANewWindowBeginsAnew) {
+  RedisServer server;
+  const auto remaining = [&](uint32_t window_seconds) {
+    const RateLimitOptions options = Options(server.Url(), 1000, window_seconds);
+    const std::optional<RateDecision> decision = Check(*Make(options), "k");
+    return decision && decision->admitted ? decision->remaining : 0;
+  };
+  EXPECT_EQ(remaining(600), 999u);
+  EXPECT_EQ(remaining(3600), 999u);
+  EXPECT_EQ(remaining(600), 998u) << "hosts that have not been reloaded yet go on";
+  EXPECT_EQ(remaining(3600), 998u);
+}
+
 TEST_F(SharedRateTest, PrefixesAreKeptApart) {
   RedisServer server;
   RateLimitOptions first = Options(server.Url(), 1, 60);
