@@ -25,9 +25,11 @@ constexpr char kDeadRows[] =
     "WHERE schemaname = 'agent_graph' AND relname = 'lease'";
 // A host that was away for longer builds its search indexes again.
 constexpr std::chrono::hours kMemoryChangesKept{1};
-// True for an instance whose leases or waiting runs no other host has taken over yet.
+// True for an instance whose leases or waiting runs no other host has taken over yet. Each thread
+// has a row in `lease`; those that a run holds are few, and are found by the index of lease_key.
 constexpr char kInstanceIsUsed[] =
-    "EXISTS (SELECT 1 FROM agent_graph.lease WHERE lease.instance = instance.id) OR "
+    "EXISTS (SELECT 1 FROM agent_graph.lease WHERE lease.lease_key IS NOT NULL AND "
+    "lease.instance = instance.id) OR "
     "EXISTS (SELECT 1 FROM agent_graph.run_request WHERE run_request.instance = instance.id)";
 
 // Replies and notices of an instance are useless once it is dead, because its id is not used again.
@@ -42,9 +44,16 @@ constexpr char kRemoveNotices[] =
 
 }  // namespace
 
+Command RemoveUnusedInstances() {
+  return RemoveDeadInstances(kInstanceIsUsed);
+}
+
 Housekeeping::Housekeeping(ConnectionOptions options, std::string instance,
-                           std::shared_ptr<DatabaseStatus> status)
-    : connection_(std::move(options)), instance_(std::move(instance)), status_(std::move(status)) {}
+                           std::shared_ptr<DatabaseStatus> status, Warn warn)
+    : connection_(std::move(options)),
+      instance_(std::move(instance)),
+      status_(std::move(status)),
+      warn_(std::move(warn)) {}
 
 Housekeeping::~Housekeeping() {
   Stop();
@@ -65,6 +74,16 @@ void Housekeeping::Stop() {
 }
 
 Status Housekeeping::Tidy() {
+  Status tidied = TidyIfDue();
+  // Logged once, not each minute. Others log that the database is away.
+  const bool is_away = EndsSession(connection_.failure().kind);
+  if (!tidied.ok() && !failing_ && !is_away)
+    warn_("old rows of the database cannot be removed: " + tidied.ToString());
+  failing_ = !tidied.ok() && !is_away;
+  return tidied;
+}
+
+Status Housekeeping::TidyIfDue() {
   AG_ASSIGN_OR_RETURN(const std::optional<JobClaim> claim, ClaimJob(connection_, kJob, instance_));
   if (!claim) return Status::Ok();
   for (bool more = true; more;) {
@@ -73,10 +92,9 @@ Status Housekeeping::Tidy() {
     more = MayLeaveMemoryChanges(removal);
   }
   const std::vector<Command> of_the_dead = {
-      {kRemoveReplies, {Value::Bytes(keys::TablePrefix(keys::Table::kReply))}},
-      {kRemoveNotices},
-      RemoveDeadInstances(kInstanceIsUsed)};
+      {kRemoveReplies, {Value::Bytes(keys::TablePrefix(keys::Table::kReply))}}, {kRemoveNotices}};
   AG_RETURN_IF_ERROR(connection_.ExecuteAll(of_the_dead).status());
+  AG_RETURN_IF_ERROR(connection_.Execute(RemoveUnusedInstances()).status());
   return FinishJob(connection_, *claim, kInterval);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,29 +15,39 @@
 
 namespace agent_graph::state::postgres {
 
+// Removes instances that have been dead for an hour and have neither leases nor waiting runs.
+Command RemoveUnusedInstances();
+
 // Start and Stop belong to one thread; the work is done on a thread of its own.
 class Housekeeping {
  public:
   static constexpr std::chrono::seconds kInterval{60};
   static constexpr std::chrono::seconds kMeasureInterval{15};
 
+  using Warn = std::function<void(const std::string& text)>;
+
+  // `warn` is called on the thread of the work.
   Housekeeping(ConnectionOptions options, std::string instance,
-               std::shared_ptr<DatabaseStatus> status);
+               std::shared_ptr<DatabaseStatus> status, Warn warn);
   ~Housekeeping();
 
   Status Start();
   void Stop();
-  // Does the work if it is due and no other host does it. Call only before Start.
+  // Does the work if it is due and no other host does it. Warns if the database refuses it, unless
+  // it did the last time, too. Call only before Start.
   Status Tidy();
   // Reads how far standbys are behind, and the number of dead rows. Call only before Start.
   void Measure();
 
  private:
   void Run();
+  Status TidyIfDue();
 
   Connection connection_;  // its thread, after Start
   const std::string instance_;
   const std::shared_ptr<DatabaseStatus> status_;
+  const Warn warn_;
+  bool failing_ = false;  // the last Tidy has warned, or would have
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;
