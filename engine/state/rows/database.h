@@ -186,6 +186,18 @@ class Database : public RowReads {
   virtual Result<std::vector<std::string>> ThreadsHeldBy(const std::string&, size_t) {
     return std::vector<std::string>();
   }
+  struct AcceptedRun {
+    std::string thread_id;  // empty: the thread was deleted
+    std::string run_id;
+    uint64_t order = 0;        // see RunRequestRow
+    size_t request_bytes = 0;  // size of this row
+  };
+  // Accepted runs that wait or execute at an instance, up to `limit`, in their order, beginning
+  // with `first`.
+  virtual Result<std::vector<AcceptedRun>> AcceptedRunsOf(const std::string& /*instance*/,
+                                                          uint64_t /*first*/, size_t /*limit*/) {
+    return std::vector<AcceptedRun>();
+  }
   struct LeaseState {
     std::string version;   // changes when the runs of the thread, or its log, do
     std::string instance;  // which executes a run of it; empty: none does

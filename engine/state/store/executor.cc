@@ -308,7 +308,9 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
     case WriteItem::Kind::kSyncFailed:
       break;  // Write has checked for it before it executes items
     case WriteItem::Kind::kHostGone:
-      if (store_.TakeOver(item.notice.instance)) TakeOver(item.notice.instance);
+      if (const auto next = store_.TakeOver(item.notice.instance, item.first)) {
+        TakeOver(item.notice.instance, *next);
+      }
       break;
     case WriteItem::Kind::kRequest: {
       pack::Unpacker body = request.body();

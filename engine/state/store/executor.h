@@ -72,7 +72,8 @@ class StoreExecutor : public Executor {
   // --- a database that several hosts write ---
   // Thread-safe; return at once. Another host has sent a notice, or has died.
   void OnHostNotice(HostNotice notice);
-  void TakeOver(std::string instance);
+  // `first`: see Store::TakeOver.
+  void TakeOver(std::string instance, uint64_t first = 0);
 
  protected:
   // Called first in Stop: from now on requests that fail because they are interrupted get no reply;
@@ -128,6 +129,7 @@ class StoreExecutor : public Executor {
     ClientHello hello;  // for kConnect
     RunWatched watched = {};
     HostNotice notice = {};  // for kHostNotice; kHostGone: only its instance
+    uint64_t first = 0;      // for kHostGone; see Store::TakeOver
   };
   struct ReadItem {
     Request request;

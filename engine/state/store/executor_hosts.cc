@@ -11,7 +11,9 @@ BatchUse StoreExecutor::UseOf(const std::vector<WriteItem>& items) {
   BatchUse use;
   for (const WriteItem& item : items) {
     if (item.kind == WriteItem::Kind::kRequest) AddUse(item.request, use);
-    if (item.kind == WriteItem::Kind::kHostGone) store_.AddTakenOver(item.notice.instance, use);
+    if (item.kind == WriteItem::Kind::kHostGone) {
+      store_.AddTakenOver(item.notice.instance, item.first, use);
+    }
   }
   return use;
 }
@@ -87,10 +89,11 @@ void StoreExecutor::OnHostNotice(HostNotice notice) {
   writes_.Push(std::move(item));
 }
 
-void StoreExecutor::TakeOver(std::string instance) {
+void StoreExecutor::TakeOver(std::string instance, uint64_t first) {
   WriteItem item;
   item.kind = WriteItem::Kind::kHostGone;
   item.notice.instance = std::move(instance);
+  item.first = first;
   writes_.Push(std::move(item));
 }
 

@@ -64,7 +64,7 @@ Status Store::Load() {
     transaction_.Accept(false);
   }
   AG_RETURN_IF_ERROR(LoadLeases());
-  AG_RETURN_IF_ERROR(LoadAcceptedRuns(database_.instance()));
+  AG_RETURN_IF_ERROR(LoadAcceptedRuns());
   AG_RETURN_IF_ERROR(LoadReplies());
   AG_RETURN_IF_ERROR(LoadRemoteTools());
   AG_RETURN_IF_ERROR(LoadMetadataIndex());

@@ -86,9 +86,10 @@ class Store {
   // Adds the threads whose runs wait here for the end of a run at another host.
   void AddAwaited(MonotonicClock::time_point now, BatchUse& use);
   // Adds the threads that TakeOver will use: all hosts lock those of a batch at once, in one order.
-  void AddTakenOver(const std::string& instance, BatchUse& use);
-  // Continues or ends some runs of an instance that has died. Returns true if more are left.
-  bool TakeOver(const std::string& instance);
+  void AddTakenOver(const std::string& instance, uint64_t first, BatchUse& use);
+  // Continues or ends some runs of an instance that has died: of those that wait, the ones from the
+  // number `first` on. Returns this number for the next batch; nullopt: no run is left.
+  std::optional<uint64_t> TakeOver(const std::string& instance, uint64_t first);
   // Another host has sent a notice; see HostNotice.
   void OnHostNotice(const HostNotice& notice);
   // After a restore of the database: ends runs of an instance that is dead, some at a time, because
@@ -192,6 +193,8 @@ class Store {
   bool IsHandedOver(const Lease& lease) const;
   void TakeHandOver(const std::string& thread_id);
   bool HandOver(FreedThread& freed);
+  void TakeLease(const std::string& instance, const std::string& thread_id);
+  std::optional<uint64_t> TakeWaitingRuns(const std::string& instance, uint64_t first);
   bool IsOurs(const Lease& lease) const { return lease.row.hosts.instance == database_.instance(); }
   void NotifyHosts(const HostNotice& notice);
   void EndLostHistory(const std::string& thread_id);          // call it when nothing is staged
@@ -212,7 +215,9 @@ class Store {
                         const std::vector<StoredMessage>& messages);
 
   // Accepted runs (store_accepted.cc).
-  Status LoadAcceptedRuns(const std::string& instance);  // those of one instance
+  Status LoadAcceptedRuns();
+  Status LoadAcceptedRun(const std::string& instance, const Database::AcceptedRun& run);
+  Status LoadOwnAcceptedRuns();
   Status TakeRequest(const keys::ThreadKey& thread, const std::string& run_id);
   Waiter WaiterOf(const AcceptRunRequest& accept);
   Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds kKeyExpiryInterval{60};
 constexpr size_t kKeysExpiredAtOnce = 256;
-// Threads of accepted runs that one round trip to a shared database locks and reads.
-constexpr size_t kThreadsUsedAtOnce = 256;
 
 // The records of a thread's runs are trimmed with its log. A run that ends while it waits adds
 // nothing to the log, so accepting a run trims them too: one run out of 64, spread evenly over
@@ -25,33 +23,24 @@ bool TrimsRecords(uint64_t order) {
   return order * kGoldenRatio >> (64 - kShareBits) == 0;
 }
 
-struct FoundRequest {
-  RunRequestRow row;
-  keys::ThreadKey thread;
-};
-
-// The requests of runs that wait or execute at the instance, in the order of the runs. Their texts
-// are left out: they are read again when the runs are granted.
-Result<std::vector<FoundRequest>> FindRequests(const Database& database,
-                                               const std::string& instance) {
-  std::vector<FoundRequest> found;
+// All accepted runs of a database that no other host writes, in their order.
+Result<std::vector<Database::AcceptedRun>> FindAcceptedRuns(const Database& database) {
+  std::vector<Database::AcceptedRun> found;
   Status damage;
   const std::string prefix = keys::TablePrefix(keys::Table::kRunRequest);
-  AG_RETURN_IF_ERROR(database.Scan(
-      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view value) {
-        keys::Parser parser(key, keys::Table::kRunRequest);
-        FoundRequest& run = found.emplace_back();
-        run.thread = parser.Thread();
-        if (!parser.ok() || !pack::FromBytes(value, run.row)) {
+  AG_RETURN_IF_ERROR(
+      database.Scan(prefix, keys::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
+        RunRequestRow row;
+        if (!pack::FromBytes(value, row)) {
           damage = Status(StatusCode::kDataLoss, "an accepted run cannot be read back");
           return false;
         }
-        run.row.accept.request.clear();
-        if (run.row.instance != instance) found.pop_back();
+        const BeginRunRequest& begin = row.accept.begin;
+        found.push_back({begin.thread_id, begin.run_id, row.order, value.size()});
         return true;
       }));
   AG_RETURN_IF_ERROR(damage);
-  std::ranges::sort(found, std::less(), [](const FoundRequest& run) { return run.row.order; });
+  std::ranges::sort(found, std::less(), &Database::AcceptedRun::order);
   return found;
 }
 
@@ -99,49 +88,45 @@ Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   return waiter;
 }
 
-Status Store::LoadAcceptedRuns(const std::string& instance) {
-  AG_ASSIGN_OR_RETURN(std::vector<FoundRequest> found, FindRequests(database_, instance));
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (i % kThreadsUsedAtOnce == 0) {
-      std::vector<std::string> threads;
-      for (size_t next = i; next < std::min(found.size(), i + kThreadsUsedAtOnce); ++next) {
-        threads.push_back(found[next].row.accept.begin.thread_id);
-      }
-      UseAll(threads);
-    }
-    FoundRequest& run = found[i];
-    const BeginRunRequest& begin = run.row.accept.begin;
-    AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> thread,
-                        FindThread(transaction_, begin.thread_id));
-    if (!thread || thread->key() != run.thread) continue;  // deleted, but not swept yet
-    auto lease = leases_.find(begin.thread_id);
-    const bool has_lease = lease != leases_.end() && lease->second.row.run_id == begin.run_id;
-    if (has_lease && !IsOurs(lease->second)) continue;  // another host continues it
-    if (instance != database_.instance()) {
-      // Until its thread was locked, another host may have taken it over, or ended it.
-      AG_ASSIGN_OR_RETURN(
-          const std::optional<RunRequestRow> request,
-          transaction_.GetRow<RunRequestRow>(keys::RunRequest(run.thread, begin.run_id)));
-      if (!request || request->instance != instance) continue;
-      AG_RETURN_IF_ERROR(TakeRequest(run.thread, begin.run_id));
-    }
-    if (has_lease) {
-      AG_ASSIGN_OR_RETURN(const std::optional<RunRow> row,
-                          transaction_.GetRow<RunRow>(keys::Run(run.thread, begin.run_id)));
-      lease->second.accepted = true;
-      lease->second.suspect = row && row->suspect;
-      CountGrant(lease->second, true);
-      lease->second.waiting_since_micros = database_.Now();
-      if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
-      continue;
-    }
-    Waiter waiter = WaiterOf(run.row.accept);
-    if (lease == leases_.end()) {
-      StartAccepted(waiter);
-    } else {
-      Enqueue(lease->second, std::move(waiter));
-      transaction_.Accept(false);
-    }
+Status Store::LoadAcceptedRuns() {
+  if (is_shared()) return LoadOwnAcceptedRuns();
+  AG_ASSIGN_OR_RETURN(const std::vector<Database::AcceptedRun> runs, FindAcceptedRuns(database_));
+  for (const Database::AcceptedRun& run : runs) AG_RETURN_IF_ERROR(LoadAcceptedRun({}, run));
+  return Status::Ok();
+}
+
+Status Store::LoadAcceptedRun(const std::string& instance, const Database::AcceptedRun& run) {
+  if (run.thread_id.empty()) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> row, FindThread(transaction_, run.thread_id));
+  if (!row) return Status::Ok();
+  const keys::ThreadKey thread = row->key();
+  AG_ASSIGN_OR_RETURN(const std::optional<RunRequestRow> request,
+                      transaction_.GetRow<RunRequestRow>(keys::RunRequest(thread, run.run_id)));
+  // A thread of this id was deleted, but not swept yet. Or, until the thread was locked, another
+  // host has taken the run over, or has ended it.
+  const bool is_same = request && request->order == run.order && request->instance == instance;
+  if (!is_same) return Status::Ok();
+  const BeginRunRequest& begin = request->accept.begin;
+  auto lease = leases_.find(begin.thread_id);
+  const bool has_lease = lease != leases_.end() && lease->second.row.run_id == begin.run_id;
+  if (has_lease && !IsOurs(lease->second)) return Status::Ok();  // another host continues it
+  if (instance != database_.instance()) AG_RETURN_IF_ERROR(TakeRequest(thread, begin.run_id));
+  if (has_lease) {
+    AG_ASSIGN_OR_RETURN(const std::optional<RunRow> record,
+                        transaction_.GetRow<RunRow>(keys::Run(thread, begin.run_id)));
+    lease->second.accepted = true;
+    lease->second.suspect = record && record->suspect;
+    CountGrant(lease->second, true);
+    lease->second.waiting_since_micros = database_.Now();
+    if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
+    return Status::Ok();
+  }
+  Waiter waiter = WaiterOf(request->accept);
+  if (lease == leases_.end()) {
+    StartAccepted(waiter);
+  } else {
+    Enqueue(lease->second, std::move(waiter));
+    transaction_.Accept(false);
   }
   return Status::Ok();
 }

@@ -14,8 +14,6 @@ namespace {
 // Interval at which a host checks if a run of another host, for which it waits, has ended.
 constexpr std::chrono::milliseconds kAwaitInterval{200};
 constexpr size_t kAwaitedAtOnce = 256;
-// Runs of a dead instance that are taken over in one batch.
-constexpr size_t kTakenOverAtOnce = 64;
 
 }  // namespace
 
@@ -24,7 +22,6 @@ void Store::Use(const std::string& thread_id) {
 }
 
 void Store::UseAll(const std::vector<std::string>& thread_ids) {
-  if (!is_shared()) return;
   BatchUse use;
   for (const std::string& thread_id : thread_ids) {
     if (!used_threads_.contains(thread_id)) use.threads.push_back({.thread_id = thread_id});
@@ -152,43 +149,6 @@ void Store::AddAwaited(MonotonicClock::time_point now, BatchUse& use) {
     use.threads.push_back({.thread_id = thread_id});
     if (++count == kAwaitedAtOnce) break;
   }
-}
-
-void Store::AddTakenOver(const std::string& instance, BatchUse& use) {
-  const Result<std::vector<std::string>> threads =
-      database_.ThreadsHeldBy(instance, kTakenOverAtOnce);
-  if (!threads.ok()) return;  // TakeOver asks again
-  for (const std::string& thread_id : *threads) use.threads.push_back({.thread_id = thread_id});
-}
-
-bool Store::TakeOver(const std::string& instance) {
-  const Result<std::vector<std::string>> threads =
-      database_.ThreadsHeldBy(instance, kTakenOverAtOnce);
-  if (!threads.ok()) return false;
-  for (const std::string& thread_id : *threads) {
-    Use(thread_id);
-    const auto found = leases_.find(thread_id);
-    if (found == leases_.end() || found->second.row.hosts.instance != instance) continue;
-    Lease& lease = found->second;
-    if (IsHandedOver(lease)) {
-      TakeHandOver(thread_id);
-      continue;
-    }
-    lease.row.hosts.instance = database_.instance();
-    lease.row.client.clear();
-    transaction_.PutRow(keys::Lease(lease.thread), lease.row);
-    // Together with the lease, so that a host that fails now finds both.
-    if (lease.accepted && !TakeRequest(lease.thread, lease.row.run_id).ok()) transaction_.Reject();
-    transaction_.Accept(true);
-    LoseLease(thread_id, Loss::kHostGone);
-  }
-  if (threads->size() == kTakenOverAtOnce) return true;
-  if (const Status loaded = LoadAcceptedRuns(instance); !loaded.ok()) {
-    reports_.push_back({true, "the runs that wait at instance " + instance +
-                                  " cannot be taken over: " + loaded.ToString()});
-  }
-  AdmitWaiters();
-  return false;
 }
 
 void Store::OnHostNotice(const HostNotice& notice) {

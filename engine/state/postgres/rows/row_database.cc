@@ -226,6 +226,39 @@ Result<std::vector<std::string>> RowDatabase::ThreadsHeldBy(const std::string& i
   return threads;
 }
 
+Result<std::vector<RowDatabase::AcceptedRun>> RowDatabase::AcceptedRunsOf(
+    const std::string& instance, uint64_t first, size_t limit) {
+  AG_ASSIGN_OR_RETURN(
+      const std::vector<Rows> results,
+      Send({{"SELECT key, run_order, octet_length(value) FROM "
+             "agent_graph.run_request WHERE instance = $1 AND run_order >= $2 "
+             "ORDER BY run_order LIMIT $3",
+             {Value::Uuid(instance), Value::Number(first), Value::Number(limit)}}}));
+  const Rows& requests = results[0];
+  std::vector<AcceptedRun> runs(requests.size());
+  std::vector<int64_t> numbers(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const std::string key(requests[i].Bytes(0));
+    keys::Parser parser(key, Table::kRunRequest);
+    numbers[i] = static_cast<int64_t>(parser.Thread().number);
+    runs[i].run_id = parser.Text();
+    runs[i].order = requests[i].Number(1);
+    runs[i].request_bytes = static_cast<size_t>(requests[i].Integer(2));
+  }
+  if (runs.empty()) return runs;
+  // The key of a request has the number of its thread, but not the thread's id.
+  AG_ASSIGN_OR_RETURN(const std::vector<Rows> threads,
+                      Send({{"SELECT number, key FROM agent_graph.thread WHERE number = ANY($1)",
+                             {Value::BigintArray(numbers)}}}));
+  std::unordered_map<int64_t, std::string> ids;
+  for (size_t i = 0; i < threads[0].size(); ++i) {
+    const std::string key(threads[0][i].Bytes(1));
+    ids.emplace(threads[0][i].Bigint(0), keys::Parser(key, Table::kThread).Text());
+  }
+  for (size_t i = 0; i < runs.size(); ++i) runs[i].thread_id = ids[numbers[i]];
+  return runs;
+}
+
 Result<std::vector<RowDatabase::LeaseState>> RowDatabase::LeaseStates(
     const std::vector<std::string>& thread_ids) const {
   std::vector<std::string> keys;

@@ -73,6 +73,8 @@ class RowDatabase : public Database {
   Status ReleaseJob(const std::string& name, int64_t claim) override;
   Result<std::vector<std::string>> ThreadsHeldBy(const std::string& instance,
                                                  size_t limit) override;
+  Result<std::vector<AcceptedRun>> AcceptedRunsOf(const std::string& instance, uint64_t first,
+                                                  size_t limit) override;
   Result<std::vector<LeaseState>> LeaseStates(
       const std::vector<std::string>& thread_ids) const override;
   std::optional<Result<uint64_t>> TakeNumber(Counter counter) override;

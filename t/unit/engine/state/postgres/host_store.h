@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,13 +95,14 @@ class HostStore {
         Execute(Operation::kFinishRun, FinishOf(run, begun, std::move(messages)));
     EXPECT_TRUE(finished.status.ok()) << finished.status.ToString();
   }
-  // Takes over the runs of another host, in a transaction that Commit ends.
-  void TakeOver(const std::string& instance) {
+  // Takes over runs of another host, in a transaction that Commit ends. Returns where the next one
+  // goes on.
+  std::optional<uint64_t> TakeOver(const std::string& instance, uint64_t first = 0) {
     BatchUse use;
-    store_->AddTakenOver(instance, use);
+    store_->AddTakenOver(instance, first, use);
     EXPECT_TRUE(database_->Prepare(use).ok());
     store_->SyncLeases(use);
-    EXPECT_FALSE(store_->TakeOver(instance));
+    return store_->TakeOver(instance, first);
   }
   void Commit() {
     const Result<std::vector<StoreReply>> replies = store_->Commit();
