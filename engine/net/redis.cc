@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
@@ -63,6 +64,16 @@ RedisReply Convert(const redisReply& reply) {
   return out;
 }
 
+// The failure in an error reply of a server that is not, or not yet, the one to be asked; Ok for
+// other replies. Before Redis 7, scripts quote the error of their command.
+Status WrongServer(const RedisReply& reply) {
+  if (reply.type != RedisReply::Type::kError) return Status::Ok();
+  for (const std::string_view error : {"READONLY ", "LOADING ", "MASTERDOWN "}) {
+    if (reply.text.find(error) != std::string::npos) return NoRedis(reply.text);
+  }
+  return Status::Ok();
+}
+
 // hiredis trusts any element count and allocates memory for it.
 redisReplyObjectFunctions* BoundedFunctions() {
   static const redisReplyObjectFunctions* const kOriginal = [] {
@@ -118,8 +129,8 @@ Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
 // still use outlive a fiber that gave up.
 class RedisClient::Connection : public std::enable_shared_from_this<RedisClient::Connection> {
  public:
-  explicit Connection(boost::asio::io_context& loop)
-      : socket_(loop), reader_(redisReaderCreateWithFunctions(BoundedFunctions())) {}
+  Connection(boost::asio::io_context& loop, uint64_t age)
+      : age_(age), socket_(loop), reader_(redisReaderCreateWithFunctions(BoundedFunctions())) {}
   ~Connection() { redisReaderFree(reader_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -136,6 +147,8 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     }
     return status;
   }
+
+  uint64_t age() const { return age_; }  // see Pool::age
 
   // The server's time limit starts again when the command has been sent.
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
@@ -206,6 +219,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     return status.WithDetail(reader_->errstr);
   }
 
+  const uint64_t age_;
   boost::asio::generic::stream_protocol::socket socket_;
   redisReader* const reader_;
   std::string command_;
@@ -218,6 +232,10 @@ class RedisClient::Pool {
  public:
   using Loop = boost::asio::io_context*;
 
+  // Grows when a connection fails. The others of its age are not used any more, on any loop: after
+  // a failover all of them lead to the old server, and each would fail only when it is used.
+  uint64_t age() const { return age_; }
+
   // Returns a connection, or null if the caller may open a new one. kResourceExhausted: none became
   // free until `deadline`. Any other failure: the server made another call fail meanwhile.
   Result<std::shared_ptr<Connection>> Take(Loop loop, Deadline deadline) {
@@ -225,7 +243,7 @@ class RedisClient::Pool {
     while (!entry.idle.empty()) {
       std::shared_ptr<Connection> connection = std::move(entry.idle.back());
       entry.idle.pop_back();
-      if (connection->Usable()) return connection;
+      if (IsUsable(*connection)) return connection;
       --entry.count;
     }
     if (entry.count < kRedisConnectionsMax) {
@@ -234,7 +252,7 @@ class RedisClient::Pool {
     }
     AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection, WaitForOne(entry, deadline));
     // The server may close a connection after its reply; then its slot is free for a new one.
-    if (!connection->Usable()) connection.reset();
+    if (!IsUsable(*connection)) connection.reset();
     return connection;
   }
 
@@ -246,7 +264,12 @@ class RedisClient::Pool {
     turn.Set(std::move(connection));
   }
 
-  void Drop(Loop loop, const Status& reason) {
+  // `failed`: the connection; null: none could be opened.
+  void Drop(Loop loop, const Connection* failed, const Status& reason) {
+    if (failed != nullptr) {
+      uint64_t age = failed->age();
+      age_.compare_exchange_strong(age, age + 1);
+    }
     Entry& entry = EntryOf(loop);
     --entry.count;
     const std::list<Turn> waiters = std::exchange(entry.waiters, {});
@@ -262,6 +285,10 @@ class RedisClient::Pool {
     std::list<Turn> waiters;
   };
 
+  bool IsUsable(Connection& connection) const {
+    return connection.age() == age_ && connection.Usable();
+  }
+
   Entry& EntryOf(Loop loop) {
     MutexLock lock(mutex_);
     return entries_[loop];
@@ -276,6 +303,7 @@ class RedisClient::Pool {
     return Status(StatusCode::kResourceExhausted, "all connections to Redis are busy");
   }
 
+  std::atomic<uint64_t> age_{0};
   Mutex mutex_;
   // An entry belongs to the fibers of its loop.
   std::map<Loop, Entry> entries_ AG_GUARDED_BY(mutex_);
@@ -294,24 +322,27 @@ Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
   if (connection == nullptr) {
     auto opened = Open(timeouts.server);
     if (!opened.ok()) {
-      pool_->Drop(loop, opened.status());
+      pool_->Drop(loop, nullptr, opened.status());
       return opened.status();
     }
     connection = *std::move(opened);
   }
   Result<RedisReply> reply = connection->Call(arguments, timeouts.server);
-  if (reply.ok()) {
+  const Status failure = reply.ok() ? WrongServer(*reply) : reply.status();
+  if (failure.ok()) {
     pool_->GiveBack(loop, std::move(connection));
   } else {
-    pool_->Drop(loop, reply.status());
+    pool_->Drop(loop, connection.get(), failure);
   }
   return reply;
 }
 
 Result<std::shared_ptr<RedisClient::Connection>> RedisClient::Open(
     std::chrono::milliseconds timeout) {
+  // Before the lookup: a failure from now on may be that of an old address.
+  const uint64_t age = pool_->age();
   AG_ASSIGN_OR_RETURN(std::vector<StreamEndpoint> endpoints, Addresses(endpoint_));
-  auto connection = std::make_shared<Connection>(*runtime::Runtime::CurrentLoop());
+  auto connection = std::make_shared<Connection>(*runtime::Runtime::CurrentLoop(), age);
   AG_RETURN_IF_ERROR(connection->Connect(endpoints, timeout));
   AG_RETURN_IF_ERROR(Greet(*connection, timeout));
   return connection;

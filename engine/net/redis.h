@@ -62,7 +62,9 @@ class RedisClient {
   // executed). kDeadlineExceeded: the server did not reply in time. kResourceExhausted: no
   // connection became free. kDataLoss: not the Redis protocol, or the reply is too large. An error
   // reply of the server is Ok, with type kError. If the server makes a call fail, the calls that
-  // wait for a connection fail with it.
+  // wait for a connection fail with it, and no later call uses the connections of before: after a
+  // failover they lead to the old server. The same if it replies that it is a replica, or that it
+  // loads its data.
   Result<RedisReply> Call(const std::vector<std::string>& arguments, RedisTimeouts timeouts);
 
  private:

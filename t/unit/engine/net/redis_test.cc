@@ -174,6 +174,41 @@ TEST_F(RedisTest, AServerThatHangsCostsOneDeadline) {
   EXPECT_TRUE(Call(client, {"PING"}).ok()) << "the late answer belongs to nobody";
 }
 
+// Its connections stay open, and nothing answers on them any more.
+TEST_F(RedisTest, AServerThatWasReplacedFailsOneCall) {
+  RedisServer before;
+  RedisClient client(Endpoint(before.Url()));
+  before.Hang();
+  constexpr size_t kConnections = 5;
+  std::vector<runtime::Promise<bool>> served(kConnections);
+  Run([&] {
+    for (const runtime::Promise<bool>& promise : served) {
+      runtime_.Spawn([&client, promise] { promise.Set(client.Call({"PING"}, kAtOnce).ok()); },
+                     true);
+    }
+  });
+  before.GoOn();
+  for (auto& promise : served) EXPECT_TRUE(promise.Wait(nullptr, kNoDeadline).value());
+  before.Hang();
+  const RedisServer after(before.socket_path());
+  const RedisTimeouts brief{.server = std::chrono::milliseconds(20)};
+  EXPECT_EQ(Call(client, {"PING"}, brief).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(Call(client, {"PING"}).ok()) << "the other connections are not tried";
+}
+
+// A failover through DNS: the server becomes a replica and stays connected.
+TEST_F(RedisTest, AServerThatBecameAReplicaIsLeft) {
+  RedisServer before;
+  RedisClient client(Endpoint(before.Url()));
+  EXPECT_EQ(Call(client, {"REPLICAOF", "127.0.0.1", "1"})->text, "OK");
+  const RedisServer after(before.socket_path());
+  const std::vector<std::string> script = {"EVAL", "return redis.call('SET', 'k', 'v')", "0"};
+  const RedisReply refused = Call(client, script).value();
+  EXPECT_EQ(refused.type, Type::kError);
+  EXPECT_NE(refused.text.find("READONLY"), std::string::npos) << refused.text;
+  EXPECT_EQ(Call(client, script)->text, "OK");
+}
+
 TEST_F(RedisTest, RefusesAtTheBoundOfConnections) {
   RedisServer server;
   RedisClient client(Endpoint(server.Url()));
