@@ -12,6 +12,10 @@
 
 namespace agent_graph::state {
 
+// A client gets no further accepted runs while the requests of those that it has not begun are
+// larger than this. Their grants are in the memory of the state server, or in the client's.
+inline constexpr size_t kUnbegunBytesMax = 16 * 1024 * 1024;
+
 struct ClientEntry {
   int64_t process = 0;
   uint64_t process_start = 0;  // 0: unknown
@@ -22,6 +26,7 @@ struct ClientEntry {
   bool connected_here = false;  // to this executor, at least once
   size_t runs_granted = 0;      // accepted runs that it holds, and those of them that are suspects
   size_t suspects_granted = 0;
+  size_t unbegun_bytes = 0;  // size of the grants that it has not begun; see kUnbegunBytesMax
   unsigned pings_unanswered = 0;
   // True if the process exists but does not respond, or has not reconnected. It may be stopped or
   // swapped out.
@@ -35,6 +40,9 @@ struct ClientEntry {
 
   // True if the process is known to have ended.
   bool ProcessGone() const;
+  bool CanTakeRun() const {
+    return takes_runs && connection != 0 && !silent && unbegun_bytes < kUnbegunBytesMax;
+  }
 };
 
 // Converts a time of the monotonic clock, which all processes of the machine share, to

@@ -48,10 +48,16 @@ struct Lease {
   // True for an accepted run: if its worker is lost, another one continues it. row.client is empty
   // while it waits for a worker.
   bool accepted = false;
-  bool suspect = false;              // see RunRow
-  bool is_counted = false;           // among the runs that its client holds
+  bool suspect = false;     // see RunRow
+  bool is_counted = false;  // among the runs that its client holds
+  // Size of the grant, until its client begins the run. 0: it has, or this is unknown because of a
+  // takeover.
+  size_t unbegun_bytes = 0;
   uint64_t log_bytes = 0;            // bytes of the run's entries since this object exists
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
+
+  // False: no worker has begun this attempt.
+  bool has_begun() const { return unbegun_bytes == 0 || row.last_append > 0; }
 };
 
 // Why a worker no longer executes a run.

@@ -150,6 +150,7 @@ void Store::Connect(const ClientHello& hello, uint64_t connection) {
   entry.takes_runs = hello.takes_runs;
   entry.connected_here = true;
   SetHeard(entry);
+  if (hello.takes_runs) ungranted_.MakeDue(MonotonicClock::now());
   DropWaitersOf(hello.client);
   LoseLeasesOf(hello.client, &hello, /*crashed=*/false);
   // Messages sent on the previous connection may have been lost.
@@ -157,11 +158,7 @@ void Store::Connect(const ClientHello& hello, uint64_t connection) {
     if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
   }
   AdmitWaiters();
-  const auto now = MonotonicClock::now();
-  if (hello.takes_runs) {
-    for (auto& [thread_id, not_before] : ungranted_) not_before = now;
-  }
-  GrantRuns(now);
+  GrantRuns(MonotonicClock::now());
 }
 
 // Null if the client has another connection, or none.
@@ -312,7 +309,7 @@ void Store::Tick(MonotonicClock::time_point now) {
   if (now >= next_key_expiry_) ExpireKeys(now);
   if (now >= next_indexing_) IndexThreads(now);
   AdmitWaiters();
-  GrantRuns(now);
+  if (now >= next_grant_) GrantRuns(now);
 }
 
 void Store::Sweep() {

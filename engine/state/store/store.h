@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,6 +37,7 @@
 #include "state/store/run_end.h"
 #include "state/store/store_output.h"
 #include "state/store/trial.h"
+#include "state/store/ungranted_runs.h"
 #include "state/thread/threads.h"
 
 namespace agent_graph::state {
@@ -227,17 +227,23 @@ class Store {
   // Grants of these runs (store_grants.cc). Reserve gives the thread's lease to a run that no
   // worker executes yet; it fails without a change.
   Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run);
-  // Grants the run of a reserved lease to a client: to `preferred`, if that client takes runs. If
-  // no client takes runs, the run waits.
-  void GrantReserved(const std::string& thread_id, const std::string& preferred);
+  // Grants the run of a reserved lease: to `preferred`, if that client takes runs. If no client
+  // does, or other runs wait already, the run waits.
+  void GrantOrWait(const std::string& thread_id, const std::string& preferred);
+  // Returns the size of the grant; 0: the run waits.
+  size_t GrantReserved(const std::string& thread_id, const std::string& preferred);
   Status StageGrant(Lease& lease, const std::string& client);
   const std::string* ChooseClient(const Lease& lease, const std::string& preferred) const;
   void CountGrant(Lease& lease, bool granted);
+  void NoteBegun(Lease& lease);  // by the client that it was granted to
   bool TakesRuns() const;
+  bool CanGrant() const;  // to some client, now
   void CountRun(uint64_t RunTotals::* counter);
   void MeasureWaits();
   void GrantRuns(MonotonicClock::time_point now);
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
+  // `client` has not executed the run: it gets it again only if no other client takes it.
+  void GrantElsewhere(const Lease& lease, const std::string& client);
   // Keeps the lease for the next attempt. Returns why there is none; empty: there is one.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
   void ForgetAttempt(Lease& lease);
@@ -387,8 +393,7 @@ class Store {
   bool expires_more_keys_ = false;
   std::string expired_until_;  // key of a listing; everything behind it has been examined
   std::vector<FreedThread> admissions_;
-  // Threads whose run waits for a worker, and when it may be granted again.
-  std::map<std::string, Deadline> ungranted_;
+  UngrantedRuns ungranted_;
   std::atomic<int64_t> longest_wait_micros_{0};
   std::vector<std::string> changed_runs_;
   ClientTable clients_;

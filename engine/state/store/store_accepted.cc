@@ -219,7 +219,7 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
   if (busy == leases_.end()) {
     AG_RETURN_IF_ERROR(Reserve(place, begin));
     leases_.at(begin.thread_id).row.created_thread = created;
-    GrantReserved(begin.thread_id, from.client);
+    GrantOrWait(begin.thread_id, from.client);
   }
   AG_ASSIGN_OR_RETURN(const std::optional<RunRow> accepted,
                       transaction_.GetRow<RunRow>(record_key));

@@ -13,8 +13,19 @@
 namespace agent_graph::state {
 namespace {
 
-// A client that gave a run back may get it again after this time, if no other client takes it.
+// A client that did not begin a run, or gave it back, may get it again after this time, if no other
+// client takes it.
 constexpr std::chrono::seconds kGrantAgainAfter{1};
+// Limits of one batch, which has a copy of the requests, and the pause in which they are sent.
+constexpr size_t kGrantsAtOnce = 128;
+constexpr size_t kGrantBytesAtOnce = 32 * 1024 * 1024;
+constexpr std::chrono::milliseconds kGrantPause{50};
+// Size of a grant without its texts.
+constexpr size_t kGrantBytesMin = 256;
+
+size_t BytesOf(const GrantedRun& run) {
+  return kGrantBytesMin + run.thread_id.size() + run.run_id.size() + run.request.size();
+}
 
 }  // namespace
 
@@ -57,7 +68,7 @@ void Store::StartAccepted(const Waiter& waiter) {
   if (status.ok() && !*thread) status = NotFound("thread not found");
   if (status.ok()) status = Reserve((*thread)->key(), waiter.run);
   if (status.ok()) {
-    GrantReserved(waiter.run.thread_id, {});
+    GrantOrWait(waiter.run.thread_id, {});
     transaction_.Accept(false);
     return;
   }
@@ -70,9 +81,8 @@ const std::string* Store::ChooseClient(const Lease& lease, const std::string& pr
   const std::string* best = nullptr;
   size_t fewest = 0;
   for (const auto& [id, entry] : clients_) {
-    const bool takes = entry.takes_runs && entry.connection != 0 && !entry.silent;
     // A suspect runs beside no other suspect, so that a crash shows which of them was the cause.
-    if (!takes || (lease.suspect && entry.suspects_granted > 0)) continue;
+    if (!entry.CanTakeRun() || (lease.suspect && entry.suspects_granted > 0)) continue;
     if (id == preferred) return &id;
     if (best != nullptr && entry.runs_granted >= fewest) continue;
     best = &id;
@@ -85,6 +95,7 @@ const std::string* Store::ChooseClient(const Lease& lease, const std::string& pr
 // from another one. Such a run has not been counted.
 void Store::CountGrant(Lease& lease, bool granted) {
   if (!lease.accepted || lease.is_counted == granted) return;
+  if (!granted) NoteBegun(lease);
   auto client = clients_.find(lease.row.client);
   lease.is_counted = granted && client != clients_.end();
   if (client == clients_.end()) return;
@@ -94,26 +105,49 @@ void Store::CountGrant(Lease& lease, bool granted) {
   if (lease.suspect) count(client->second.suspects_granted);
 }
 
+void Store::NoteBegun(Lease& lease) {
+  if (lease.unbegun_bytes == 0) return;
+  const auto client = clients_.find(lease.row.client);
+  const size_t bytes = std::exchange(lease.unbegun_bytes, 0);
+  if (client == clients_.end()) return;
+  AG_CHECK(client->second.unbegun_bytes >= bytes, "every grant begins once");
+  client->second.unbegun_bytes -= bytes;
+}
+
 void Store::WaitForGrant(const std::string& thread_id, Deadline not_before) {
-  ungranted_.insert_or_assign(thread_id, not_before);
+  ungranted_.Put(thread_id, not_before);
   next_grant_ = std::min(next_grant_, not_before);
 }
 
-void Store::GrantReserved(const std::string& thread_id, const std::string& preferred) {
+void Store::GrantElsewhere(const Lease& lease, const std::string& client) {
+  const std::string* next = ChooseClient(lease, {});
+  const bool elsewhere = next != nullptr && *next != client;
+  WaitForGrant(lease.row.thread_id,
+               MonotonicClock::now() + (elsewhere ? Duration(0) : Duration(kGrantAgainAfter)));
+}
+
+void Store::GrantOrWait(const std::string& thread_id, const std::string& preferred) {
+  const auto now = MonotonicClock::now();
+  if (ungranted_.HasDue(now) || !CanGrant()) return WaitForGrant(thread_id, now);
+  GrantReserved(thread_id, preferred);
+}
+
+size_t Store::GrantReserved(const std::string& thread_id, const std::string& preferred) {
   Use(thread_id);
   const auto found = leases_.find(thread_id);
   if (found == leases_.end() || !IsOurs(found->second)) {
-    ungranted_.erase(thread_id);  // another host has ended it, or continues it
-    return;
+    ungranted_.Erase(thread_id);  // another host has ended it, or continues it
+    return 0;
   }
   Lease& lease = found->second;
   const std::string* client = ChooseClient(lease, preferred);
-  if (client == nullptr) return WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);
-  Status granted = StageGrant(lease, *client);
-  if (granted.ok()) return;
+  const Status granted = client != nullptr ? StageGrant(lease, *client) : Status::Ok();
+  if (client != nullptr && granted.ok()) return lease.unbegun_bytes;
+  WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);
+  if (granted.ok()) return 0;
   reports_.push_back(
       {true, "the accepted run " + lease.row.run_id + " cannot be granted: " + granted.ToString()});
-  WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);
+  return 0;
 }
 
 Status Store::StageGrant(Lease& lease, const std::string& client) {
@@ -124,7 +158,7 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
                       transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, run_id)));
   if (!run || !request) return DamagedState();
   ForgetAttempt(lease);
-  const ClientEntry& entry = clients_.at(client);
+  ClientEntry& entry = clients_.at(client);
   lease.row.client = client;
   lease.row.process = entry.process;
   lease.row.process_start = entry.process_start;
@@ -152,9 +186,11 @@ Status Store::StageGrant(Lease& lease, const std::string& client) {
   }
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   transaction_.PutRow(record_key, *run);
+  lease.unbegun_bytes = BytesOf(granted);
+  entry.unbegun_bytes += lease.unbegun_bytes;
   Notify(entry.connection, std::move(granted));
   changed_runs_.push_back(lease.row.thread_id);
-  ungranted_.erase(lease.row.thread_id);
+  ungranted_.Erase(lease.row.thread_id);
   return Status::Ok();
 }
 
@@ -206,6 +242,11 @@ bool Store::TakesRuns() const {
   });
 }
 
+bool Store::CanGrant() const {
+  return std::ranges::any_of(clients_,
+                             [](const auto& client) { return client.second.CanTakeRun(); });
+}
+
 void Store::GrantRuns(MonotonicClock::time_point now) {
   if (ungranted_.empty() || !TakesRuns()) {
     // Runs are granted when a client that takes runs connects.
@@ -213,22 +254,19 @@ void Store::GrantRuns(MonotonicClock::time_point now) {
     return;
   }
   std::vector<std::string> due;
-  for (const auto& [thread_id, not_before] : ungranted_) {
-    if (not_before <= now) due.push_back(thread_id);
-  }
+  if (CanGrant()) due = ungranted_.Due(now, kGrantsAtOnce);
+  UseAll(due);  // together: hosts that lock the same threads in different orders would block
+  size_t count = 0;
+  size_t bytes = 0;
   for (const std::string& thread_id : due) {
-    const auto lease = leases_.find(thread_id);
-    if (lease == leases_.end()) {
-      ungranted_.erase(thread_id);
-      continue;
-    }
-    GrantReserved(thread_id, {});
+    if (bytes >= kGrantBytesAtOnce || !CanGrant()) break;
+    ++count;
+    bytes += GrantReserved(*thread_id, {});
     transaction_.Accept(sync_ != SyncLevel::kNone);
   }
-  next_grant_ = kNoDeadline;
-  for (const auto& [thread_id, not_before] : ungranted_) {
-    next_grant_ = std::min(next_grant_, not_before);
-  }
+  // The next batch follows at once, unless the clients have to take what was sent, or to begin it.
+  const bool pauses = ungranted_.HasDue(now) && count < kGrantsAtOnce;
+  next_grant_ = pauses ? now + kGrantPause : ungranted_.next();
 }
 
 Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
@@ -252,9 +290,12 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
   const bool has_advanced =
       lease.row.last_append > 0 &&
       (lease.row.step != before.step || lease.row.current_node != before.current_node);
+  // A grant that may not even have arrived says nothing about the run, unless the worker crashed.
+  const bool has_done_nothing =
+      loss == Loss::kGivenBack || (loss == Loss::kLeft && !lease.has_begun());
   if (has_advanced) {
     run->attempts_in_place = 0;
-  } else if (loss != Loss::kGivenBack && loss != Loss::kHostGone) {
+  } else if (!has_done_nothing && loss != Loss::kHostGone) {
     ++run->attempts_in_place;
   }
   if (run->attempts_in_place >= kAttemptsInPlaceMax) return std::string(kTooManyAttempts);
@@ -270,8 +311,8 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
     run->has_appended = true;
     run->record.current_node = lease.row.current_node;
     run->record.step = lease.row.step;
-  } else if (loss == Loss::kGivenBack && run->record.attempt > 0) {
-    --run->record.attempt;  // it has done nothing
+  } else if (has_done_nothing && run->record.attempt > 0) {
+    --run->record.attempt;
   }
   ForgetAttempt(lease);
   lease.suspect = run->suspect;
@@ -296,10 +337,7 @@ Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunR
     EndLease(run.thread_id);
     return ReplyRow{};
   }
-  const std::string* next = ChooseClient(lease, {});
-  const bool elsewhere = next != nullptr && *next != from.client;
-  WaitForGrant(run.thread_id,
-               MonotonicClock::now() + (elsewhere ? Duration(0) : Duration(kGrantAgainAfter)));
+  GrantElsewhere(lease, from.client);
   return ReplyRow{};
 }
 

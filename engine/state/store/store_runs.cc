@@ -109,6 +109,7 @@ void Store::BeginRun(Waiter begin) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (holds) {
+    NoteBegun(lease);
     return Accept(begin.from, Operation::kBeginRun,
                   AnswerOf(begin.run, lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
@@ -324,10 +325,13 @@ void Store::LoseLease(const std::string& thread_id, Loss loss) {
   const bool sync = sync_ != SyncLevel::kNone;
   std::string reason = kWorkerLost;
   if (lease.accepted) {
+    const std::string client = lease.row.client;
+    const bool has_begun = lease.has_begun();
     Result<std::string> none = StageNextAttempt(lease, loss);
     if (none.ok() && none->empty()) {
       transaction_.Accept(sync);
-      return WaitForGrant(thread_id, MonotonicClock::now());
+      return has_begun ? WaitForGrant(thread_id, MonotonicClock::now())
+                       : GrantElsewhere(lease, client);
     }
     if (none.ok()) reason = *std::move(none);
     transaction_.Reject();
@@ -355,6 +359,8 @@ void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bo
   Loss loss = Loss::kLeft;
   if (crashed && suspects == 1) loss = in_user_code == 1 ? Loss::kCrash : Loss::kCrashBeside;
   if (crashed && suspects != 1) loss = Loss::kUnclearCrash;
+  // Accepted runs are granted again in this order.
+  std::ranges::sort(lost);
   for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
 }
 

@@ -45,7 +45,7 @@ void Store::DropLease(const std::string& thread_id) {
   AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
   if (found->second.accepted) {
     CountGrant(found->second, false);
-    ungranted_.erase(thread_id);
+    ungranted_.Erase(thread_id);
   }
   changed_runs_.push_back(thread_id);
   waiters_ -= found->second.waiters.size();

@@ -172,7 +172,8 @@ TEST_F(CrashTest, SuspectsRunInWorkersOfTheirOwn) {
 
 // A run that became a suspect beside one guilty run may meet others that are not suspected yet.
 TEST_F(CrashTest, ACrashBesideOthersInUserCodeIsNoProof) {
-  const std::string kInnocent = "a";  // runs are granted again in the order of their threads
+  const std::string kInnocent =
+      "a";  // runs that a worker loses are granted again in the order of threads
   Start();
   Accept(kInnocent);
   Arrive(kInnocent);

@@ -1,0 +1,174 @@
+// Many accepted runs that wait for a worker: how much of them one batch, and one worker, gets.
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "../requests.h"
+#include "state/requests.h"
+#include "store_in_memory.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::IsEmpty;
+using testing::Lt;
+using testing::SizeIs;
+
+constexpr size_t kMiB = 1024 * 1024;
+
+class BoundedGrantsTest : public StoreInMemory {
+ protected:
+  void SetUp() override {
+    StoreInMemory::SetUp();
+    Connect("client", /*takes_runs=*/false);
+  }
+  void Connect(const std::string& client, bool takes_runs = true, std::vector<HeldRun> held = {}) {
+    connections_[client] = ++connection_;
+    store_->Connect({.client = client,
+                     .process = getpid(),
+                     .held = std::move(held),
+                     .answers_pings = true,
+                     .takes_runs = takes_runs},
+                    connection_);
+    Commit();
+  }
+  template <typename Body>
+  Status Send(const std::string& client, Operation operation, const Body& body) {
+    const std::string bytes = pack::ToBytes(body);
+    pack::Unpacker unpacker(bytes);
+    store_->Apply({client, connections_.at(client), ++sequence_},
+                  {sequence_, 0, operation, UnixMicros()}, unpacker);
+    const std::vector<StoreReply> replies = Commit();
+    EXPECT_THAT(replies, SizeIs(1));
+    return replies.empty() ? Status::Ok() : replies.front().status;
+  }
+  std::vector<StoreReply> Commit() {
+    Result<std::vector<StoreReply>> replies = store_->Commit();
+    EXPECT_TRUE(replies.ok());
+    for (Store::Notice& notice : store_->TakeNotices()) {
+      if (auto* granted = std::get_if<GrantedRun>(&notice.message)) {
+        granted_[notice.connection].push_back(std::move(*granted));
+      }
+    }
+    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
+  }
+  void Accept(const std::string& thread_id, size_t bytes) {
+    AcceptRunRequest accept;
+    accept.begin = RunOn(thread_id, "", "r");
+    accept.request = std::string(bytes, 'x');
+    accept.continued_until_micros = UnixMicros() + int64_t{3600} * 1'000'000;
+    EXPECT_TRUE(Send("client", Operation::kAcceptRun, accept).ok());
+  }
+  void Begin(const std::string& client, const GrantedRun& granted) {
+    BeginRunRequest begin = RunOn(granted.thread_id, "", granted.run_id);
+    begin.granted = true;
+    begin.granted_epoch = granted.lease_epoch;
+    EXPECT_TRUE(Send(client, Operation::kBeginRun, begin).ok());
+  }
+  // The time of the next grants has come.
+  void PassPause() {
+    now_ += std::chrono::seconds(2);
+    store_->Tick(now_);
+    Commit();
+  }
+  // Takes the runs that were granted to the client since the last call.
+  std::vector<GrantedRun> TakeGrants(const std::string& client) {
+    return std::exchange(granted_[connections_.at(client)], {});
+  }
+  static size_t BytesOf(const std::vector<GrantedRun>& runs) {
+    size_t bytes = 0;
+    for (const GrantedRun& run : runs) bytes += run.request.size();
+    return bytes;
+  }
+
+  Deadline now_ = MonotonicClock::now();
+  uint64_t connection_ = 0;
+  uint64_t sequence_ = 0;
+  std::map<std::string, uint64_t> connections_;
+  std::map<uint64_t, std::vector<GrantedRun>> granted_;  // by connection
+};
+
+TEST_F(BoundedGrantsTest, AWorkerGetsMoreWhenItHasBegunWhatItHas) {
+  constexpr size_t kRuns = 20;
+  for (size_t i = 0; i < kRuns; ++i) Accept(Numbered("t", static_cast<int>(i)), 4 * kMiB);
+  Connect("worker");
+  std::vector<std::string> begun;
+  for (size_t round = 0; begun.size() < kRuns && round < kRuns; ++round) {
+    const std::vector<GrantedRun> runs = TakeGrants("worker");
+    EXPECT_THAT(BytesOf(runs), Lt(2 * kUnbegunBytesMax));
+    PassPause();
+    EXPECT_THAT(TakeGrants("worker"), IsEmpty()) << "before it begins";
+    for (const GrantedRun& run : runs) {
+      Begin("worker", run);
+      begun.push_back(run.thread_id);
+    }
+    PassPause();
+  }
+  EXPECT_THAT(begun, SizeIs(kRuns));
+  EXPECT_EQ(begun.front(), "t0") << "the one that has waited longest";
+  EXPECT_EQ(begun.back(), "t19");
+}
+
+TEST_F(BoundedGrantsTest, ARunThatIsAcceptedWaitsBehindTheOthers) {
+  for (int i = 0; i < 8; ++i) Accept(Numbered("t", i), 4 * kMiB);
+  Connect("worker");
+  Accept("a", 1);
+  const std::vector<GrantedRun> first = TakeGrants("worker");
+  ASSERT_THAT(first, SizeIs(4));
+  for (const GrantedRun& run : first) {
+    EXPECT_NE(run.thread_id, "a");
+    Begin("worker", run);
+  }
+  Accept("b", 1);
+  EXPECT_THAT(TakeGrants("worker"), IsEmpty());
+  PassPause();
+  EXPECT_EQ(TakeGrants("worker").front().thread_id, "t4");
+}
+
+TEST_F(BoundedGrantsTest, ABatchGrantsSomeOfManyRuns) {
+  constexpr int kRuns = 600;
+  for (int i = 0; i < kRuns; ++i) Accept(Numbered("t", i), 1);
+  Connect("worker");
+  size_t granted = 0;
+  for (int batch = 0; batch < 5; ++batch) {
+    const size_t count = TakeGrants("worker").size();
+    EXPECT_THAT(count, Lt(200u));
+    granted += count;
+    // The next batch follows without a pause.
+    store_->Tick(MonotonicClock::now());
+    Commit();
+  }
+  EXPECT_EQ(granted, kRuns);
+}
+
+TEST_F(BoundedGrantsTest, AWorkerThatConnectsAgainHasRoomAgain) {
+  for (int i = 0; i < 8; ++i) Accept(Numbered("t", i), 4 * kMiB);
+  for (int round = 0; round < 3; ++round) {
+    Connect("worker");
+    PassPause();
+    EXPECT_THAT(TakeGrants("worker"), SizeIs(4));
+  }
+}
+
+TEST_F(BoundedGrantsTest, RunsThatEndUnexecutedLeaveRoom) {
+  for (int i = 0; i < 8; ++i) Accept(Numbered("t", i), 4 * kMiB);
+  Connect("worker");
+  const std::vector<GrantedRun> first = TakeGrants("worker");
+  ASSERT_THAT(first, SizeIs(4));
+  for (const GrantedRun& run : first) {
+    EXPECT_TRUE(
+        Send("worker", Operation::kDeleteThread, ThreadRequest{Scope::All(), run.thread_id}).ok());
+  }
+  PassPause();
+  EXPECT_THAT(TakeGrants("worker"), SizeIs(4));
+}
+
+}  // namespace
+}  // namespace agent_graph::state
