@@ -242,7 +242,10 @@ bool Store::TakesRuns() const {
   });
 }
 
+// On a full disk a run could not begin: its worker would give it back, and each time the request is
+// sent and rows are written.
 bool Store::CanGrant() const {
+  if (database_.low_on_space()) return false;
   return std::ranges::any_of(clients_,
                              [](const auto& client) { return client.second.CanTakeRun(); });
 }

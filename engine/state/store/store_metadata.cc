@@ -89,6 +89,7 @@ void Store::IndexThreads(MonotonicClock::time_point now) {
 
 void Store::RecordIndex(MonotonicClock::time_point now) {
   next_indexing_ = now + kIndexRecordInterval;
+  if (database_.low_on_space()) return;
   if (indexing_.recorded_commit == commits_) return;  // nothing has changed
   transaction_.PutRow(keys::Meta(kMetadataIndexName),
                       MetadataIndexRow{transaction_.indexed_metadata(), database_.Now()});
