@@ -107,9 +107,7 @@ Status Caller::FinishRun(const FinishRunRequest& finish) {
   const AppendRunRequest& append = finish.append;
   Status status = CheckMessageIds(append.thread_id, append.messages);
   if (status.ok()) status = Send(Operation::kFinishRun, finish).status();
-  if (status.ok()) {
-    channel_->Unhold(append.thread_id, append.run_id);
-  } else if (status.code() == StatusCode::kFenced) {
+  if (status.ok() || status.code() == StatusCode::kFenced) {
     channel_->UnholdAttempt(append.thread_id, append.run_id, append.lease_epoch);
   } else {
     // The caller will not use the run again in any case, so the thread must not stay locked.

@@ -27,7 +27,9 @@ struct ThreadRow {
   std::string last_run_id;
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
-  uint64_t lease_epoch = 0;  // epoch of the latest lease that has ended
+  // Epoch of the latest lease that has ended. Before the first lease it is larger than the epochs
+  // of deleted threads with the same id.
+  uint64_t lease_epoch = 0;
 
   keys::ThreadKey key() const { return {owner, number}; }
   ThreadRecord Record(const std::string& thread_id) const;

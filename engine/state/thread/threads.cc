@@ -13,6 +13,9 @@
 namespace agent_graph::state {
 namespace {
 
+// Bits of an epoch that count the leases of one thread.
+constexpr unsigned kEpochBits = 24;
+
 constexpr keys::Table kSweptTables[] = {
     keys::Table::kLog,          keys::Table::kMessage,  keys::Table::kMessageId,
     keys::Table::kCounters,     keys::Table::kSnapshot, keys::Table::kWindow,
@@ -59,6 +62,9 @@ Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread
   row.creation_id = thread.creation_id.empty() ? NewHexId() : thread.creation_id;
   row.name = thread.name;
   row.created_micros = thread.micros;
+  // A client may create a thread again after it was deleted, with the same ids of thread and run.
+  // The epochs differ, so that late writes of the deleted thread's run are refused.
+  row.lease_epoch = (row.number - 1) << kEpochBits;
   return row;
 }
 

@@ -94,6 +94,23 @@ TEST_P(HeldRunsTest, AnAttemptThatWasReplacedCannotBegin) {
   EXPECT_TRUE(worker_->AppendRun(EntryOf(second)).ok());
 }
 
+TEST_P(HeldRunsTest, ARunOfADeletedThreadWritesNothingToTheNextOneWithItsIds) {
+  const GrantedRun deleted = Accept();
+  Begin(deleted);
+  ASSERT_TRUE(service().DeleteThread(Scope::All(), "t").ok());
+  const GrantedRun next = Accept();
+  Begin(next);
+  ASSERT_NE(next.lease_epoch, deleted.lease_epoch);
+  EXPECT_EQ(worker_->AppendRun(EntryOf(deleted)).status().code(), StatusCode::kFenced);
+  FinishRunRequest finish = FinishOf(RunOn("t", "", "r"), {}, {UserMessage("m")});
+  finish.append.lease_epoch = deleted.lease_epoch;
+  EXPECT_EQ(worker_->FinishRun(finish).code(), StatusCode::kFenced);
+  EXPECT_TRUE(worker_->HandOverRun("t", "r", deleted.lease_epoch).ok());
+  EXPECT_TRUE(worker_->AppendRun(EntryOf(next)).ok());
+  worker_->DropConnection();
+  EXPECT_TRUE(worker_->AppendRun(EntryOf(next)).ok()) << "it is still held";
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, HeldRunsTest, testing::ValuesIn(AllSetups()), SetupName);
 
 class LastingHeldRunsTest : public HeldRunsTest {};

@@ -89,8 +89,9 @@ class HostStore {
   void RunTurn(const std::string& thread_id, std::vector<StoredMessage> messages) {
     const BeginRunRequest run = RunOn(thread_id);
     BeginRunReply begun;
-    begun.lease_epoch = Execute(Operation::kBeginRun, run).reply.lease_epoch;
-    if (begun.lease_epoch == 0) begun.lease_epoch = 1;  // of a new thread
+    const ReplyRow reply = Execute(Operation::kBeginRun, run).reply;
+    begun.lease_epoch = reply.lease_epoch;
+    if (begun.lease_epoch == 0) EXPECT_TRUE(pack::FromBytes(reply.body, begun));  // a new thread
     const StoreReply finished =
         Execute(Operation::kFinishRun, FinishOf(run, begun, std::move(messages)));
     EXPECT_TRUE(finished.status.ok()) << finished.status.ToString();
