@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "state/store/executor.h"
@@ -63,7 +64,11 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
   for (StoreNotice& notice : notices) {
     auto connection = connections_.find(notice.connection);
     if (connection == connections_.end()) continue;
-    if (unsynced || held_.MustHold(connection->first)) {
+    // A ping says nothing about rows. It must not wait for the disk, because a client that does not
+    // answer counts as silent.
+    const bool holds = !std::holds_alternative<Ping>(notice.message) &&
+                       (unsynced || held_.MustHold(connection->first));
+    if (holds) {
       held.push_back({.connection = connection->second,
                       .message = std::move(notice.message),
                       .is_ordered = true});

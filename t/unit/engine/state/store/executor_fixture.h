@@ -40,7 +40,8 @@ class ExecutorClient : public ClientConnection {
 
 class ExecutorTest : public testing::Test {
  protected:
-  void Start(std::unique_ptr<Database> database, std::shared_ptr<ExecutorClient> client) {
+  void Start(std::unique_ptr<Database> database, std::shared_ptr<ExecutorClient> client,
+             bool answers_pings = false) {
     StoreExecutorOptions options;
     options.epoch = 1;
     options.on_failed = [] {};
@@ -50,6 +51,7 @@ class ExecutorTest : public testing::Test {
     ClientHello hello;
     hello.client = "client";
     hello.process = getpid();
+    hello.answers_pings = answers_pings;
     executor_->Connect(client_, hello);
   }
   void TearDown() override { executor_->Stop(); }

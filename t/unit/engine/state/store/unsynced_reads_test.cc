@@ -1,9 +1,7 @@
 // No reply acknowledges or shows a change that is not on the disk.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
-#include <future>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -11,27 +9,10 @@
 
 #include "base/mutex.h"
 #include "executor_fixture.h"
-#include "wrapped_database.h"
+#include "slow_database.h"
 
 namespace agent_graph::state {
 namespace {
-
-// A database in memory whose sync takes as long as the test wants.
-class SlowDatabase : public WrappedDatabase {
- public:
-  bool syncs_later() const override { return true; }
-  Status SyncWritten() override {
-    if (is_synced) return Status::Ok();
-    began.set_value();
-    finish.get_future().wait();
-    is_synced = true;
-    return Status::Ok();
-  }
-
-  std::promise<void> began;  // the first sync
-  std::promise<void> finish;
-  std::atomic<bool> is_synced{false};
-};
 
 // Replies to the requests before `first_waiting` may come at any time.
 class Client : public ExecutorClient {
