@@ -323,7 +323,7 @@ void StoreExecutor::ExecuteWrite(WriteItem& item) {
 
 void StoreExecutor::Read(WorkQueue<ReadItem>& queue) {
   while (!queue.stopped()) {
-    for (ReadItem& item : queue.Take(1, kNoDeadline)) ExecuteRead(item);
+    for (ReadItem& item : queue.Take(1, kNoDeadline)) ExecuteRead(item, queue);
   }
 }
 
@@ -336,7 +336,8 @@ bool StoreExecutor::ShowsRows(const ReadItem& item) {
          operation != Operation::kWatchRun;
 }
 
-void StoreExecutor::ExecuteRead(ReadItem& item) {
+void StoreExecutor::ExecuteRead(ReadItem& item, WorkQueue<ReadItem>& queue) {
+  if (ShowsRows(item) && held_.is_full()) return AwaitSync(std::move(item), queue);
   const Request& request = item.request;
   const bool is_load = item.load.load != ReplyRow::Load::kNothing;
   Result<std::string> body = Status(StatusCode::kInternal, "the state server failed");

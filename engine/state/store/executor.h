@@ -175,7 +175,9 @@ class StoreExecutor : public Executor {
   // they are left to a read thread.
   bool LoadIfLittle(StoreReply& reply);
   void Read(WorkQueue<ReadItem>& queue);
-  void ExecuteRead(ReadItem& item);
+  void ExecuteRead(ReadItem& item, WorkQueue<ReadItem>& queue);
+  // Puts the request in the queue again when everything that it may show is on the disk.
+  void AwaitSync(ReadItem item, WorkQueue<ReadItem>& queue);
   static bool ShowsRows(const ReadItem& item);
 
   // Requests that wait for runs (executor_follow.cc).

@@ -84,6 +84,22 @@ void StoreExecutor::Send(std::vector<StoreReply> replies, std::vector<StoreNotic
   }
 }
 
+// The request stays counted in its connection's queue, so that the socket is not read when too many
+// of them wait.
+void StoreExecutor::AwaitSync(ReadItem item, WorkQueue<ReadItem>& queue) {
+  const bool is_counted = item.load.load == ReplyRow::Load::kNothing && !item.parked_until;
+  HeldMessages::Item held;
+  held.connection = item.request.connection;
+  held.message = Reply{item.request.header.sequence, Status::Ok(), {}};
+  held.request_bytes = is_counted ? item.request.bytes.size() : 0;
+  held.deliver = [&queue, read = std::make_shared<ReadItem>(std::move(item))] {
+    queue.Push(std::move(*read));
+  };
+  std::vector<HeldMessages::Item> items;
+  items.push_back(std::move(held));
+  held_.Hold(std::move(items));
+}
+
 bool StoreExecutor::LoadIfLittle(StoreReply& reply) {
   try {
     std::optional<Result<std::string>> body = reader_.LoadIfLittle(reply.reply);

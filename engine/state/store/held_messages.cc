@@ -8,6 +8,15 @@
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
+namespace {
+
+size_t BytesOf(const HeldMessages::Item& item) {
+  if (const auto* reply = std::get_if<Reply>(&item.message)) return reply->body.size();
+  if (const auto* granted = std::get_if<GrantedRun>(&item.message)) return granted->request.size();
+  return 0;
+}
+
+}  // namespace
 
 HeldMessages::HeldMessages(std::function<Status()> sync,
                            std::function<void(const Status&)> on_failed)
@@ -56,6 +65,7 @@ void HeldMessages::Hold(std::vector<Item> items) {
 void HeldMessages::Add(std::vector<Item> items) {
   for (Item& item : items) {
     item.write = expected_;
+    bytes_ += BytesOf(item);
     if (item.is_ordered) ++ordered_[item.connection->id()];
     held_.push_back(std::move(item));
   }
@@ -69,6 +79,10 @@ bool HeldMessages::MustHold(uint64_t connection) const {
 bool HeldMessages::is_behind() const {
   MutexLock lock(mutex_);
   return expected_ != synced_;
+}
+
+bool HeldMessages::is_full() const {
+  return bytes_ >= kHeldBytesMax && is_behind();
 }
 
 bool HeldMessages::failed() const {
@@ -104,7 +118,9 @@ void HeldMessages::Run() {
     if (!HasWork()) return;
     std::vector<Item> items = TakeItems();
     std::vector<uint64_t> ordered;
+    size_t bytes = 0;
     for (const Item& item : items) {
+      bytes += BytesOf(item);
       if (item.is_ordered) ordered.push_back(item.connection->id());
     }
     const uint64_t written = written_;
@@ -119,6 +135,7 @@ void HeldMessages::Run() {
     lock.Unlock();
     if (fails) on_failed_(synced);
     Deliver(std::move(items), synced);
+    bytes_ -= bytes;
     lock.Lock();
     Forget(ordered);
   }
@@ -133,6 +150,7 @@ void HeldMessages::Deliver(std::vector<Item> items, const Status& synced) {
       if (const auto* reply = std::get_if<Reply>(&item.message); reply != nullptr) {
         messages[item.connection.get()].emplace_back(RefusedWrite(reply->sequence));
       }
+      if (item.request_bytes > 0) item.connection->Executed(item.request_bytes);
     } else if (!item.deliver) {
       messages[item.connection.get()].push_back(std::move(item.message));
     }

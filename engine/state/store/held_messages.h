@@ -5,6 +5,8 @@
 // has synced them; one fsync serves all messages that are held when it begins.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +20,9 @@
 
 namespace agent_graph::state {
 
+// Size of held messages above which no further replies to reads are held.
+inline constexpr size_t kHeldBytesMax = 64 * 1024 * 1024;
+
 // ExpectWrite, NoteWritten and MustHold are called on the thread that commits. Everything else is
 // thread-safe.
 class HeldMessages {
@@ -27,6 +32,8 @@ class HeldMessages {
     ClientMessage message;
     // If set, it is called in place of sending `message`.
     std::function<void()> deliver = {};
+    // Of a request that waits in place of its reply. If the sync fails it counts as executed.
+    size_t request_bytes = 0;
     // A later message to the same connection must not be sent before this one.
     bool is_ordered = false;
     uint64_t write = 0;  // waits for this write; set by the functions that take items
@@ -54,6 +61,8 @@ class HeldMessages {
   bool MustHold(uint64_t connection) const;
   // True if readers may have seen writes that are not on the disk.
   bool is_behind() const;
+  // True if that is so and large messages are held: execute no read whose reply would have to wait.
+  bool is_full() const;
   // True after a failed sync: from then on is_behind, and every reply is refused.
   bool failed() const;
 
@@ -77,6 +86,7 @@ class HeldMessages {
   uint64_t expected_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t written_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t synced_ AG_GUARDED_BY(mutex_) = 0;
+  std::atomic<size_t> bytes_ = 0;  // of messages that are held or being sent
   bool failed_ AG_GUARDED_BY(mutex_) = false;
   bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };

@@ -24,17 +24,25 @@ class RecordingConnection : public ClientConnection {
     MutexLock lock(mutex_);
     for (ClientMessage& message : messages) sent_.push_back(std::move(message));
   }
-  void Executed(size_t) override {}
+  void Executed(size_t bytes) override {
+    MutexLock lock(mutex_);
+    executed_ += bytes;
+  }
 
   std::vector<ClientMessage> sent() {
     MutexLock lock(mutex_);
     return sent_;
+  }
+  size_t executed() {
+    MutexLock lock(mutex_);
+    return executed_;
   }
 
  private:
   const uint64_t id_;
   Mutex mutex_;
   std::vector<ClientMessage> sent_ AG_GUARDED_BY(mutex_);
+  size_t executed_ AG_GUARDED_BY(mutex_) = 0;
 };
 
 class HeldMessagesTest : public testing::Test {
@@ -124,11 +132,29 @@ TEST_F(HeldMessagesTest, NothingOvertakesAnOrderedMessage) {
   EXPECT_FALSE(held_.MustHold(connection_->id()));
 }
 
+TEST_F(HeldMessagesTest, LargeRepliesFillIt) {
+  ASSERT_TRUE(held_.Start().ok());
+  Write({});
+  AwaitSync();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(held_.is_full());
+    held_.Hold({{.connection = connection_,
+                 .message = Reply{1, Status::Ok(), std::string(kHeldBytesMax / 2, 'x')}}});
+  }
+  EXPECT_TRUE(held_.is_full());
+  FinishSync(Status::Ok());
+  held_.Stop();
+  EXPECT_FALSE(held_.is_full());
+}
+
 TEST_F(HeldMessagesTest, AfterAFailedSyncRepliesAreRefused) {
   ASSERT_TRUE(held_.Start().ok());
   Write({ReplyTo(1), Notice()});
   AwaitSync();
-  Write({ReplyTo(2)});
+  HeldMessages::Item request = ReplyTo(2);
+  request.request_bytes = 17;
+  request.deliver = [] { FAIL(); };
+  Write({request});
   FinishSync(Status(StatusCode::kUnavailable, "the disk is broken"));
   held_.Stop();
   EXPECT_TRUE(held_.failed());
@@ -136,6 +162,7 @@ TEST_F(HeldMessagesTest, AfterAFailedSyncRepliesAreRefused) {
   EXPECT_EQ(failures_.size(), 1U);
   EXPECT_EQ(syncs_, 1);
   const std::vector<ClientMessage> sent = connection_->sent();
+  EXPECT_EQ(connection_->executed(), 17U);
   ASSERT_EQ(sent.size(), 2U);
   for (const ClientMessage& message : sent) {
     EXPECT_EQ(std::get<Reply>(message).status.code(), StatusCode::kUnavailable);
