@@ -12,6 +12,9 @@
 namespace agent_graph::state {
 namespace {
 
+// A page ends after reading so many bytes of threads; its cursor continues from there.
+constexpr size_t kThreadBytesPassedMax = 64 * 1024 * 1024;
+
 // A position in a listing. Encoded as text it is a cursor. It names no owner, so it cannot open
 // another owner's listing.
 struct Place {
@@ -143,13 +146,15 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
     skip = SkipOf(request, place);
   }
   uint64_t passed = 0;
+  size_t bytes_passed = 0;
   size_t bytes = 0;
   Place last;
   bool more = false;
   Status damage;
   AG_RETURN_IF_ERROR(
       snapshot.Scan(begin, listing.end(), [&](std::string_view key, std::string_view) {
-        more = page.threads.size() == limit || bytes > kPageBytesMax || passed == kRowsPassedMax;
+        more = page.threads.size() == limit || bytes > kPageBytesMax ||
+               bytes_passed > kThreadBytesPassedMax || passed == kRowsPassedMax;
         if (more) return false;
         ++passed;
         last = listing.Parse(key);
@@ -163,6 +168,8 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
           damage = thread.status();
           return false;
         }
+        const size_t thread_bytes = thread->metadata_json.size() + thread->name.size();
+        bytes_passed += thread_bytes;
         if (!IsCurrent(*thread, last, request)) return true;
         if (!Matches(*thread, last.thread_id, request.search)) return true;
         if (skip > 0) {
@@ -170,7 +177,7 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
           return true;
         }
         page.threads.push_back(thread->Record(last.thread_id));
-        bytes += thread->metadata_json.size() + thread->name.size();
+        bytes += thread_bytes;
         return true;
       }));
   if (damage.code() == StatusCode::kUnavailable || damage.code() == StatusCode::kCancelled) {

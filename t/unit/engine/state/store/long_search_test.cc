@@ -141,6 +141,36 @@ TEST_F(LongSearch, ThroughLargeMemoriesEndsItsPageInTime) {
   EXPECT_TRUE(second->next_cursor.empty());
 }
 
+TEST_F(LongSearch, ThroughThreadsWithLargeMetadataEndsItsPageInTime) {
+  constexpr uint64_t kThreads = 25;
+  const std::string straw = R"({"text":")" + std::string(size_t{4} * 1000 * 1000, 'x') + R"("})";
+  leveldb::WriteBatch batch;
+  for (uint64_t i = 1; i <= kThreads; ++i) {
+    ThreadRow thread;
+    thread.number = i;
+    thread.name = i == kThreads ? "needle" : "straw";
+    thread.metadata_json = straw;
+    // The newest come first.
+    thread.created_micros = thread.updated_micros = static_cast<int64_t>(kThreads - i + 1);
+    const std::string id = std::to_string(i);
+    batch.Put(keys::Thread(id), pack::ToBytes(thread));
+    batch.Put(keys::Listing(thread.updated_micros, id), "");
+  }
+  ASSERT_TRUE(database_->Write(batch, false).ok());
+  const DatabaseSnapshot snapshot(*database_);
+  PageRequest request = Page(0, 10, "NEEDLE");
+  const Result<ThreadPage> first = ReadThreadPage(snapshot, {Scope::All(), request});
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(first->threads.empty());
+  ASSERT_FALSE(first->next_cursor.empty());
+  request.cursor = first->next_cursor;
+  const Result<ThreadPage> second = ReadThreadPage(snapshot, {Scope::All(), request});
+  ASSERT_TRUE(second.ok());
+  ASSERT_EQ(second->threads.size(), 1u);
+  EXPECT_EQ(second->threads[0].name, "needle");
+  EXPECT_TRUE(second->next_cursor.empty());
+}
+
 TEST_F(LongSearch, ACursorWithAnOffsetLeftDelaysNoSmallReads) {
   PageRequest request = Page(0);
   auto cost = [&] {
