@@ -3,6 +3,26 @@
 #include "base/clock.h"
 
 namespace agent_graph::state {
+namespace {
+
+// The gate of the outermost read of this thread.
+thread_local constinit const ReadGate* passed_gate = nullptr;
+
+}  // namespace
+
+ReadGate::Pass::Pass(ReadGate& gate)
+    : gate_(gate),
+      is_inner_(passed_gate == &gate),
+      outer_(passed_gate),
+      is_counted_(!is_inner_ && gate.Enter()) {
+  passed_gate = &gate;
+}
+
+ReadGate::Pass::~Pass() {
+  if (is_inner_) return;
+  passed_gate = outer_;
+  if (is_counted_) gate_.Leave();
+}
 
 bool ReadGate::Enter() {
   if (!is_used()) return false;

@@ -18,19 +18,20 @@ namespace agent_graph::state {
 // Thread-safe. Open unless the disk is full and a compaction is about to end.
 class ReadGate {
  public:
-  // A read passes the gate for as long as this object lives. On a closed gate it waits, but not
-  // longer than `closed_max`.
+  // A read passes the gate for as long as this object lives; it is destroyed on its own thread. On
+  // a closed gate it waits, but not longer than `closed_max`. A read within another read of its
+  // thread passes at once: the gate waits for that one.
   class Pass {
    public:
-    explicit Pass(ReadGate& gate) : gate_(gate), is_counted_(gate.Enter()) {}
-    ~Pass() {
-      if (is_counted_) gate_.Leave();
-    }
+    explicit Pass(ReadGate& gate);
+    ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
    private:
     ReadGate& gate_;
+    const bool is_inner_;
+    const ReadGate* const outer_;  // the gate that this thread had passed before
     const bool is_counted_;
   };
 

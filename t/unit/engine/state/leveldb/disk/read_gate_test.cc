@@ -97,6 +97,22 @@ TEST_F(ReadGateTest, OpensAtTheEndOfTheWork) {
   ExpectKeptUntil(*gate_, [this] { gate_->WorkEnds(); });
 }
 
+// A row of a scan may lead to another read.
+TEST_F(ReadGateTest, AReadWithinAnotherOnePassesWhileTheGateCloses) {
+  FillDisk();
+  gate_->WorkBegins();
+  std::optional<ReadGate::Pass> scan(*gate_);
+  auto closed = std::async(std::launch::async, [&] { gate_->Close(); });
+  while (!gate_->is_closed()) std::this_thread::yield();
+  {
+    const ReadGate::Pass inner(*gate_);  // would wait for kPatience
+  }
+  EXPECT_EQ(closed.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  scan.reset();
+  closed.get();
+  ExpectKeptUntil(*gate_, [this] { gate_->Open(); });
+}
+
 // A read that takes long must not stop the compaction, nor the compaction all reads.
 TEST_F(ReadGateTest, NeitherSideWaitsForever) {
   FillDisk();
