@@ -71,7 +71,6 @@ BREAKS = [
          "  uint64_t remote_tools_version_ = 0;\n",
          "  uint64_t remote_tools_version_ = 0;\n"
          "  std::vector<std::pair<Deadline, std::function<void()>>> late_keys_;\n"),
-        (_STORE + "store.h", "#include <deque>\n", "#include <deque>\n#include <functional>\n"),
         (_STORE + "store_accepted.cc",
          "if (accept.key) StageKey(accept, thread, micros);",
          "if (accept.key) {\n"

@@ -313,16 +313,32 @@ void Store::Tick(MonotonicClock::time_point now) {
 }
 
 void Store::Sweep() {
-  Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows, sweep_);
-  if (more.ok() && !*more) more = SweepCutLog(database_, transaction_, kSweepRows);
+  const bool more =
+      TakesSweep(SweepDeletedThread(database_, transaction_, kSweepRows, thread_sweep_),
+                 thread_sweep_) ||
+      TakesSweep(SweepCutLog(database_, transaction_, kSweepRows, log_sweep_), log_sweep_);
   // The sweep does not see changes that are not committed yet: there may be more to delete.
-  wants_sweep_ = more.ok() && (*more || !transaction_.empty());
+  wants_sweep_ = more || !transaction_.empty();
+}
+
+// A thread whose rows cannot be read must not keep those of all others. The next state server tries
+// it again.
+bool Store::TakesSweep(const Result<bool>& more, SweepPosition& position) {
   if (more.ok()) {
     transaction_.Accept(false);
-  } else {
-    transaction_.Reject();
-    sweep_ = {};
+    return *more;
   }
+  transaction_.Reject();
+  const bool is_first = position.skipped.empty();
+  const bool is_away = is_shared() && more.status().code() != StatusCode::kDataLoss;
+  if (is_away || !position.SkipThread()) {
+    position = {.skipped = std::move(position.skipped)};
+    return false;
+  }
+  if (!is_first) return true;
+  reports_.push_back({true, "deleted data cannot be read, and stays on the disk until it can: " +
+                                more.status().ToString()});
+  return true;
 }
 
 Result<std::vector<StoreReply>> Store::Commit() {

@@ -9,12 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,7 +21,6 @@
 #include "base/status.h"
 #include "state/calls/executor.h"
 #include "state/limits.h"
-#include "state/maintenance.h"
 #include "state/options.h"
 #include "state/requests.h"
 #include "state/rows/database.h"
@@ -38,6 +35,7 @@
 #include "state/store/store_output.h"
 #include "state/store/trial.h"
 #include "state/store/ungranted_runs.h"
+#include "state/thread/sweep.h"
 #include "state/thread/threads.h"
 
 namespace agent_graph::state {
@@ -370,6 +368,7 @@ class Store {
   bool AnswerAgain(const ReplyAddress& from);
   void Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below);
   void ForgetReplies(const std::string& client, ClientEntry& entry);
+  bool TakesSweep(const Result<bool>& more, SweepPosition& position);  // true: it goes on
 
   Database& database_;
   const SyncLevel sync_;
@@ -405,7 +404,8 @@ class Store {
   std::vector<Report> reports_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
-  SweepPosition sweep_;
+  SweepPosition thread_sweep_;
+  SweepPosition log_sweep_;
 };
 
 }  // namespace agent_graph::state

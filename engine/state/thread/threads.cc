@@ -16,29 +16,6 @@ namespace {
 // Bits of an epoch that count the leases of one thread.
 constexpr unsigned kEpochBits = 24;
 
-constexpr keys::Table kSweptTables[] = {
-    keys::Table::kLog,          keys::Table::kMessage,  keys::Table::kMessageId,
-    keys::Table::kCounters,     keys::Table::kSnapshot, keys::Table::kWindow,
-    keys::Table::kLogCut,       keys::Table::kPause,    keys::Table::kOutsideChange,
-    keys::Table::kRunBase,      keys::Table::kRun,      keys::Table::kRunRequest,
-    keys::Table::kIndexedThread};
-
-// Returns the thread of the first row of a table keyed by thread; nullopt if the table is empty.
-Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {
-  std::optional<keys::ThreadKey> thread;
-  bool readable = true;
-  const std::string prefix = keys::TablePrefix(table);
-  AG_RETURN_IF_ERROR(
-      database.Scan(prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view) {
-        keys::Parser parser(key, table);
-        thread = parser.Thread();
-        readable = parser.ok();
-        return false;
-      }));
-  if (!readable) return DamagedState();
-  return thread;
-}
-
 // There is no per-owner listing of threads without an owner.
 void Unlist(Transaction& transaction, const std::string& thread_id, int64_t listed_micros,
             const std::string& owner) {
@@ -104,62 +81,6 @@ void DeleteThreadRows(Transaction& transaction, const std::string& thread_id,
   UnindexThread(transaction, thread_id, row);
   transaction.Put(keys::Deleted(row.key()), {});
   transaction.Note({thread_id, row.owner, row.updated_micros, std::nullopt});
-}
-
-Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,
-                                SweepPosition& position) {
-  AG_ASSIGN_OR_RETURN(std::optional<keys::ThreadKey> thread,
-                      FirstThreadOf(database, keys::Table::kDeleted));
-  if (!thread) return false;
-  if (position.thread != *thread) position = {*thread, 0, {}};
-  size_t rows = 0;
-  for (; position.table < std::size(kSweptTables); ++position.table, position.from.clear()) {
-    const std::string prefix = keys::ThreadPrefix(kSweptTables[position.table], *thread);
-    AG_RETURN_IF_ERROR(database.Scan(position.from.empty() ? prefix : position.from,
-                                     keys::PrefixEnd(prefix),
-                                     [&](std::string_view key, std::string_view) {
-                                       if (rows == rows_max) {
-                                         position.from = key;
-                                         return false;
-                                       }
-                                       transaction.Delete(std::string(key));
-                                       ++rows;
-                                       return true;
-                                     }));
-    if (rows == rows_max) return true;
-  }
-  transaction.Delete(keys::Deleted(*thread));
-  return true;
-}
-
-Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max) {
-  AG_ASSIGN_OR_RETURN(std::optional<keys::ThreadKey> thread,
-                      FirstThreadOf(database, keys::Table::kLogCut));
-  if (!thread) return false;
-  const std::string marker = keys::LogCut(*thread);
-  // Another host may extend the cut meanwhile.
-  AG_RETURN_IF_ERROR(transaction.Lock(marker));
-  // Includes changes that are not committed yet.
-  AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction.GetRow<LogCutRow>(marker));
-  if (!cut) return true;
-  size_t rows = 0;
-  AG_RETURN_IF_ERROR(database.Scan(keys::LogEntry(*thread, cut->from),
-                                   keys::LogEntry(*thread, cut->to),
-                                   [&](std::string_view key, std::string_view) {
-                                     if (rows == rows_max) return false;
-                                     keys::Parser parser(key, keys::Table::kLog);
-                                     parser.Thread();
-                                     cut->from = parser.Integer() + 1;
-                                     transaction.Delete(std::string(key));
-                                     ++rows;
-                                     return true;
-                                   }));
-  if (rows < rows_max) {
-    transaction.Delete(marker);
-  } else {
-    transaction.PutRow(marker, *cut);
-  }
-  return true;
 }
 
 ThreadEditor::ThreadEditor(Transaction& transaction, keys::ThreadKey thread)

@@ -34,24 +34,8 @@ void SaveThread(Transaction& transaction, const std::string& thread_id, const Th
 void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
                  int64_t micros);
 
-// Deletes the record; SweepDeletedThread deletes the rows below its number later.
+// Deletes the record; the sweep deletes the rows below its number later.
 void DeleteThreadRows(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
-
-// How far the rows of a deleted thread have been swept, so that the next portion does not scan
-// deleted rows again.
-struct SweepPosition {
-  keys::ThreadKey thread;
-  size_t table = 0;
-  std::string from;  // empty: the first row of the table
-};
-
-// Deletes up to `rows_max` rows of one deleted thread. Returns false if no deleted thread is left.
-// After an error `position` must be reset.
-Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,
-                                SweepPosition& position);
-
-// Deletes up to `rows_max` log rows that were cut off. Returns false if none are left.
-Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max);
 
 // Changes the log, messages, window and snapshot of one thread. Save stages the changes.
 class ThreadEditor {
