@@ -42,7 +42,8 @@ struct Lease {
   uint64_t window_max = kWindowItemsMax;
   bool window_is_kept = false;  // by the worker; see FinishRunRequest
   std::optional<OutsideChangeRow> outside;
-  // False: no entry of the run has changed the state. Unknown after a takeover; then true.
+  // False: no entry of this attempt has changed the state; what earlier attempts have changed is
+  // stored. Unknown after a takeover; then true if it has appended.
   bool has_effects = false;
   uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
   // True for an accepted run: if its worker is lost, another one continues it. row.client is empty

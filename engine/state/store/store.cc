@@ -100,7 +100,7 @@ Status Store::LoadLeases() {
           client.process = lease.row.process;
           client.process_start = lease.row.process_start;
         }
-        lease.has_effects = true;
+        lease.has_effects = lease.row.last_append > 0;
         damage = LoadOutsideChange(lease);
         if (!damage.ok()) return false;
         leases_.emplace(lease.row.thread_id, std::move(lease));

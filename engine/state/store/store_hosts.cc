@@ -90,7 +90,7 @@ void Store::AdoptLease(const std::string& thread_id, const keys::ThreadKey& thre
     waiters_ += lease.waiters.size();
   }
   lease.thread = thread;
-  lease.has_effects = true;
+  lease.has_effects = row.last_append > 0;
   const Result<std::optional<RunRequestRow>> request =
       transaction_.GetRow<RunRequestRow>(keys::RunRequest(thread, row.run_id));
   lease.accepted = request.ok() && *request;

@@ -16,6 +16,7 @@
 #include "state/requests.h"
 #include "state/rules/lost_run.h"
 #include "state/thread/run_read.h"
+#include "state/thread/thread_read.h"
 #include "store_in_memory.h"
 
 namespace agent_graph::state {
@@ -101,6 +102,15 @@ class LostAttemptsTest : public StoreInMemory {
     const Result<RunRecord> run = ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "r"});
     EXPECT_TRUE(run.ok());
     return run.ok() ? *run : RunRecord();
+  }
+
+  std::string Fields() {
+    const DatabaseSnapshot snapshot(*database_);
+    const Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+    const Result<ThreadState> state =
+        thread.ok() ? ReadState(snapshot, "t", *thread) : Result<ThreadState>(thread.status());
+    EXPECT_TRUE(state.ok());
+    return state.ok() ? state->snapshot.fields_json : "unread";
   }
 
   uint64_t connection_ = 0;
@@ -217,6 +227,29 @@ TEST_F(LostAttemptsTest, AnEarlierConnectionHasNoEffect) {
   granted_.reset();
   Lose();
   EXPECT_TRUE(granted_);
+}
+
+// The fields of earlier attempts are stored, so a change of others that follows is newer.
+TEST_F(LostAttemptsTest, TheEndOfAWaitingRunAfterATakeoverKeepsLaterChanges) {
+  Connect();
+  Accept();
+  AppendRunRequest append = Arriving("WORK", 1);
+  append.entries[0].effect =
+      StateEffect{.fields = {{.name = "a", .value_json = "1", .length = 0, .position = 0}}};
+  EXPECT_TRUE(Send(Operation::kAppendRun, append).ok());
+  store_->RefuseGrants(kWorker, connection_);
+  EXPECT_TRUE(
+      Send(Operation::kHandOverRun, HandOverRunRequest{"t", "r", granted_->lease_epoch}).ok());
+  EXPECT_EQ(Fields(), R"({"a":1})");
+  PutStateRequest put = PutOn("t", "");
+  put.fields_json = R"({"a":2})";
+  EXPECT_TRUE(Send(Operation::kPutState, put).ok());
+  Load();
+  store_->Connect({.client = kWorker, .process = getpid()}, ++connection_);
+  Commit();
+  EXPECT_TRUE(Send(Operation::kRequestStop, StopRequest{Scope::All(), "t", true, "r"}).ok());
+  EXPECT_EQ(Record().state, RunState::kStopped);
+  EXPECT_EQ(Fields(), R"({"a":2})");
 }
 
 }  // namespace
