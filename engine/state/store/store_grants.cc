@@ -264,7 +264,7 @@ void Store::GrantRuns(MonotonicClock::time_point now) {
   for (const std::string& thread_id : due) {
     if (bytes >= kGrantBytesAtOnce || !CanGrant()) break;
     ++count;
-    bytes += GrantReserved(*thread_id, {});
+    bytes += GrantReserved(thread_id, {});
     transaction_.Accept(sync_ != SyncLevel::kNone);
   }
   // The next batch follows at once, unless the clients have to take what was sent, or to begin it.
@@ -336,7 +336,10 @@ Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunR
   Result<std::string> none = StageNextAttempt(lease, Loss::kGivenBack);
   if (!none.ok() || !none->empty()) {
     transaction_.Reject();
-    AG_RETURN_IF_ERROR(StageLostRun(lease, none.ok() ? *none : std::string(kEndNotStored)));
+    // The client has forgotten the run, so the thread must not stay locked if its rows cannot be
+    // read.
+    const std::string reason = none.ok() ? *none : std::string(kEndNotStored);
+    if (!StageLostRun(lease, reason).ok()) transaction_.Reject();
     EndLease(run.thread_id);
     return ReplyRow{};
   }

@@ -1,6 +1,7 @@
 // Accepted runs whose attempts are lost one after the other, in a store without clients: when they
 // end, and which messages of earlier connections and attempts are ignored.
 #include <gmock/gmock.h>
+#include <leveldb/write_batch.h>
 
 #include <unistd.h>
 
@@ -250,6 +251,22 @@ TEST_F(LostAttemptsTest, TheEndOfAWaitingRunAfterATakeoverKeepsLaterChanges) {
   EXPECT_TRUE(Send(Operation::kRequestStop, StopRequest{Scope::All(), "t", true, "r"}).ok());
   EXPECT_EQ(Record().state, RunState::kStopped);
   EXPECT_EQ(Fields(), R"({"a":2})");
+}
+
+TEST_F(LostAttemptsTest, ARunThatIsGivenBackLeavesItsThreadFreeIfItsRowsCannotBeRead) {
+  Connect();
+  Accept();
+  const Result<ThreadRow> thread = ReadThread(DatabaseSnapshot(*database_), Scope::All(), "t");
+  ASSERT_TRUE(thread.ok());
+  leveldb::WriteBatch batch;
+  batch.Put(keys::Counters(thread->key()), "damaged");
+  ASSERT_TRUE(database_->Write(batch, false).ok());
+  Load();
+  Connect({{"t", "r", granted_->lease_epoch}});
+  EXPECT_TRUE(Send(Operation::kRequestStop, StopRequest{Scope::All(), "t", true, "r"}).ok());
+  EXPECT_TRUE(
+      Send(Operation::kHandOverRun, HandOverRunRequest{"t", "r", granted_->lease_epoch}).ok());
+  EXPECT_EQ(Send(Operation::kBeginRun, RunOn("t", "", "next")).code(), StatusCode::kDataLoss);
 }
 
 }  // namespace
