@@ -55,8 +55,7 @@ class Channel {
   // run was granted to this client.
   virtual void UnholdAttempt(const std::string& thread_id, const std::string& run_id,
                              uint64_t lease_epoch) = 0;
-  // Releases a run without waiting for the reply; sent as soon as there is an executor. If too many
-  // operations are waiting it is not sent: the next executor frees every run that is not held.
+  // Releases a run without waiting for the reply; sent as soon as there is an executor.
   // `lease_epoch`: 0 if the run was not granted before it began. A later attempt stays held.
   virtual void Release(const std::string& thread_id, const std::string& run_id,
                        uint64_t lease_epoch) = 0;

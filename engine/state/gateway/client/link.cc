@@ -163,10 +163,8 @@ void Link::Release(const std::string& thread_id, const std::string& run_id, uint
   if (!wire::EndFrame(frame)) return;
   MutexLock lock(mutex_);
   if (stopping_) return;
-  if (pending_.size() >= wire::kOperationsInFlightMax) {
-    Forget({thread_id, run_id}, lease_epoch);
-    return;
-  }
+  // Sent however many operations are waiting: nothing else would free the thread as long as this
+  // connection lasts. There is at most one for each run that is held.
   if (Holding* held = FindHeld({thread_id, run_id}, lease_epoch); held != nullptr) {
     held->released = true;
   }
