@@ -28,6 +28,7 @@ struct KeptRun {  // facts that decide if a run's log is kept
   int64_t finished_micros = 0;
   uint64_t log_begin = 0;
   uint64_t log_bytes = 0;
+  bool has_entries = false;  // it did not end while it waited
 };
 
 // Messages that were added or replaced from outside of a run.

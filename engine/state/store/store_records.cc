@@ -80,7 +80,7 @@ Result<std::vector<KeptRun>> Store::ReadKeptRuns(const keys::ThreadKey& thread) 
         if (row.record.state == RunState::kQueued) return true;  // it has no entries
         runs.push_back({std::string(key), HasEnded(row.record.state),
                         row.record.state == RunState::kInterrupted, row.record.finished_micros,
-                        row.record.log_begin, row.log_bytes});
+                        row.record.log_begin, row.log_bytes, row.log_end > row.record.log_begin});
         return true;
       }));
   AG_RETURN_IF_ERROR(damage);
@@ -127,8 +127,12 @@ void Store::TrimRecords(const std::vector<KeptRun>& runs, int64_t micros) {
   const int64_t kept_micros = std::max(log_kept_micros_, kRunKeyMicros);
   std::ranges::sort(ended, std::greater(), [](const KeptRun* run) { return run->finished_micros; });
   const auto latest_pause = std::ranges::find(ended, true, &KeptRun::has_paused);
-  for (size_t i = kRunsKept; i < ended.size(); ++i) {
-    const bool kept = (i < kRunsKeptMax && ended[i]->finished_micros > micros - kept_micros) ||
+  size_t with_entries = 0;
+  for (size_t i = 0; i < ended.size(); ++i) {
+    if (ended[i]->has_entries) ++with_entries;
+    const bool has_log = ended[i]->has_entries && with_entries <= kRunsKept;
+    const bool kept = i < kRunsKept || has_log ||
+                      (i < kRunsKeptMax && ended[i]->finished_micros > micros - kept_micros) ||
                       ended.begin() + static_cast<ptrdiff_t>(i) == latest_pause;
     if (!kept) transaction_.Delete(ended[i]->key);
   }

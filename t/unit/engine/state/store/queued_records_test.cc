@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "state/thread/run_read.h"
 #include "store_fixture.h"
 
 namespace agent_graph::state {
@@ -40,6 +41,21 @@ TEST_F(QueuedRecordsTest, AreBounded) {
   StopQueuedRuns(1500, sequence);
   EXPECT_GE(Records(), kRunsKeptMax);
   EXPECT_LE(Records(), kRunsKeptMax + 200);
+}
+
+TEST_F(QueuedRecordsTest, DoNotReplaceThoseOfRunsThatWereExecuted) {
+  const BeginRunRequest executed = RunOn("t", "", "executed");
+  Apply(1, Operation::kBeginRun, executed);
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  Apply(2, Operation::kFinishRun, FinishOf(executed, begun));  // long ago
+  uint64_t sequence = 2;
+  Apply(++sequence, Operation::kBeginRun, RunOn("t", "", "run"));
+  for (const StoreReply& reply : Commit()) ASSERT_TRUE(reply.status.ok());
+  StopQueuedRuns(300, sequence);
+  const Result<RunRecord> record =
+      ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "executed"});
+  EXPECT_TRUE(record.ok()) << "the log still has its entries";
 }
 
 TEST_F(QueuedRecordsTest, DoNotReplaceThatOfThePause) {
