@@ -39,13 +39,13 @@ void Store::BeginTrial(const BatchUse& use, const std::vector<std::string>& clie
     std::optional<Lease> before;
     if (lease != leases_.end()) before = lease->second;
     trial_->leases.emplace(thread.thread_id, std::move(before));
+    trial_->ungranted.emplace(thread.thread_id, ungranted_.Find(thread.thread_id));
   }
   for (const std::string& client : clients) {
     if (const auto entry = clients_.find(client); entry != clients_.end()) {
       trial_->clients.emplace(client, entry->second);
     }
   }
-  trial_->ungranted = ungranted_;
   trial_->waiters = waiters_;
   trial_->reports = reports_.size();
 }
@@ -60,7 +60,9 @@ void Store::EndTrial(bool committed) {
   for (auto& [client, entry] : trial->clients) {
     clients_.insert_or_assign(client, std::move(entry));
   }
-  ungranted_ = std::move(trial->ungranted);
+  for (const auto& [thread_id, not_before] : trial->ungranted) {
+    not_before ? ungranted_.Put(thread_id, *not_before) : ungranted_.Erase(thread_id);
+  }
   waiters_ = trial->waiters;
   reports_.erase(reports_.begin() + static_cast<ptrdiff_t>(trial->reports), reports_.end());
   admissions_.clear();

@@ -19,6 +19,8 @@ class UngrantedRuns {
   // Adds the thread, or moves it in the order.
   void Put(const std::string& thread_id, Deadline not_before);
   void Erase(const std::string& thread_id);
+  // Since when the thread's run may be granted; nullopt: it does not wait.
+  std::optional<Deadline> Find(const std::string& thread_id) const;
   // When the next run may be granted; kNoDeadline: none waits.
   Deadline next() const { return order_.empty() ? kNoDeadline : order_.begin()->first; }
   bool HasDue(MonotonicClock::time_point now) const { return !empty() && next() <= now; }
