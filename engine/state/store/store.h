@@ -286,13 +286,11 @@ class Store {
   Result<Snapshot> FoldRun(const Lease& lease, const ThreadEditor& editor) const;
   // True if the run has appended to the log, in this attempt or an earlier one.
   Result<bool> HasActed(const Lease& lease) const;
-  // Stores the changes of a run that has not reported them, and ends the pause that it has resumed.
-  // A run that has not acted changes nothing: a paused thread stays paused. It also stays paused if
-  // each attempt of the run has left its worker before it executed a node.
+  // Stores the changes of a run that has not reported them, and ends the pause that it has resumed,
+  // unless each attempt has left before a node. A run that has not acted changes nothing.
   Status StageLostState(const Lease& lease, ThreadEditor& editor, const std::string& reason);
-  // Returns true in the last case, and marks `snapshot`.
-  Result<bool> KeepUnexecutedResume(const Lease& lease, const std::string& reason,
-                                    Snapshot& snapshot) const;
+  // Returns true if each attempt has left before a node, and marks `snapshot`.
+  Result<bool> KeepPause(const Lease& lease, const std::string& reason, Snapshot& snapshot) const;
   Result<RunEffects> ReadEffects(const Lease& lease) const;
   // Calls `take` with the rows of the thread's log, newest first, until it returns false.
   Status ReadLogBackwards(const Lease& lease, bool has_uncommitted,

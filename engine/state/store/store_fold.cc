@@ -71,8 +71,8 @@ Result<bool> Store::HasActed(const Lease& lease) const {
   return run && run->has_appended;
 }
 
-Result<bool> Store::KeepUnexecutedResume(const Lease& lease, const std::string& reason,
-                                         Snapshot& snapshot) const {
+Result<bool> Store::KeepPause(const Lease& lease, const std::string& reason,
+                              Snapshot& snapshot) const {
   if (reason == kHistoryLost || !IsResumable(snapshot.execution_json)) return false;
   UnexecutedRun run;
   AG_RETURN_IF_ERROR(ReadLogBackwards(lease, /*has_uncommitted=*/true,
@@ -96,7 +96,7 @@ Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std
   }
   // A snapshot that cannot be read stays as it is: the run ends nevertheless.
   if (snapshot.ok()) {
-    AG_ASSIGN_OR_RETURN(const bool stays_paused, KeepUnexecutedResume(lease, reason, *snapshot));
+    AG_ASSIGN_OR_RETURN(const bool stays_paused, KeepPause(lease, reason, *snapshot));
     if (stays_paused) {
       editor.WriteSnapshot(*snapshot);
       return Status::Ok();

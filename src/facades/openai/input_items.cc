@@ -4,7 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -301,11 +301,12 @@ class InputReader {
   }
 
   // The texts, the reasoning and the results of a message may be several items. The first reference
-  // to one of them brings all of its kind.
+  // to one of them brings all of its kind, so those to the others bring nothing.
   bool IsTaken(ItemName name) {
     if (name.kind == ItemKind::kCall) return false;
-    name.part.clear();
-    return !taken_.insert(ItemId(name)).second;
+    const std::string part = std::exchange(name.part, {});
+    const auto [first, is_new] = taken_.try_emplace(ItemId(name), part);
+    return !is_new && first->second != part;
   }
 
   void TakeParts(const ItemName& name, Message found) {
@@ -330,7 +331,8 @@ class InputReader {
   bool answer_has_text_ = false;     // the last message, if it is the assistant's
   Message attachments_;              // the images and files of the results before
   size_t references_ = 0;
-  std::unordered_set<std::string> taken_;  // kinds of items of messages
+  // For each kind of items of a message: the part that the first reference to one has named.
+  std::unordered_map<std::string, std::string> taken_;
 };
 
 }  // namespace

@@ -98,8 +98,8 @@ TEST_F(WaitingRunsTest, ARunThatIsCancelledDoesNotWait) {
 TEST_F(WaitingRunsTest, ARunIsGivenBackAtItsDeadline) {
   std::promise<void> begins;
   std::promise<void> goes_on;
-  AddOneNode([&, go = goes_on.get_future().share()](const State&, RunContext&) {
-    begins.set_value();
+  AddOneNode([&, go = goes_on.get_future().share()](const State&, RunContext& context) {
+    if (context.thread_id() == "t1") begins.set_value();
     go.wait();
     return NodeResult{};
   });

@@ -66,5 +66,11 @@ TEST_F(LeaseDeathTest, EveryGrantedRunIsCounted) {
   EXPECT_DEATH(store_.CountGrant(lease, false), "every granted run is counted");
 }
 
+TEST_F(LeaseDeathTest, EveryGrantBeginsOnce) {
+  Lease& lease = store_.leases_.at("t");
+  lease.unbegun_bytes = 1;
+  EXPECT_DEATH(store_.NoteBegun(lease), "every grant begins once");
+}
+
 }  // namespace
 }  // namespace agent_graph::state
