@@ -129,14 +129,19 @@ Result<bool> Membership::Adopt(const std::string& id) {
 }
 
 Status Membership::Create() {
+  const std::string id = NewHexId();
+  // First: an instance that this host cannot keep would have to be declared dead by the others. A
+  // file that names no instance is of no harm.
+  if (!options_.identity_file.empty()) {
+    AG_RETURN_IF_ERROR(WriteIdentity(options_.identity_file, id));
+  }
   connection_.Begin();
-  const Status created = CreateInTransaction();
+  const Status created = CreateInTransaction(id);
   if (connection_.in_transaction()) connection_.Rollback();
   return created;
 }
 
-Status Membership::CreateInTransaction() {
-  const std::string id = NewHexId();
+Status Membership::CreateInTransaction(const std::string& id) {
   // The lock of the cluster's row orders these transactions.
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> rows,
                       connection_.ExecuteAll({{kCountEpoch}, {kLiving}}));
@@ -147,7 +152,7 @@ Status Membership::CreateInTransaction() {
   AG_RETURN_IF_ERROR(connection_.Commit(commands).status());
   id_ = id;
   incarnation_ = 1;
-  return options_.identity_file.empty() ? Status::Ok() : WriteIdentity(options_.identity_file, id);
+  return Status::Ok();
 }
 
 Status Membership::Leave() {

@@ -89,7 +89,7 @@ class Membership {
  private:
   Result<bool> Adopt(const std::string& id);
   Status Create();
-  Status CreateInTransaction();
+  Status CreateInTransaction(const std::string& id);
   Status ReadClock();
   void TakeClusterRow(const Row& row);
   Result<std::vector<Rows>> CommitBeat();

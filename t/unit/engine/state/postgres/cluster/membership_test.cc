@@ -113,6 +113,21 @@ TEST_F(MembershipTest, DamagedIdentitiesAreIgnored) {
   EXPECT_EQ(ReadIdentity(FileOf("missing")), "");
 }
 
+TEST_F(MembershipTest, AHostThatCannotKeepItsIdIsNoInstance) {
+  const auto a = Host("missing/directory");
+  EXPECT_EQ(a->Join().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.instance"), 0);
+  std::filesystem::create_directory(FileOf("missing"));
+  EXPECT_TRUE(a->Join().ok());
+  EXPECT_EQ(ReadIdentity(FileOf("missing/directory")), a->id());
+}
+
+TEST_F(MembershipTest, AnIdThatNoInstanceHasIsNotAdopted) {
+  const std::string id(32, 'a');
+  ASSERT_TRUE(WriteIdentity(FileOf("a"), id).ok());
+  EXPECT_NE(Joined("a")->id(), id);
+}
+
 TEST_F(MembershipTest, ASilentInstanceIsDeclaredDead) {
   const auto a = Joined("a");
   const auto b = Joined("b");
