@@ -32,7 +32,7 @@ struct DatabaseStatus {
   std::atomic<uint64_t> readers_awaited{0};  // reads that wait for a connection
   // Monotonic clock of the machine, in microseconds; 0: no beat was committed yet.
   std::atomic<int64_t> last_beat_micros{0};
-  std::atomic<uint64_t> takeovers{0};   // dead instances whose runs this host may have taken
+  std::atomic<uint64_t> takeovers{0};   // instances that this host has declared dead
   std::atomic<uint64_t> acked_lost{0};  // runs of which acknowledged entries are missing
   std::atomic<uint64_t> fenced{0};      // batches that were refused: the instance was dead
   // Messages of the link between hosts.

@@ -154,10 +154,10 @@ bool HostExecutor::Take(const Membership::News& news) {
     HostNotice received;
     if (pack::FromBytes(notice.body, received)) OnHostNotice(std::move(received));
   }
+  // Not those that have ended in an orderly way, and each of the others at one host only.
+  status_->takeovers.fetch_add(news.declared_dead.size(), std::memory_order_relaxed);
   for (const std::string& instance : news.dead) {
-    if (!taken_over_.insert(instance).second) continue;
-    status_->takeovers.fetch_add(1, std::memory_order_relaxed);
-    TakeOver(instance);
+    if (taken_over_.insert(instance).second) TakeOver(instance);
   }
   return true;
 }
