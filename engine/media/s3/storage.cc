@@ -48,6 +48,13 @@ std::string Refusal(const Request& request, const net::HttpHead& head, net::Http
          (text.ok() ? *text : "");
 }
 
+// A reply 404 to a GET means that there is no such file, unless the bucket is missing.
+Status MissingObject(const std::string& refusal) {
+  const bool lacks_file =
+      refusal.starts_with("GET ") && refusal.find("NoSuchBucket") == std::string::npos;
+  return lacks_file ? NoSuchFile() : StorageFault(refusal);
+}
+
 class CallStream : public ByteStream {
  public:
   CallStream(std::unique_ptr<net::HttpCall> call, uint64_t length)
@@ -122,8 +129,7 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
     Result<net::HttpHead> head = uploaded.ok() ? call->ReadHead() : uploaded;
     tries_left -= std::max(call->sends(), 1);
     if (head.ok() && head->status >= 200 && head->status < 300) return call;
-    // To a PUT it means that there is no such bucket.
-    if (head.ok() && head->status == 404 && request.method == "GET") return NoSuchFile();
+    if (head.ok() && head->status == 404) return MissingObject(Refusal(request, *head, *call));
     const bool may_pass = head.ok() ? net::IsRetryable(head->status)
                                     : head.status().code() == StatusCode::kUnavailable;
     const std::chrono::milliseconds pause = PauseAfter(head, attempt);

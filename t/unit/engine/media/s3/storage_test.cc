@@ -57,6 +57,8 @@ TEST_F(S3StorageTest, AMissingBucketIsNoMissingFile) {
     const Status kept = KeepFile(*storage, "hello").status();
     EXPECT_EQ(kept.code(), StatusCode::kUnavailable);
     EXPECT_NE(kept.detail().find("NoSuchBucket"), std::string::npos) << kept.detail();
+    EXPECT_EQ(storage->Find(Reader{}, NewHexId()).status().code(), StatusCode::kUnavailable);
+    answer_ = [](int) { return Reply("404 Not Found", "", "<Code>NoSuchKey</Code>"); };
     EXPECT_EQ(storage->Find(Reader{}, NewHexId()).status().code(), StatusCode::kNotFound);
   });
 }
