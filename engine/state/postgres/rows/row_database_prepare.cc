@@ -158,7 +158,7 @@ Status RowDatabase::Run(std::vector<Step> steps) {
   commands.reserve(steps.size());
   for (const Step& step : steps) commands.push_back(step.command);
   AG_ASSIGN_OR_RETURN(const std::vector<Rows> results, Send(commands));
-  // What was read of threads that are not locked is not used: all is read again.
+  // If threads are not locked, everything is read again.
   for (size_t i = 0; i < steps.size() && failure_.ok() && not_locked_.empty(); ++i) {
     if (steps[i].take) failure_ = steps[i].take(results[i]);
   }
