@@ -49,6 +49,11 @@ uint32_t WidthOf(const TokenLimitOptions& options) {
   return std::max<uint32_t>(1, (options.window_seconds + kWindowParts - 1) / kWindowParts);
 }
 
+Status NotChecked(const Status& reason) {
+  Status status(StatusCode::kUnavailable, "the token limit cannot be checked now");
+  return status.WithDetail(reason.ToString());
+}
+
 std::vector<std::string> CallOf(const TokenLimitOptions& options, std::string_view script,
                                 const std::string& user_id) {
   const std::string window = std::to_string(options.window_seconds);
@@ -112,7 +117,7 @@ Result<TokensUsed> UserTokens::Read(const std::string& user_id) {
 
 Status UserTokens::Check(const std::string& user_id) {
   const Result<TokensUsed> used = Read(user_id);
-  if (!used.ok()) return options_.fail_open ? Status::Ok() : UsedUp(1);
+  if (!used.ok()) return options_.fail_open ? Status::Ok() : NotChecked(used.status());
   if (used->tokens < options_.tokens) return Status::Ok();
   return UsedUp(std::max<uint32_t>(used->wait_seconds, 1));
 }

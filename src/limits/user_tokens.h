@@ -22,7 +22,8 @@ class UserTokens {
   static Result<std::unique_ptr<UserTokens>> Create(const TokenLimitOptions& options,
                                                     void* shared_table, net::RedisLink::Warn warn);
 
-  // kBudgetExceeded: the user has used up the tokens of the window.
+  // kBudgetExceeded: the user has used up the tokens of the window. kUnavailable: Redis does not
+  // answer, and the options do not let calls through then.
   Status Check(const std::string& user_id);
   void Charge(const std::string& user_id, int64_t tokens);
 

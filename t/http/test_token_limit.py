@@ -77,6 +77,20 @@ def test_hosts_share_the_tokens_in_redis(start_service, redis):
     assert _ask(first).status == 402
 
 
+@pytest.mark.parametrize("fail_open", [True, False])
+def test_without_redis(start_service, redis, fail_open):
+    service = start_service(DEMO | _limit(20, backend="redis", redis=redis.url, fail_open=fail_open))
+    redis.stop()
+    reply = _ask(service)
+    if fail_open:
+        assert reply.status == 200
+        return
+    assert reply.status == 503 and reply.header("Retry-After") == "1"
+    error = reply.json()["error"]
+    assert error["code"] == "SERVICE_UNAVAILABLE"
+    assert error["message"] == "the token limit cannot be checked now"
+
+
 def test_wrong_settings_are_refused(make_service):
     service = make_service(DEMO | {"token_limit": {"window": 60}})
     assert "token_limit: needs tokens" in service.refusal()

@@ -50,5 +50,14 @@ TEST_F(UserTokensTest, ANewWindowBeginsAnewInRedis) {
   EXPECT_EQ(Check(*before, "anna").code(), StatusCode::kBudgetExceeded);
 }
 
+TEST_F(UserTokensTest, WithoutRedisNobodyHasUsedUpTheirTokens) {
+  TokenLimitOptions options = Options("unix://" + RedisServer::NewSocketPath(), 10, 600);
+  EXPECT_TRUE(Check(*Make(options), "anna").ok());
+  options.fail_open = false;
+  const Status refused = Check(*Make(options), "anna");
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(refused.message(), "the token limit cannot be checked now");
+}
+
 }  // namespace
 }  // namespace agent_graph::limits
