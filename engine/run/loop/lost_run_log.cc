@@ -54,18 +54,15 @@ class CallHistory {
   bool is_complete_ = false;
 };
 
-}  // namespace
-
-Result<LostCalls> ReadLostCalls(state::Service& state, const state::Scope& scope,
-                                const std::string& thread_id, const std::string& message_id) {
-  CallHistory history(message_id);
+Status ReadBack(state::Service& state, const state::Scope& scope, const std::string& thread_id,
+                CallHistory& history) {
   state::ReadRunsRequest read{.scope = scope,
                               .thread_id = thread_id,
                               .run_id = {},
                               .runs_max = 1,
                               .entries_max = kEntriesMax};
   AG_ASSIGN_OR_RETURN(const state::RunTraces newest, state.ReadRuns(read));
-  if (history.TakeEarlier(newest.entries) || newest.run_id.empty()) return history.Finish();
+  if (history.TakeEarlier(newest.entries) || newest.run_id.empty()) return Status::Ok();
   AG_ASSIGN_OR_RETURN(
       const state::RunTraces older,
       state.ReadRuns({.scope = scope, .thread_id = thread_id, .run_id = {}, .runs_max = kRunsMax}));
@@ -79,6 +76,17 @@ Result<LostCalls> ReadLostCalls(state::Service& state, const state::Scope& scope
     AG_ASSIGN_OR_RETURN(const state::RunTraces traces, state.ReadRuns(read));
     if (history.TakeEarlier(traces.entries) || traces.run_id.empty()) break;
   }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<LostCalls> ReadLostCalls(state::Service& state, const state::Scope& scope,
+                                const std::string& thread_id, const std::string& message_id) {
+  CallHistory history(message_id);
+  const Status read = ReadBack(state, scope, thread_id, history);
+  // A damaged log stays damaged: the calls that it does not show are unknown then.
+  if (!read.ok() && read.code() != StatusCode::kDataLoss) return read;
   return history.Finish();
 }
 

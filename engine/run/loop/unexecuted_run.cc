@@ -21,7 +21,7 @@ bool MayPassElsewhere(const Status& failure) {
 
 // The entries of an accepted run that failed before its first node, for those that follow it.
 void AddFailure(const RunRequest& request, const RunEnvironment& environment, const Status& failure,
-                state::FinishRunRequest& finish) {
+                RunStatus status, state::FinishRunRequest& finish) {
   const AcceptedRun& accepted = *request.accepted;
   const graph::CompiledGraph& graph = *environment.graph;
   std::vector<state::LogEntry>& entries = finish.append.entries;
@@ -42,7 +42,7 @@ void AddFailure(const RunRequest& request, const RunEnvironment& environment, co
                        .reason = failure.message(),
                        .node = accepted.current_node,
                        .step = accepted.step});
-  add(entry::RunFinished{.run_id = environment.run_id, .status = RunStatus::kError});
+  add(entry::RunFinished{.run_id = environment.run_id, .status = status});
   finish.append.first_entry = 0;
   finish.append.current_node = accepted.current_node;
   finish.append.step = accepted.step;
@@ -92,11 +92,14 @@ Status Runner::StoreFailure(const RunRequest& request, const BegunRun& begun, co
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
   finish.append.lease_epoch = begun.reply.lease_epoch;
-  const bool is_stopped = IsStop(CancelOf(environment, failure));
-  finish.status = RunStatusName(is_stopped ? RunStatus::kStopped : RunStatus::kError);
+  // A run may be cancelled at the moment when it fails for another reason.
+  const runtime::CancelReason cancel = CancelOf(environment, failure);
+  const bool is_stopped = IsStop(cancel) && reason == runtime::CancelReasonName(cancel);
+  const RunStatus status = is_stopped ? RunStatus::kStopped : RunStatus::kError;
+  finish.status = RunStatusName(status);
   finish.state_unread = true;
   finish.reason = std::move(reason);
-  if (request.accepted) AddFailure(request, environment, failure, finish);
+  if (request.accepted) AddFailure(request, environment, failure, status, finish);
   return state_->FinishRun(finish);
 }
 

@@ -27,8 +27,8 @@ struct ThreadRow {
   std::string last_run_id;
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
-  // Epoch of the latest lease that has ended. Before the first lease it is larger than the epochs
-  // of deleted threads with the same id.
+  // Epoch of the latest lease that has ended. Before the first lease it differs from the epochs of
+  // deleted threads with the same id.
   uint64_t lease_epoch = 0;
 
   keys::ThreadKey key() const { return {owner, number}; }

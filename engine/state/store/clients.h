@@ -12,6 +12,18 @@
 
 namespace agent_graph::state {
 
+// Clients that hold or await leases are pinged at this interval. A client is silent if it has
+// left this many pings unanswered, or has been disconnected for longer than the grace period. It
+// then keeps each lease until the deadline of the run. A pause of our own process counts as one
+// ping.
+inline constexpr std::chrono::seconds kPingInterval{1};
+inline constexpr unsigned kPingsUnansweredMax = 10;
+inline constexpr std::chrono::seconds kReconnectGrace{10};
+// How long a silent client keeps the lease of a run without a deadline.
+inline constexpr std::chrono::minutes kSilenceMax{10};
+// How long replies are kept for a disconnected client.
+inline constexpr std::chrono::seconds kReplyRetention{100};
+
 // A client gets no further accepted runs while the requests of those that it has not begun are
 // larger than this. Their grants are in the memory of the state server, or in the client's.
 inline constexpr size_t kUnbegunBytesMax = 16 * 1024 * 1024;

@@ -329,16 +329,14 @@ bool Store::TakesSweep(const Result<bool>& more, SweepPosition& position) {
     return *more;
   }
   transaction_.Reject();
-  const bool is_first = position.skipped.empty();
   const bool is_away = is_shared() && more.status().code() != StatusCode::kDataLoss;
-  if (is_away || !position.SkipThread()) {
-    position = {.skipped = std::move(position.skipped)};
-    return false;
+  const bool goes_on = !is_away && position.SkipThread();
+  if (!goes_on) position.BeginAgain();
+  if (!is_away && !std::exchange(position.is_reported, true)) {
+    reports_.push_back({true, "deleted data cannot be read, and stays on the disk until it can: " +
+                                  more.status().ToString()});
   }
-  if (!is_first) return true;
-  reports_.push_back({true, "deleted data cannot be read, and stays on the disk until it can: " +
-                                more.status().ToString()});
-  return true;
+  return goes_on;
 }
 
 Result<std::vector<StoreReply>> Store::Commit() {

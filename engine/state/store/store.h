@@ -43,17 +43,6 @@ namespace agent_graph::state {
 // Not thread-safe; see above. Calls may block on the disk.
 class Store {
  public:
-  // Clients that hold or await leases are pinged at this interval. A client is silent if it has
-  // left this many pings unanswered, or has been disconnected for longer than the grace period. It
-  // then keeps each lease until the deadline of the run. A pause of our own process counts as one
-  // ping.
-  static constexpr std::chrono::seconds kPingInterval{1};
-  static constexpr unsigned kPingsUnansweredMax = 10;
-  static constexpr std::chrono::seconds kReconnectGrace{10};
-  // How long a silent client keeps the lease of a run without a deadline.
-  static constexpr std::chrono::minutes kSilenceMax{10};
-  // How long replies are kept for a disconnected client.
-  static constexpr std::chrono::seconds kReplyRetention{100};
   // Maximum number of runs that wait for busy threads, over all threads.
   static constexpr size_t kWaitersMax = 65'536;
   // `current_node` of a run before its first append.

@@ -94,10 +94,11 @@ Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std
                                   snapshot.status().ToString()});
     snapshot = editor.ReadSnapshot();
   }
-  // A snapshot that cannot be read stays as it is: the run ends nevertheless.
+  // A snapshot that cannot be read stays as it is, and a log that cannot be read ends the pause:
+  // the run ends nevertheless.
   if (snapshot.ok()) {
-    AG_ASSIGN_OR_RETURN(const bool stays_paused, KeepPause(lease, reason, *snapshot));
-    if (stays_paused) {
+    const Result<bool> stays_paused = KeepPause(lease, reason, *snapshot);
+    if (stays_paused.ok() && *stays_paused) {
       editor.WriteSnapshot(*snapshot);
       return Status::Ok();
     }

@@ -269,7 +269,8 @@ void Store::GrantRuns(MonotonicClock::time_point now) {
   }
   // The next batch follows at once, unless the clients have to take what was sent, or to begin it.
   const bool pauses = ungranted_.HasDue(now) && count < kGrantsAtOnce;
-  next_grant_ = pauses ? now + kGrantPause : ungranted_.next();
+  const Duration pause = database_.low_on_space() ? Duration(kGrantAgainAfter) : kGrantPause;
+  next_grant_ = pauses ? now + pause : ungranted_.next();
 }
 
 Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {

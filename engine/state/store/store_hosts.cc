@@ -18,10 +18,11 @@ constexpr size_t kAwaitedAtOnce = 256;
 }  // namespace
 
 void Store::Use(const std::string& thread_id) {
-  if (is_shared()) UseAll({thread_id});
+  UseAll({thread_id});
 }
 
 void Store::UseAll(const std::vector<std::string>& thread_ids) {
+  if (!is_shared()) return;
   BatchUse use;
   for (const std::string& thread_id : thread_ids) {
     if (!used_threads_.contains(thread_id)) use.threads.push_back({.thread_id = thread_id});

@@ -15,6 +15,12 @@ void UngrantedRuns::Erase(const std::string& thread_id) {
   times_.erase(found);
 }
 
+std::optional<Deadline> UngrantedRuns::Find(const std::string& thread_id) const {
+  const auto found = times_.find(thread_id);
+  if (found == times_.end()) return std::nullopt;
+  return found->second;
+}
+
 std::vector<std::string> UngrantedRuns::Due(MonotonicClock::time_point now, size_t count) const {
   std::vector<std::string> due;
   for (const auto& [not_before, thread_id] : order_) {

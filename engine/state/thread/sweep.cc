@@ -44,8 +44,15 @@ Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, k
 bool SweepPosition::SkipThread() {
   if (marker.empty() || skipped.size() == kThreadsSkippedMax) return false;
   skipped.insert(std::move(marker));
-  *this = {.skipped = std::move(skipped)};
+  BeginAgain();
   return true;
+}
+
+void SweepPosition::BeginAgain() {
+  marker.clear();
+  thread = {};
+  table = 0;
+  from.clear();
 }
 
 Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,

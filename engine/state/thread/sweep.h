@@ -19,11 +19,13 @@ struct SweepPosition {
   std::string marker = {};             // of the thread that is swept; empty: none was found
   keys::ThreadKey thread = {};
   size_t table = 0;
-  std::string from = {};  // empty: the first row of the table
+  std::string from = {};     // empty: the first row of the table
+  bool is_reported = false;  // an error of this sweep
 
   // After an error: the next portion sweeps another thread. False: there is no thread to skip, or
   // too many were skipped.
   bool SkipThread();
+  void BeginAgain();  // with the first thread that is not skipped
 };
 
 // Deletes up to `rows_max` rows of one deleted thread. Returns false if no deleted thread is left.

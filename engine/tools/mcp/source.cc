@@ -221,8 +221,8 @@ void Source::Accept(Result<Found> result, uint64_t changes) {
     Log(LogLevel::kWarning, found.problems[i]);
   }
   if (found.problems.size() > kProblemsLogged) {
-    Log(LogLevel::kWarning, "and " + std::to_string(found.problems.size() - kProblemsLogged) +
-                                " more such found.problems");
+    Log(LogLevel::kWarning,
+        "and " + std::to_string(found.problems.size() - kProblemsLogged) + " more such problems");
   }
   if (start_listening) ListenInBackground(listen_delay);
 }

@@ -16,6 +16,15 @@
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
+namespace {
+
+// Epochs of 0 are not known. The thread of a run may have been deleted and created again meanwhile,
+// so an epoch that is smaller need not be earlier.
+bool IsOtherAttempt(uint64_t held_epoch, uint64_t epoch) {
+  return held_epoch != 0 && epoch != 0 && held_epoch != epoch;
+}
+
+}  // namespace
 
 Status Link::NoAnswer() {
   return Status(StatusCode::kUnavailable, "the state service did not answer in time");
@@ -120,7 +129,7 @@ Status Link::Hold(const std::string& thread_id, const std::string& run_id, uint6
   MutexLock lock(mutex_);
   const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
   if (is_new) return Status::Ok();
-  if (granted_epoch != 0 && held->second.lease_epoch > granted_epoch) {
+  if (IsOtherAttempt(held->second.lease_epoch, granted_epoch)) {
     return Status(StatusCode::kFenced, "the run was granted again");
   }
   if (std::exchange(held->second.granted, false)) {
@@ -148,8 +157,7 @@ void Link::UnholdAttempt(const std::string& thread_id, const std::string& run_id
 Link::Holding* Link::FindHeld(const RunName& run, uint64_t lease_epoch) {
   const auto held = held_runs_.find(run);
   if (held == held_runs_.end()) return nullptr;
-  const bool is_later = lease_epoch != 0 && held->second.lease_epoch > lease_epoch;
-  return is_later ? nullptr : &held->second;
+  return IsOtherAttempt(held->second.lease_epoch, lease_epoch) ? nullptr : &held->second;
 }
 
 void Link::Forget(const RunName& run, uint64_t lease_epoch) {

@@ -115,6 +115,12 @@ TEST_F(LostCallOfThreadTest, NobodyGuessesIfTheLogCannotBeRead) {
   EXPECT_EQ(state_.At("t1").last_status, "handed_over");
 }
 
+TEST_F(LostCallOfThreadTest, IsUnknownIfTheLogIsDamaged) {
+  LoseCall({Intent()});
+  ON_CALL(state_, ReadRuns).WillByDefault(testing::Return(state::DamagedState()));
+  EXPECT_NE(Told().find("whether this call took effect is unknown"), std::string::npos);
+}
+
 // --- resumes that another worker continues -----------------------------------------------------
 
 class ResumeElsewhereTest : public ContinuationTest {

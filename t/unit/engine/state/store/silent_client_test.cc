@@ -101,7 +101,7 @@ TEST_F(SilentClientTest, KeepsItsLeaseUntilTheDeadline) {
   Begin("held", "t", "first", minutes(5));
   Begin("other", "t", "second", minutes(5));
   Pass(12);
-  EXPECT_EQ(NoticesOf<Ping>(), Store::kPingsUnansweredMax);
+  EXPECT_EQ(NoticesOf<Ping>(), kPingsUnansweredMax);
   ASSERT_THAT(Alerts(), SizeIs(1));
   EXPECT_THAT(Alerts()[0], HasSubstr("process " + std::to_string(getpid()) + " does not answer"));
   EXPECT_THAT(Alerts()[0], HasSubstr("1 thread"));
