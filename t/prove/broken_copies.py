@@ -54,14 +54,13 @@ BREAKS = [
     # A break in the executor, which the simulation does not use: it commits and replies by itself.
     Break("acknowledgement before commit", [
         (_STORE + "store.h",
-         "  std::vector<Notice> TakeNotices()",
-         "  std::vector<StoreReply> TakeReplies() { return std::exchange(replies_, {}); }\n"
-         "  std::vector<Notice> TakeNotices()"),
+         " private:\n  std::vector<StoreReply> TakeReplies();\n",
+         "  std::vector<StoreReply> TakeReplies();\n\n private:\n"),
         (_STORE + "executor.cc",
          "  heads_.CommitBegins();\n",
          "  heads_.CommitBegins();\n"
-         "  SendReplies(store_.TakeReplies());\n"
-         "  std::this_thread::sleep_for(std::chrono::milliseconds(30));\n"),
+         "  Send(store_.TakeReplies(), {}, /*syncs_later=*/false);\n"
+         "  usleep(30'000);\n"),
     ], simulation=False),
     Break("grant without a new epoch", [
         (_STORE + "store_grants.cc", "  ++lease.row.epoch;\n", ""),
