@@ -267,8 +267,9 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
   std::vector<Message> messages;
   const Location path = {"body", "messages"};
   std::optional<ReasoningBlock> reasoning;  // belongs to the next answer
-  Message attachments;                      // of the results before
-  size_t result = 0;                        // index of the last result with attachments
+  facades::ReasoningSplitter splitter;
+  Message attachments;  // of the results before
+  size_t result = 0;    // index of the last result with attachments
   const auto check_size = [&](size_t i) {
     if (!limits.may_be_exceeded()) return;
     api::CheckMessageSize(messages.back(), path, i, limits.message_bytes_max, problems);
@@ -295,7 +296,7 @@ std::vector<Message> ReadMessages(const json& array, const std::vector<size_t>& 
     Message& message = messages.back();
     std::optional<ReasoningBlock> thought = std::exchange(reasoning, std::nullopt);
     if (thought && message.role == Role::kAssistant) {
-      std::vector<ReasoningBlock> blocks = facades::SplitReasoning(*std::move(thought));
+      std::vector<ReasoningBlock> blocks = splitter.Split(*std::move(thought));
       message.content.insert(message.content.begin(), std::make_move_iterator(blocks.begin()),
                              std::make_move_iterator(blocks.end()));
     }

@@ -265,7 +265,7 @@ class InputReader {
     const std::string* signature = TextMember(item, "encrypted_content", place, problems_);
     if (signature != nullptr) block.signature = *signature;
     Message& answer = Answer(true);
-    for (ReasoningBlock& one : facades::SplitReasoning(std::move(block))) {
+    for (ReasoningBlock& one : reasoning_.Split(std::move(block))) {
       // An item without texts and encrypted content is left out.
       if (!one.summary.empty() || !one.details.empty() || !one.signature.empty()) {
         answer.content.emplace_back(std::move(one));
@@ -330,6 +330,7 @@ class InputReader {
   std::vector<size_t> first_items_;  // for each message the index of its first item
   bool answer_has_text_ = false;     // the last message, if it is the assistant's
   Message attachments_;              // the images and files of the results before
+  facades::ReasoningSplitter reasoning_;
   size_t references_ = 0;
   // For each kind of items of a message: the part that the first reference to one has named.
   std::unordered_map<std::string, std::string> taken_;

@@ -64,15 +64,19 @@ std::string SignatureOf(const Message& message) {
   return SignatureOf(message, message::ReasoningOfBlocks(message).size());
 }
 
-std::vector<ReasoningBlock> SplitReasoning(ReasoningBlock joined) {
+std::vector<ReasoningBlock> ReasoningSplitter::Split(ReasoningBlock joined) {
   std::vector<ReasoningBlock> blocks;
   if (joined.signature.starts_with(kBlocksMark)) {
+    // The array, and for each block a pair and its members.
+    const size_t pairs_max = 1 + kFurtherBlocksMax - further_blocks_;
     const Result<json> pairs =
-        ParseJson(std::string_view(joined.signature).substr(kBlocksMark.size()));
+        ParseJson(std::string_view(joined.signature).substr(kBlocksMark.size()),
+                  {.depth_max = 2, .values_max = 1 + 3 * pairs_max});
     joined.signature.clear();
     if (pairs.ok() && pairs->is_array()) blocks = BlocksWith(joined.summary, *pairs);
   }
   if (blocks.empty()) blocks.push_back(std::move(joined));
+  further_blocks_ += blocks.size() - 1;
   return blocks;
 }
 

@@ -17,8 +17,19 @@ std::string SignatureOf(const Message& message, size_t shown_bytes);
 // The same for a client that has the joined texts only.
 std::string SignatureOf(const Message& message);
 
-// Returns the blocks of reasoning that a client has sent back as one. A signature whose text is
-// missing is left out.
-std::vector<ReasoningBlock> SplitReasoning(ReasoningBlock joined);
+// Splits the reasoning that clients send back. One object is for all reasoning of a request: a
+// short text may name many blocks, which take much more memory than the request.
+class ReasoningSplitter {
+ public:
+  // Blocks of a request, beyond one for each value.
+  static constexpr size_t kFurtherBlocksMax = 1000;
+
+  // Returns the blocks of reasoning that a client has sent back as one; they are one block without
+  // a signature if there are too many. A signature whose text is missing is left out.
+  std::vector<ReasoningBlock> Split(ReasoningBlock joined);
+
+ private:
+  size_t further_blocks_ = 0;
+};
 
 }  // namespace agent_graph::facades

@@ -86,6 +86,25 @@ TEST(AgUiMessages, ReasoningComesBackWithAllItsSignatures) {
   EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[1]).summary, "b");
 }
 
+// A short text may name many blocks.
+TEST(AgUiMessages, TheBlocksOfAllReasoningAreBounded) {
+  std::string value = "blocks:[[0,\"s\"]";
+  for (int i = 1; i < 900; ++i) value += ",[0,\"s\"]";
+  json messages = json::array();
+  for (const char* id : {"a", "b", "c"}) {
+    messages.push_back({{"id", std::string("r") + id},
+                        {"role", "reasoning"},
+                        {"content", ""},
+                        {"encryptedValue", value + ']'}});
+    messages.push_back({{"id", id}, {"role", "assistant"}, {"content", "yes"}});
+  }
+  const std::vector<Message> read = Read(messages.dump().c_str());
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_EQ(read[0].content.size(), 901u);
+  EXPECT_EQ(read[1].content.size(), 2u);
+  EXPECT_EQ(read[2].content.size(), 2u);
+}
+
 // Models take nothing between the results of parallel calls.
 TEST(AgUiMessages, FilesOfResultsFollowTheLastOfThem) {
   const std::vector<Message> read = Read(R"([

@@ -141,5 +141,17 @@ TEST(ReadInput, ReasoningWithSeveralSignaturesIsSeveralBlocks) {
   EXPECT_EQ(std::get<ReasoningBlock>(read[0].content[1]).signature, "b");
 }
 
+// A short text may name many blocks.
+TEST(ReadInput, TheBlocksOfAllReasoningAreBounded) {
+  std::string value = "blocks:[[0,\"s\"]";
+  for (int i = 1; i < 900; ++i) value += ",[0,\"s\"]";
+  const json item = {{"type", "reasoning"}, {"encrypted_content", value + ']'}};
+  api::Problems problems;
+  const std::vector<Message> read =
+      ReadInput({item, item, item, UserItem("hi")}, {kAllUrls, 0, 10'000}, FindNothing, problems);
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].content.size(), 900u);
+}
+
 }  // namespace
 }  // namespace agent_graph::openai

@@ -189,9 +189,9 @@ TEST(ResponseReader, TheEncryptedContentHasAllSignaturesOfTheReasoning) {
   run.Whole(message).End();
   const json item = run.Events().back()["response"]["output"][0];
   const std::vector<ReasoningBlock> blocks =
-      facades::SplitReasoning({.summary = item["summary"][0]["text"],
-                               .details = {},
-                               .signature = item["encrypted_content"]});
+      facades::ReasoningSplitter().Split({.summary = item["summary"][0]["text"],
+                                          .details = {},
+                                          .signature = item["encrypted_content"]});
   ASSERT_EQ(blocks.size(), 2u);
   EXPECT_EQ(blocks[0].signature, "a");
   EXPECT_EQ(blocks[1].signature, "b");
