@@ -221,8 +221,10 @@ std::vector<OpenInterrupt> InterruptsOf(const state::ThreadState& thread) {
 
 bool WaitsForTools(std::string_view interrupt_json) {
   const Result<json> interrupt = ParseJson(interrupt_json, kOwnJsonLimits);
-  return interrupt.ok() && interrupt->is_object() &&
-         HasRemoteCalls(interrupt->value("data", json()));
+  if (!interrupt.ok() || !interrupt->is_object()) return false;
+  const json data = interrupt->value("data", json());
+  return HasRemoteCalls(data) && !data.contains("elicitations") &&
+         !data.contains("undecided_tool_calls");
 }
 
 std::optional<api::ErrorInfo> TakeResume(const std::vector<OpenInterrupt>& open,

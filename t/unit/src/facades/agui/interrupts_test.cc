@@ -72,7 +72,10 @@ TEST(Interrupts, AThreadThatIsNotPausedHasNone) {
 
 TEST(Interrupts, ARunMayWaitForTheClientsToolsOnly) {
   EXPECT_TRUE(WaitsForTools(R"({"data":{"remote_tool_calls":[{"id":"c","name":"f"}]}})"));
-  for (const char* other : {"", "null", "{}", R"({"data":null})", R"({"data":{"about":"pay"}})"}) {
+  for (const char* other :
+       {"", "null", "{}", R"({"data":null})", R"({"data":{"about":"pay"}})",
+        R"({"data":{"remote_tool_calls":[{"id":"c"}],"elicitations":[{}]}})",
+        R"({"data":{"remote_tool_calls":[{"id":"c"}],"undecided_tool_calls":[{}]}})"}) {
     EXPECT_FALSE(WaitsForTools(other)) << other;
   }
 }
