@@ -11,13 +11,15 @@
 
 namespace agent_graph::mcp {
 
-// Lives as long as the tool is called, on the fiber of the request.
+// Lives as long as the tool is called, on the fiber of the request. The end of a call waits for a
+// look at the state that is in progress.
 class ToolCancellation {
  public:
   // `key`: see CallKey. The context must outlive this object.
   ToolCancellation(api::HandlerContext& context, std::string key);
 
-  // Cancelled with the exchange, and within a second of the notification, which any worker may get.
+  // Cancelled with the exchange, and after the notification, which any worker may get: within a
+  // second in a short call, within 8 s in one that takes long.
   const runtime::Cancellation& cancellation() const { return cancellation_; }
 
  private:

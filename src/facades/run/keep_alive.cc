@@ -1,13 +1,16 @@
 #include "facades/run/keep_alive.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/runtime.h"
 
 namespace agent_graph::facades {
 
-KeepAlive::KeepAlive(std::chrono::milliseconds interval, std::function<void()> beat)
+KeepAlive::KeepAlive(std::chrono::milliseconds interval, std::function<void()> beat,
+                     std::chrono::milliseconds interval_max)
     : interval_(interval),
+      interval_max_(std::max(interval, interval_max)),
       beat_(std::make_shared<const std::function<void()>>(std::move(beat))),
       alarm_(&OnAlarm, this) {
   alarm_.Set(DeadlineAfter(interval_));
@@ -37,7 +40,7 @@ void KeepAlive::State::EnterTurn() {
     }
     waiting = &ended;
   }
-  (void)ended.Wait(nullptr, kNoDeadline);  // a beat sends, for which Exchange::Send has a deadline
+  (void)ended.Wait(nullptr, kNoDeadline);  // a beat ends by its own deadline
 }
 
 void KeepAlive::State::LeaveTurn() {
@@ -65,7 +68,10 @@ bool KeepAlive::IsDue() {
   const auto now = MonotonicClock::now();
   const bool is_idle = state_->phase == Phase::kIdle;
   const bool is_due = is_idle && now >= state_->quiet_since + interval_;
-  if (is_due) state_->phase = Phase::kDue;
+  if (is_due) {
+    state_->phase = Phase::kDue;
+    interval_ = std::min(2 * interval_, interval_max_);
+  }
   alarm_.Set((is_idle && !is_due ? state_->quiet_since : now) + interval_);
   return is_due;
 }

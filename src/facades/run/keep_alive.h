@@ -26,9 +26,11 @@ class KeepAlive {
   struct State;
 
  public:
-  // `beat` is called on a fiber when no Turn was held for `interval`, and may suspend it. It
-  // reports no failure: if the client has gone, the request is cancelled.
-  KeepAlive(std::chrono::milliseconds interval, std::function<void()> beat);
+  // `beat` is called on a fiber when no Turn was held for `interval`, and may suspend it; it ends
+  // by a deadline of its own. It reports no failure: if the client has gone, the request is
+  // cancelled. With `interval_max` the interval doubles with each beat, up to it.
+  KeepAlive(std::chrono::milliseconds interval, std::function<void()> beat,
+            std::chrono::milliseconds interval_max = {});
   // Waits for a beat in progress.
   ~KeepAlive();
   KeepAlive(const KeepAlive&) = delete;
@@ -72,7 +74,8 @@ class KeepAlive {
   // Returns true if a beat is due now. Sets when to look again.
   bool IsDue();
 
-  const std::chrono::milliseconds interval_;
+  std::chrono::milliseconds interval_;  // of the alarm's thread
+  const std::chrono::milliseconds interval_max_;
   const std::shared_ptr<const std::function<void()>> beat_;
   // The fiber of a beat that was not begun may outlive this object.
   const std::shared_ptr<State> state_ = std::make_shared<State>();

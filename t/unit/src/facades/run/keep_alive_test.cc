@@ -43,6 +43,21 @@ TEST_F(KeepAliveTest, BeatsAgainAndAgainWhileNothingHappens) {
   });
 }
 
+TEST_F(KeepAliveTest, TheIntervalMayGrow) {
+  OnFiber([] {
+    int beats = 0;
+    const KeepAlive growing(milliseconds(1), [&] { ++beats; }, std::chrono::hours(1));
+    // Meanwhile one without growth beats often.
+    int others = 0;
+    runtime::Signal enough;
+    const KeepAlive steady(milliseconds(1), [&] {
+      if (++others == 100) enough.Notify();
+    });
+    (void)enough.Wait(nullptr, kNoDeadline);
+    EXPECT_LT(beats, 30);
+  });
+}
+
 TEST_F(KeepAliveTest, DoesNotBeatWithinATurn) {
   OnFiber([] {
     bool in_turn = true;
