@@ -22,7 +22,9 @@ int64_t Clamp(uint64_t bytes) {
 
 }  // namespace
 
-WorkerMemory::WorkerMemory(uint64_t bytes_max) : bytes_max_(Clamp(bytes_max)) {}
+WorkerMemory::WorkerMemory(uint64_t bytes_max, Order order)
+    : bytes_max_(Clamp(bytes_max)),
+      small_max_(order == Order::kStrict ? 0 : bytes_max_ / kSmallParts) {}
 
 void WorkerMemory::CountBuffered(int64_t bytes) {
   buffered_ += bytes;
@@ -61,7 +63,7 @@ uint64_t WorkerMemory::TakePeak() {
 }
 
 bool WorkerMemory::IsSmall(int64_t bytes) const {
-  return bytes <= bytes_max_ / kSmallParts;
+  return bytes <= small_max_;
 }
 
 // If no other request is at work, a request that holds nothing yet always fits, unless replies that

@@ -32,7 +32,12 @@ class WorkerMemory {
  public:
   static constexpr uint64_t kUnlimited = std::numeric_limits<int64_t>::max() / 2;
 
-  explicit WorkerMemory(uint64_t bytes_max = kUnlimited);
+  enum class Order : uint8_t {
+    kSmallFirst,  // small amounts pass large ones, see AwaitRoom
+    kStrict,      // nothing is small
+  };
+
+  explicit WorkerMemory(uint64_t bytes_max = kUnlimited, Order order = Order::kSmallFirst);
   WorkerMemory(const WorkerMemory&) = delete;
   WorkerMemory& operator=(const WorkerMemory&) = delete;
 
@@ -108,6 +113,7 @@ class WorkerMemory {
   void AdmitWaiters();
 
   const int64_t bytes_max_;
+  const int64_t small_max_;
   std::function<void()> give_up_;
   std::atomic<int64_t> buffered_{0};
   std::atomic<int64_t> elsewhere_{0};

@@ -35,8 +35,8 @@ class ReferencedFiles {
   // one call. The model receives only the names of the other files, and of files that the run's
   // user may not read. The bytes count towards the worker's limit until the returned object is
   // destroyed. Suspends the calling fiber while other calls hold too many bytes: calls are served
-  // in order, but those with small files need not wait. kDeadlineExceeded, kCancelled: the run
-  // ended meanwhile. kResourceExhausted: too many calls wait. kGraph: see run::FileLoader.
+  // in order. kDeadlineExceeded, kCancelled: the run ended meanwhile. kResourceExhausted: too many
+  // calls wait. kGraph: see run::FileLoader.
   Result<std::shared_ptr<void>> Load(const run::RunEnvironment& environment,
                                      std::vector<Message>& messages);
 
@@ -47,8 +47,8 @@ class ReferencedFiles {
   runtime::Runtime& runtime_;
   const bool ownerless_too_;
   // The memory that the files of calls in progress take. The calls share it.
-  const std::shared_ptr<bridge::WorkerMemory> memory_ =
-      std::make_shared<bridge::WorkerMemory>(kBytesPerWorkerMax);
+  const std::shared_ptr<bridge::WorkerMemory> memory_ = std::make_shared<bridge::WorkerMemory>(
+      kBytesPerWorkerMax, bridge::WorkerMemory::Order::kStrict);
 };
 
 }  // namespace agent_graph::service
