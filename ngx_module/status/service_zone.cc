@@ -93,6 +93,21 @@ bool RefuseSize(ngx_shm_zone_t* zone, const ServiceConfig& service, size_t missi
   return false;
 }
 
+// Memory of the running nginx is kept if worker_processes was not yet known when it was chosen.
+void WarnOfMissingRows(const ngx_shm_zone_t* zone, const ServiceConfig& service,
+                       const ServiceZone& content) {
+  const size_t rows_min = RowsMin(service);
+  // A single process needs one row.
+  if (content.row_count >= rows_min || ngx_process == NGX_PROCESS_SINGLE) return;
+  ngx_log_error(
+      NGX_LOG_WARN, zone->shm.log, 0,
+      "agent_graph_service \"%s\": zone \"%V\" has room for the counters of %uD workers, and "
+      "%uz are needed during a reload: further workers are not counted, and refuse "
+      "WebSockets if max_connections_total is set. Write worker_processes before the http "
+      "block, or restart nginx",
+      service.name.c_str(), &zone->shm.name, content.row_count, rows_min);
+}
+
 }  // namespace
 
 ServiceZone* FindZone(const ServiceConfig& service) {
@@ -111,8 +126,7 @@ void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig&
   const bool fits_tokens =
       tokens == nullptr || (content != nullptr && content->token_table != nullptr &&
                             TokenTable::Fits(content->token_table, *tokens));
-  // The number is 1 here if worker_processes follows the http block. Then the workers for which
-  // there are no rows are not shown.
+  // The number is 1 here if worker_processes follows the http block. PrepareZone then warns.
   const bool fits_workers = content == nullptr || content->row_count >= RowsMin(service);
   if (!fits_limit || !fits_tokens || !fits_workers) zone->noreuse = 1;
 }
@@ -128,7 +142,10 @@ void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
 
 bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service) {
   ngx_slab_pool_t* pool = PoolOf(zone);
-  if (pool->data != nullptr) return true;  // memory of the running nginx, already initialized
+  if (pool->data != nullptr) {  // memory of the running nginx, already initialized
+    WarnOfMissingRows(zone, service, *static_cast<ServiceZone*>(pool->data));
+    return true;
+  }
 
   const RateLimitOptions* limit = SharedLimit(service);
   const limits::TokenLimitOptions* tokens = SharedTokenLimit(service);

@@ -44,3 +44,15 @@ def test_a_reload_with_more_workers_shows_all_of_them(start_service):
         return {row["pid"] for row in status["rows"]} >= fresh
 
     wait_until(shown, "each new worker has a row")
+
+
+def test_workers_without_a_row_are_logged(start_service):
+    """While nginx reads the http block, it does not know a number of workers that follows it."""
+    service = start_service(DEMO, workers=1, service_options=_with_zone("32k"))
+    line = "worker_processes 1;\n"
+    assert line in service.configuration
+    moved = service.configuration.replace(line, "") + "\nworker_processes 6;\n"
+    service.configure(moved)
+    service.error_log.allow("further workers are not counted")
+    service.reload()
+    service.wait_for_log('zone "rows" has room for the counters of 3 workers, and 12 are needed')
