@@ -130,7 +130,7 @@ struct KeyRecord {
   std::string value;
   std::string thread_id;  // empty: the key has a value
   std::string run_id;
-  uint64_t thread_number = 0;  // as in RunRecord; 0: read by an older build
+  uint64_t thread_number = 0;  // as in RunRecord; 0: the reply of an older state server
 };
 template <pack::SameAs<KeyRecord> T>
 auto Fields(T& s) {

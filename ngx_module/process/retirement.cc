@@ -32,8 +32,8 @@ bool ListensAlone() {
   });
 }
 
-// At least half of the workers must remain. All of them ask the rows of the same service, because a
-// worker leaves with all its services.
+// Half of the workers (rounded down) must remain, and at least one. All of them ask the rows of the
+// same service, because a worker leaves with all its services.
 bool OthersAccept(const Services& services) {
   const auto used =
       std::ranges::find_if(services, [](const auto& service) { return service->config().used; });

@@ -161,8 +161,8 @@ class Chat {
     return true;
   }
 
-  // A call may have taken effect before its worker died. Nothing but a decision is taken for one: a
-  // text that means something else must not skip a payment or make it twice.
+  // A call may have taken effect before its worker died. Accepts only a decision: a text that means
+  // something else must not skip a payment or make it twice.
   bool AskForDecisions(const json& data, json& input) {
     if (!data.contains("undecided_tool_calls")) return true;
     for (const json& call : data.at("undecided_tool_calls")) {

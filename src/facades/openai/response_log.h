@@ -14,7 +14,7 @@ namespace agent_graph::openai {
 // All suspend the calling fiber and return the error to answer with. kGone: the log of the run is
 // no longer kept.
 
-// Finds out how the response came to its thread. For a log that is not kept: kConversation.
+// Reads how the response came to its thread. For a log that is not kept: kConversation.
 std::optional<api::ErrorInfo> ReadOrigin(api::HandlerContext& context, const state::RunRecord& run,
                                          ResponseOrigin& origin);
 

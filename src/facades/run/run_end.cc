@@ -3,8 +3,9 @@
 namespace agent_graph::facades {
 
 std::optional<api::ErrorInfo> FailureOf(const api::RunEnd& end) {
-  if (!end.reason.empty())
+  if (!end.reason.empty()) {
     return api::ErrorInfo{api::ApiError::kGone, "the thread was deleted", {}};
+  }
   if (end.outcome != run::RunStatus::kError) return std::nullopt;
   return api::ErrorInfo{api::ApiError::kInternal, "the run failed", {}};
 }
