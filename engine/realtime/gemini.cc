@@ -368,15 +368,6 @@ class GeminiProtocol final : public Protocol {
   std::optional<Resampler> resampler_;  // not set while the provider's rate is kOutputRate
 };
 
-// Removes the version at the end of the path of a URL; its host may begin like one.
-void RemoveVersion(std::string& url) {
-  const size_t scheme = url.find("://");
-  const size_t path = url.find('/', scheme == std::string::npos ? 0 : scheme + 3);
-  if (path == std::string::npos) return;
-  const size_t version = url.rfind("/v1");
-  if (version != std::string::npos && version >= path) url.resize(version);
-}
-
 net::WebSocketOptions GeminiEndpoint(const models::ProviderOptions& options, const LinkConfig&) {
   net::WebSocketOptions connection;
   models::BaseUrl base = WebSocketUrl(options.base_url);

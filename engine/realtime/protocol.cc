@@ -187,4 +187,12 @@ models::BaseUrl WebSocketUrl(std::string_view base_url) {
   return url;
 }
 
+void RemoveVersion(std::string& url) {
+  const size_t scheme = url.find("://");
+  const size_t path = url.find('/', scheme == std::string::npos ? 0 : scheme + 3);
+  if (path == std::string::npos) return;
+  const size_t version = url.rfind("/v1");
+  if (version != std::string::npos && version >= path) url.resize(version);
+}
+
 }  // namespace agent_graph::realtime

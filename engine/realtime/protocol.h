@@ -88,5 +88,7 @@ class RemoteProvider : public Provider {
 
 // "https://host/v1" → "wss://host/v1".
 models::BaseUrl WebSocketUrl(std::string_view base_url);
+// Removes the version at the end of the path of a URL; its host may begin like one.
+void RemoveVersion(std::string& url);
 
 }  // namespace agent_graph::realtime
