@@ -43,8 +43,9 @@ bool TakeAttachments(const std::string& call_id, std::vector<ContentBlock>& cont
 }
 
 bool IsAttachments(const Message& message) {
-  return message.role == Role::kUser && !message.content.empty() &&
-         AttachedCall(message.content.front()).has_value();
+  return message.role == Role::kUser && message.content.size() > 1 &&
+         AttachedCall(message.content[0]).has_value() &&
+         std::holds_alternative<MediaBlock>(message.content[1]);
 }
 
 void Detach(const std::unordered_set<std::string>& calls, Message& attachments) {

@@ -23,7 +23,7 @@ bool TakeAttachments(const std::string& call_id, std::vector<ContentBlock>& cont
 // Returns the call to whose result the blocks behind this one belong; nullopt: the block is none
 // that names a call.
 std::optional<std::string> AttachedCall(const ContentBlock& block);
-// True if Attach has made the message.
+// True if Attach has made the message. A user who only writes the same text has made another one.
 bool IsAttachments(const Message& message);
 // Removes what belongs to the results of these calls.
 void Detach(const std::unordered_set<std::string>& calls, Message& attachments);

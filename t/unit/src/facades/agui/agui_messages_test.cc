@@ -105,6 +105,12 @@ TEST(AgUiMessages, TheBlocksOfAllReasoningAreBounded) {
   EXPECT_EQ(read[2].content.size(), 2u);
 }
 
+TEST(AgUiMessages, AUserMayWriteTheTextThatNamesACall) {
+  Message written = Message::User("Attached to the result of the call c:");
+  written.id = "u";
+  EXPECT_EQ(Shown({written})[0].at("id"), "u");
+}
+
 // Models take nothing between the results of parallel calls.
 TEST(AgUiMessages, FilesOfResultsFollowTheLastOfThem) {
   const std::vector<Message> read = Read(R"([
