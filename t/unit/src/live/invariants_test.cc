@@ -65,7 +65,7 @@ class SessionDeathTest : public SessionTest {};
 TEST_F(SessionDeathTest, OpensNoLinkAfterItsEnd) {
   Session& session = BeginReady();
   session.lifecycle_.Close();
-  EXPECT_DEATH(session.OpenLink(now_), "a session that has ended opens no link");
+  EXPECT_DEATH(session.OpenLink(), "a session that has ended opens no link");
 }
 
 TEST_F(SessionDeathTest, AnOpenLinkIsThere) {
