@@ -19,7 +19,8 @@ def hanging_service(start_service, held_service):
         return start_service(
             behaviour("hanging"),
             server=f"location = /held {{ proxy_pass {held_service.url}; }}\n"
-            "location = /pid { return 200 $pid; }",
+            "location = /pid { return 200 $pid; }\n"
+            "location = /status { agent_graph_status; }",
             **configuration,
         )
 
@@ -112,6 +113,11 @@ def test_a_worn_out_worker_with_its_own_sockets_leaves_when_it_is_idle(
 def test_worn_out_workers_do_not_all_leave_at_once(hanging_service, held_service):
     service = hanging_service(workers=2)
     first, second = (worker.pid for worker in service.workers())
+    # A worker that shows the status page has reported that it accepts connections.
+    reports = _connect_to(service, second)
+    reports.request("GET", "/status")
+    assert reports.read_reply().status == 200
+    reports.close()
     processes.freeze(second)
     held = [_hold(service, held_service)]
     _wear_out(service)
