@@ -288,7 +288,7 @@ def test_what_a_program_gets(serve, directory):
     [(seen, failed)] = call_tools(service, "environment")
     assert not failed
     variables = seen["variables"]
-    assert variables["TOKEN"] == "***", "the value of SECRET, which nobody may see"
+    assert variables["TOKEN"] == "***", "the value of SECRET is replaced"
     assert variables["PLAIN"] == "a b" and "PATH" in variables
     assert "OTHER" not in variables and "SECRET" not in variables
     assert seen["arguments"] == ["--key=***", "/srv/files/a"], "results name files below a folder"

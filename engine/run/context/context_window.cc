@@ -72,8 +72,8 @@ std::string_view EndAtCharacter(std::string_view text, size_t bytes_max) {
   return text;
 }
 
-// Of a very long conversation the end is kept: it is the most relevant part. The summary before is
-// never cut away with the beginning, because the new one replaces it.
+// Cuts the beginning of a very long conversation, because its end is the most relevant part. Keeps
+// the summary before, because the new summary replaces it.
 std::string Transcript(const std::string& before, const std::vector<Message>& messages) {
   std::string text;
   if (!before.empty()) {

@@ -127,7 +127,8 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, std::vector<Message>
   if (Status status = Prepare(std::move(thread), std::exchange(initial, {})); !status.ok()) {
     if (request_.accepted && status.code() == StatusCode::kUnavailable) {
       if (request_.accepted->continues()) return Ending{.leaves = true};
-      return Ending{.error = std::move(status), .leaves = true};  // the next attempt begins anew
+      // With an error nothing of this attempt is stored, so the next one is the first again.
+      return Ending{.error = std::move(status), .leaves = true};
     }
     return Fail(std::move(status));
   }

@@ -32,7 +32,8 @@ class HeldMessages {
     ClientMessage message;
     // If set, it is called in place of sending `message`.
     std::function<void()> deliver = {};
-    // Of a request that waits in place of its reply. If the sync fails it counts as executed.
+    // Set if this item is a request that waits for the sync, and not a reply: its size, by which
+    // the queue of its connection shrinks if the sync fails.
     size_t request_bytes = 0;
     // A later message to the same connection must not be sent before this one.
     bool is_ordered = false;

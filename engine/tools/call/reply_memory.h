@@ -25,7 +25,7 @@ class ReplySize {
 
   // Adds a piece that was read. kUnavailable: there is too little memory for the reply.
   Status Add(std::string_view piece);
-  // What was added is no longer needed. The call keeps its memory for what follows.
+  // Call it when the pieces so far have been freed. The pieces that follow reuse their memory.
   void Restart() { weight_ = {}; }
 
  private:

@@ -50,7 +50,7 @@ Result<json> AwaitAnswer(const AskingCall& call, const std::string& key) {
     AG_ASSIGN_OR_RETURN(const bool cancelled, IsCancelled(context, call.key));
     if (cancelled) return Status(StatusCode::kCancelled, "the client has cancelled the call");
     const run::RunHost* host = context.api().host;
-    // A call that nobody can go on with stays as long as it may.
+    // A call that its client cannot resume in another worker waits until this one must exit.
     const Deadline leave_time =
         host != nullptr ? host->LeaveTime(call.resumable ? 0 : 1) : kNoDeadline;
     if (MonotonicClock::now() >= leave_time) {

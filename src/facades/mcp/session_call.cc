@@ -271,9 +271,8 @@ class SessionCall {
   StreamPlace place_;
   const std::string key_;
   CallWriter writer_;
-  // Of the run that was read last. The error says why its events have ended before the run.
-  std::optional<Reader> reader_;
-  std::optional<api::ErrorInfo> error_;
+  std::optional<Reader> reader_;         // of the run that was read last
+  std::optional<api::ErrorInfo> error_;  // why the events of that run ended before the run did
   bool resumed_ = false;
   bool cancelled_ = false;  // by the client, which then wants no response
 };

@@ -32,7 +32,8 @@ bool IsLost(const Connection& connection, const HttpReply& reply) {
   return !was_read && code != kHeaderMismatch && code != kMissingCapability;
 }
 
-// True if nobody waits for the reply any more, or it is too large.
+// True if this client has ended the call: it was cancelled, took too long, or its reply is too
+// large.
 bool GaveUp(const Status& status) {
   return status.code() == StatusCode::kCancelled ||
          status.code() == StatusCode::kDeadlineExceeded ||

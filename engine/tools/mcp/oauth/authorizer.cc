@@ -113,7 +113,7 @@ Result<TokenPtr> Authorizer::Current(const WaitOptions& wait) {
     if (!needed_) return TokenPtr();
     const Deadline now = options_.now();
     if (token_ != nullptr && now >= token_->renew_at) FetchIfDue();
-    // Nobody waits for the renewal of a token that can still be used.
+    // The token can still be used while a new one is fetched.
     if (token_ != nullptr && now < token_->expires_at) return token_;
     old = token_;
   }
