@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "ngx_module/status/service_zone.h"
 #include "ngx_module/status/status_rows.h"
 
 namespace agent_graph::nginx {
@@ -38,10 +39,8 @@ bool OthersAccept(const Services& services) {
   const auto used =
       std::ranges::find_if(services, [](const auto& service) { return service->config().used; });
   if (used == services.end() || ListensAlone()) return false;
-  const auto* core =
-      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
-  const auto workers = static_cast<size_t>(std::max<ngx_int_t>(core->worker_processes, 1));
-  return LeaveToOthers((*used)->config(), std::max<size_t>(workers / 2, 1));
+  const ServiceConfig& service = (*used)->config();
+  return LeaveToOthers(service, std::max<size_t>(WorkerCount(service) / 2, 1));
 }
 
 // True for a timer of a connection that nginx closes when it begins a graceful shutdown.

@@ -60,12 +60,6 @@ ngx_shm_zone_t* FindOldZone(ngx_cycle_t* cycle, const ngx_shm_zone_t* zone) {
   return nullptr;
 }
 
-ngx_uint_t WorkerCount(const ServiceConfig& service) {
-  auto* core =
-      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(service.cycle->conf_ctx, ngx_core_module));
-  return std::max<ngx_int_t>(1, core->worker_processes);
-}
-
 // During a reload, old and new workers need rows at the same time.
 size_t RowsMin(const ServiceConfig& service) {
   return 2 * WorkerCount(service);
@@ -109,6 +103,12 @@ void WarnOfMissingRows(const ngx_shm_zone_t* zone, const ServiceConfig& service,
 }
 
 }  // namespace
+
+ngx_uint_t WorkerCount(const ServiceConfig& service) {
+  auto* core =
+      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(service.cycle->conf_ctx, ngx_core_module));
+  return std::max<ngx_int_t>(1, core->worker_processes);
+}
 
 ServiceZone* FindZone(const ServiceConfig& service) {
   return service.zone == nullptr ? nullptr : ZoneIn(service.zone);

@@ -23,6 +23,8 @@ struct ServiceZone {
   void* token_table;  // a limits::TokenTable; null: no limit, or counted in Redis
 };
 
+// The number of worker processes, at least 1.
+ngx_uint_t WorkerCount(const ServiceConfig& service);
 // Null in processes that have no zone yet.
 ServiceZone* FindZone(const ServiceConfig& service);
 

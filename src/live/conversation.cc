@@ -46,7 +46,7 @@ void Conversation::AwaitTranscript(Deadline until) {
 }
 
 void Conversation::ExtendWait(Deadline until) {
-  if (transcript_.expected()) transcript_.ExtendWait(until);
+  transcript_.ExtendWait(until);
 }
 
 void Conversation::ShortenWait(Deadline now) {

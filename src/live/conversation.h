@@ -51,7 +51,7 @@ class Conversation {
   void AwaitTranscript(Deadline until);
   // The link delivers no more than this transcript: shortens the wait for its next piece.
   void ShortenWait(Deadline now);
-  // Waits for the expected transcript at least until this time, if one is expected.
+  // Waits at least until this time. Requires an expected transcript.
   void ExtendWait(Deadline until);
   // `event` is a kInputTranscript. Returns true if the words belong to a new utterance that was not
   // announced: an answer to it is to be expected. `speaking`: the model speaks.

@@ -110,8 +110,9 @@ void Session::HandOver(const std::string& target, const PendingCalls::Batch& bat
                     !conversation_.announces_transcripts();
   if (late) conversation_.AwaitTranscript(now + times_.handover_max);
   if (!transcript.expected()) return ReopenLink();
-  // The transcript that led to the handover is still expected over the old link. It may have
-  // arrived while Configure suspended the fiber.
+  // The transcript that led to the handover comes over the old link. Its pieces may wait unread
+  // since Configure suspended the fiber, so an old deadline must not end the wait before they are
+  // read.
   conversation_.ExtendWait(now + times_.handover_max);
   link_.HandOver(now + times_.handover_max);
 }

@@ -10,6 +10,7 @@
 #include "facades/agui/agui_messages.h"
 #include "facades/run/attachments.h"
 #include "facades/run/body_members.h"
+#include "facades/run/json_member.h"
 #include "facades/run/signed_reasoning.h"
 #include "message/reader.h"
 #include "message/texts.h"
@@ -17,15 +18,10 @@
 namespace agent_graph::agui {
 namespace {
 
+using facades::AppendMember;
+
 constexpr std::string_view kUnknownType = "application/octet-stream";
 constexpr std::string_view kAttachmentsPrefix = "attachments-";
-
-void AppendMember(std::string& out, std::string_view name, std::string_view text) {
-  out += ",\"";
-  out += name;
-  out += "\":";
-  AppendJsonString(out, text);
-}
 
 std::string_view NameOf(MediaBlock::Type type) {
   switch (type) {

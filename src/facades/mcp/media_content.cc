@@ -4,22 +4,18 @@
 
 #include "base/json.h"
 #include "base/percent_encoding.h"
+#include "facades/run/json_member.h"
 #include "models/media.h"
 
 namespace agent_graph::mcp {
 namespace {
 
+using facades::AppendMember;
+
 constexpr std::string_view kAttachmentPrefix = "agent-graph://attachments/";
 
 std::string_view NameOf(const MediaReference& media) {
   return media.filename.empty() ? std::string_view("file") : media.filename;
-}
-
-void AppendMember(std::string& out, std::string_view name, std::string_view text) {
-  out += ",\"";
-  out += name;
-  out += "\":";
-  AppendJsonString(out, text);
 }
 
 // `number`: of the file in the answer.

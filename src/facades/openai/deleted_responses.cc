@@ -39,11 +39,10 @@ json DeletedOf(const state::ThreadRecord& thread) {
 
 // True if the thread was made for one of these responses, and none of them is of a conversation.
 bool IsOwnThread(const json& deleted) {
-  const auto is_from = [](ResponseOrigin origin) {
-    return [origin](const json& name) { return name == NameOf(origin); };
+  const auto has = [&](ResponseOrigin origin) {
+    return std::ranges::find(deleted, json(NameOf(origin))) != deleted.end();
   };
-  return std::ranges::any_of(deleted, is_from(ResponseOrigin::kNewThread)) &&
-         std::ranges::none_of(deleted, is_from(ResponseOrigin::kConversation));
+  return has(ResponseOrigin::kNewThread) && !has(ResponseOrigin::kConversation);
 }
 
 // True if nothing uses the thread once this response is deleted, too.
@@ -58,17 +57,15 @@ Result<bool> IsUnused(api::HandlerContext& context, const state::RunRecord& run,
   state::ListRunsRequest list;
   list.scope = scope;
   list.thread_id = run.thread_id;
-  bool has_runs = false;
   do {
     AG_ASSIGN_OR_RETURN(state::RunPage page, context.state().ListRuns(list));
-    has_runs = has_runs || !page.runs.empty();
     const bool is_used = std::ranges::any_of(
         page.runs, [&](const state::RunRecord& one) { return !deleted.contains(one.run_id); });
-    if (is_used || (has_runs && !is_own)) return false;
+    if (is_used || (!is_own && !page.runs.empty())) return false;
     list.cursor = std::move(page.next_cursor);
   } while (!list.cursor.empty());
-  // Without runs it is not the response's thread: that one was deleted, and a note on it made this
-  // one.
+  // If it has no runs, another request has deleted the thread meanwhile, and a note has created an
+  // empty one with its id.
   return true;
 }
 

@@ -2,15 +2,11 @@
 
 #include "base/json.h"
 #include "base/letter_case.h"
+#include "facades/run/json_member.h"
 
 namespace agent_graph::openai {
 
-void AppendMember(std::string& out, std::string_view name, std::string_view text) {
-  out += ",\"";
-  out += name;
-  out += "\":";
-  AppendJsonString(out, text);
-}
+using facades::AppendMember;
 
 std::string TextPart(std::string_view text) {
   std::string part = R"({"type":"output_text","text":)";

@@ -9,9 +9,6 @@
 
 namespace agent_graph::openai {
 
-// Appends `,"name":"text"`.
-void AppendMember(std::string& out, std::string_view name, std::string_view text);
-
 std::string TextPart(std::string_view text);
 std::string SummaryPart(std::string_view text);
 

@@ -14,6 +14,7 @@
 #include "facades/openai/request_note.h"
 #include "facades/openai/response_items.h"
 #include "facades/run/body_members.h"
+#include "facades/run/json_member.h"
 #include "facades/run/run_end.h"
 #include "facades/run/signed_reasoning.h"
 
@@ -21,6 +22,7 @@ namespace agent_graph::openai {
 namespace {
 
 using api::EventPlace;
+using facades::AppendMember;
 using facades::MessageHead;
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
