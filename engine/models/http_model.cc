@@ -103,7 +103,8 @@ struct HttpModel::Attempts {
   }
   attempts.left -= std::max(call.sends(), 1);
   const bool is_the_models = reply.status().code() == StatusCode::kModel;
-  // Not reached also if its certificate is refused, which no other attempt would change.
+  // No reply counts as a failure also if no other attempt would help, as with a refused
+  // certificate.
   if (call.may_repeat() || (is_the_models && !call.was_answered())) {
     circuit_.Failed(MonotonicClock::now());
   } else if (is_the_models) {

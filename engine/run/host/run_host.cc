@@ -61,6 +61,7 @@ void RunHost::Execute(state::GrantedRun granted) {
   start->granted = std::move(granted);
   CountBytes(static_cast<int64_t>(start->bytes));
   local_.Add(start->key.first, start->key.second, start->hosted->live);
+  bool is_next_deadline = false;
   {
     MutexLock lock(mutex_);
     runs_[start->key] = start->hosted;
@@ -69,12 +70,15 @@ void RunHost::Execute(state::GrantedRun granted) {
       start->hosted->hand_over->Request();
       waiting_.push_front(std::move(start));
     } else {
-      if (deadline != kNoDeadline) start->deadline = deadlines_.emplace(deadline, start);
+      if (deadline != kNoDeadline) {
+        start->deadline = deadlines_.emplace(deadline, start);
+        is_next_deadline = *start->deadline == deadlines_.begin();
+      }
       Enqueue(std::move(start));
     }
   }
   StartWaiting();
-  WatchDeadlines();
+  if (is_next_deadline) WatchDeadlines();
 }
 
 void RunHost::Cancel(const std::string& thread_id, const std::string& run_id) {

@@ -63,9 +63,11 @@ Status ReadBack(state::Service& state, const state::Scope& scope, const std::str
                               .entries_max = kEntriesMax};
   AG_ASSIGN_OR_RETURN(const state::RunTraces newest, state.ReadRuns(read));
   if (history.TakeEarlier(newest.entries) || newest.run_id.empty()) return Status::Ok();
-  AG_ASSIGN_OR_RETURN(
-      const state::RunTraces older,
-      state.ReadRuns({.scope = scope, .thread_id = thread_id, .run_id = {}, .runs_max = kRunsMax}));
+  AG_ASSIGN_OR_RETURN(const state::RunTraces older, state.ReadRuns({.scope = scope,
+                                                                    .thread_id = thread_id,
+                                                                    .run_id = {},
+                                                                    .runs_max = kRunsMax,
+                                                                    .entries_max = 1}));
   const std::vector<std::string> newest_first(older.run_ids.rbegin(), older.run_ids.rend());
   for (size_t i = 1; i < newest_first.size(); ++i) {
     const auto here = newest_first.begin() + static_cast<ptrdiff_t>(i);

@@ -122,11 +122,10 @@ class Runner {
   // An opening and a loop are on the heap: a fiber keeps every page of its stack that it has
   // touched, and most of a run's time is spent waiting for a model.
   std::unique_ptr<RunLoop> MakeLoop(RunRequest& request, Opening& opening, RunSink& sink) const;
-  void Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
-               std::string reason = {}) const;
-  // Ends the run as an error in the state.
+  void Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure) const;
+  // Ends the run in the state.
   Status StoreFailure(const RunRequest& request, const BegunRun& begun, const Status& failure,
-                      std::string reason) const;
+                      RunStatus status, std::string reason) const;
   // Null if nothing of the run is stored.
   state::Service* StateFor(const RunRequest& request) const {
     return request.transient ? nullptr : state_;

@@ -62,40 +62,34 @@ bool IsStop(runtime::CancelReason reason) {
 
 }  // namespace
 
-// Releases the thread unchanged. An accepted run goes to another worker if that may help, or if it
-// was stopped.
-void Runner::Abandon(const RunRequest& request, const BegunRun& begun, const Status& failure,
-                     std::string reason) const {
+// Releases the thread unchanged. An accepted run is given back if another worker may have more
+// success, or if it was stopped.
+void Runner::Abandon(const RunRequest& request, const BegunRun& begun,
+                     const Status& failure) const {
   if (StateFor(request) == nullptr) return;
   const RunEnvironment& environment = *begun.environment;
   const runtime::CancelReason cancel = CancelOf(environment, failure);
   const bool is_cancelled = cancel != runtime::CancelReason::kNone;
   // If an accepted run was stopped, the state knows it, and ends the run.
-  if (request.accepted && reason.empty() && (is_cancelled || MayPassElsewhere(failure))) {
+  if (request.accepted && (is_cancelled || MayPassElsewhere(failure))) {
     const Status given =
         state_->HandOverRun(environment.thread_id, environment.run_id, begun.reply.lease_epoch);
     if (!given.ok()) environment.Log(LogLevel::kWarning, "", given.ToString());
     return;
   }
-  if (reason.empty()) {
-    reason = is_cancelled ? runtime::CancelReasonName(cancel) : ReasonOfFailure(failure);
-  }
-  if (Status stored = StoreFailure(request, begun, failure, std::move(reason)); !stored.ok()) {
-    environment.Log(LogLevel::kWarning, "", stored.ToString());
-  }
+  const RunStatus status = IsStop(cancel) ? RunStatus::kStopped : RunStatus::kError;
+  std::string reason = is_cancelled ? runtime::CancelReasonName(cancel) : ReasonOfFailure(failure);
+  const Status stored = StoreFailure(request, begun, failure, status, std::move(reason));
+  if (!stored.ok()) environment.Log(LogLevel::kWarning, "", stored.ToString());
 }
 
 Status Runner::StoreFailure(const RunRequest& request, const BegunRun& begun, const Status& failure,
-                            std::string reason) const {
+                            RunStatus status, std::string reason) const {
   const RunEnvironment& environment = *begun.environment;
   state::FinishRunRequest finish;
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
   finish.append.lease_epoch = begun.reply.lease_epoch;
-  // A run may be cancelled at the moment when it fails for another reason.
-  const runtime::CancelReason cancel = CancelOf(environment, failure);
-  const bool is_stopped = IsStop(cancel) && reason == runtime::CancelReasonName(cancel);
-  const RunStatus status = is_stopped ? RunStatus::kStopped : RunStatus::kError;
   finish.status = RunStatusName(status);
   finish.state_unread = true;
   finish.reason = std::move(reason);
@@ -107,7 +101,9 @@ Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellat
                              const Status& failure, std::string reason) {
   constexpr uint64_t kNoState = 0;
   AG_ASSIGN_OR_RETURN(const BegunRun begun, BeginUpTo(kNoState, request, cancellation));
-  if (!reason.empty()) return StoreFailure(request, begun, failure, std::move(reason));
+  if (!reason.empty()) {
+    return StoreFailure(request, begun, failure, RunStatus::kError, std::move(reason));
+  }
   Abandon(request, begun, failure);
   return Status::Ok();
 }

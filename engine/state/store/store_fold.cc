@@ -94,8 +94,8 @@ Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std
                                   snapshot.status().ToString()});
     snapshot = editor.ReadSnapshot();
   }
-  // A snapshot that cannot be read stays as it is, and a log that cannot be read ends the pause:
-  // the run ends nevertheless.
+  // The run ends in any case: a snapshot that cannot be read is left unchanged, and a log that
+  // cannot be read ends the pause.
   if (snapshot.ok()) {
     const Result<bool> stays_paused = KeepPause(lease, reason, *snapshot);
     if (stays_paused.ok() && *stays_paused) {

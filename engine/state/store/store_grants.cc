@@ -141,10 +141,14 @@ size_t Store::GrantReserved(const std::string& thread_id, const std::string& pre
   }
   Lease& lease = found->second;
   const std::string* client = ChooseClient(lease, preferred);
-  const Status granted = client != nullptr ? StageGrant(lease, *client) : Status::Ok();
-  if (client != nullptr && granted.ok()) return lease.unbegun_bytes;
-  WaitForGrant(thread_id, MonotonicClock::now() + kGrantAgainAfter);
-  if (granted.ok()) return 0;
+  const Deadline again = MonotonicClock::now() + kGrantAgainAfter;
+  if (client == nullptr) {
+    WaitForGrant(thread_id, again);
+    return 0;
+  }
+  const Status granted = StageGrant(lease, *client);
+  if (granted.ok()) return lease.unbegun_bytes;
+  WaitForGrant(thread_id, again);
   reports_.push_back(
       {true, "the accepted run " + lease.row.run_id + " cannot be granted: " + granted.ToString()});
   return 0;

@@ -18,7 +18,7 @@ constexpr size_t kAwaitedAtOnce = 256;
 }  // namespace
 
 void Store::Use(const std::string& thread_id) {
-  UseAll({thread_id});
+  if (is_shared()) UseAll({thread_id});
 }
 
 void Store::UseAll(const std::vector<std::string>& thread_ids) {

@@ -129,7 +129,7 @@ Status RowDatabase::PrepareOnce(const BatchUse& use) {
   for (Step& step : StepsOf(use)) steps.push_back(std::move(step));
   if (steps.empty()) return Status::Ok();
   AG_RETURN_IF_ERROR(Run(std::move(steps)));
-  return LockAgain(use);
+  return not_locked_.empty() ? Status::Ok() : LockAgain(use);
 }
 
 // A host that deletes a thread also deletes its lease row. Those that wait for this row meanwhile
@@ -265,9 +265,12 @@ void RowDatabase::AddThreadSteps(const std::vector<const ThreadUse*>& threads,
 
 std::set<std::string> RowDatabase::NotLocked(const std::vector<std::string>& created,
                                              const Rows& threads) const {
-  std::set<std::string> keys(created.begin(), created.end());
-  for (size_t i = 0; i < threads.size(); ++i) keys.emplace(threads[i].Bytes(0));
-  std::erase_if(keys, [this](const std::string& key) { return versions_.contains(key); });
+  std::set<std::string> keys;
+  const auto add = [&](std::string key) {
+    if (!versions_.contains(key)) keys.insert(std::move(key));
+  };
+  for (const std::string& key : created) add(key);
+  for (size_t i = 0; i < threads.size(); ++i) add(std::string(threads[i].Bytes(0)));
   return keys;
 }
 
