@@ -165,7 +165,10 @@ def test_a_server_of_another_make(serve, on_node, http2):
         assert stream.ended_with_done() and stream.final_text().split() == [f"word{n}" for n in range(200)]
     wait_until(lambda: on_node.count("reset") == 20, "Node sees that 20 streams were left")
     assert on_node.count("request") == 120
-    assert on_node.count("connection") == (1 if http2 else 120)
+    if http2:
+        assert on_node.count("connection") == 1
+    else:  # a stream that begins after another has ended may take over its connection
+        assert 20 < on_node.count("connection") <= 120
 
 
 @pytest.mark.parametrize("http2", [True, False])
