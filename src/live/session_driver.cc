@@ -124,6 +124,9 @@ bool SessionDriver::TakeFrames() {
     } else {
       session_.OnFrame(*std::move(frame), MonotonicClock::now());
     }
+    // Not only after all frames: reading the next one may suspend this fiber, and the frame before
+    // is no longer counted as part of the mailbox.
+    CountMemory();
   }
   return false;
 }
