@@ -26,7 +26,7 @@ PYTEST_FILES := $(PYTEST) -n $(FILES_AT_ONCE) --dist loadfile
 
 # All packages that the targets need; each target installs only its own.
 deps:
-	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check scale
+	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check cache scale
 
 # $(call build,TARGETS)   TARGETS empty: everything except tests, benchmarks and fuzzers.
 define build

@@ -1,8 +1,8 @@
 #!/bin/sh
 # install-packages.sh [--optional] GROUP...   Installs the missing Debian packages of the named
 # groups. Groups: build, compiler (build without nginx), source (packages of sources), runtime, docs,
-# test, lint, fuzz, bench, sanitizer, check, charts, deb, deb-test. Needs root or sudo only if
-# something is missing. With --optional it succeeds if packages cannot be installed, and does not ask
+# test, scale, lint, fuzz, bench, sanitizer, check, cache, charts, deb, deb-test. Needs root or sudo only
+# if something is missing. With --optional it succeeds if packages cannot be installed, and does not ask
 # for a password.
 set -eu
 
@@ -44,7 +44,8 @@ packages_of() {
     bench) echo wrk nghttp2-client python3 python3-websockets libbenchmark-dev postgresql haproxy ;;
     source) echo dpkg-dev ;;
     sanitizer) echo libasan8 libubsan1 libtsan2 ;;
-    check) echo ccache git ;;
+    check) echo git ;;
+    cache) echo ccache ;;
     charts) echo golang-go npm python3-pip python3-jsonschema python3-yaml ;;
     deb) echo build-essential debhelper dpkg-dev fakeroot lintian nginx-dev ;;
     deb-test) echo mmdebstrap python3 ;;
