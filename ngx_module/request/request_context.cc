@@ -19,10 +19,10 @@ int64_t ToMicros(MonotonicClock::time_point time) {
 
 void CountEnd(const RequestContext& context) {
   const ServiceConfig& service = *context.location.service;
-  CountRequest(service, context.route, context.outcome, context.request->headers_out.status);
+  const RouteClass route = RouteClassOf(context.route);
+  CountRequest(service, route, context.outcome, context.request->headers_out.status);
   // A WebSocket may stay open for days.
   if (context.transport != api::Transport::kHttp) return;
-  const RouteClass route = RouteClassOf(context.route);
   CountDuration(service, DurationKind::kRequest, route, MonotonicMicros() - context.received);
   if (!context.streamed || context.first_chunk == 0) return;
   CountDuration(service, DurationKind::kFirstChunk, route, context.first_chunk - context.received);

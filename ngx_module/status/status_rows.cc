@@ -287,14 +287,14 @@ RouteClass RouteClassOf(std::string_view pattern) {
   return RouteClass::kOther;
 }
 
-void CountRequest(const ServiceConfig& service, std::string_view route_pattern,
-                  std::string_view outcome_name, ngx_uint_t http_status) {
+void CountRequest(const ServiceConfig& service, RouteClass route, std::string_view outcome_name,
+                  ngx_uint_t http_status) {
   StatusRow* row = FindStatusRow(service);
   if (row == nullptr) return;
   StatusCounters& counters = row->counters;
-  const auto route = static_cast<size_t>(RouteClassOf(route_pattern));
   const Outcome outcome = OutcomeOf(outcome_name);
-  StatusCounters::Increment(counters.requests[route][static_cast<size_t>(outcome)]);
+  StatusCounters::Increment(
+      counters.requests[static_cast<size_t>(route)][static_cast<size_t>(outcome)]);
   if (outcome == Outcome::kRejected) {
     Refusal refusal = RefusalOf(http_status);
     StatusCounters::Increment(counters.refusals[static_cast<size_t>(refusal)]);

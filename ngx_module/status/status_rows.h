@@ -188,8 +188,8 @@ bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max);
 
 // The class of a route by its pattern in the route table.
 RouteClass RouteClassOf(std::string_view pattern);
-// Called once per request, at its end. `route`: pattern in the route table.
-void CountRequest(const ServiceConfig& service, std::string_view route, std::string_view outcome,
+// Called once per request, at its end.
+void CountRequest(const ServiceConfig& service, RouteClass route, std::string_view outcome,
                   ngx_uint_t http_status);
 // Called once per run of the graph, at its end.
 void CountRun(const ServiceConfig& service, std::string_view outcome);

@@ -18,11 +18,6 @@ constexpr bool IsParameter(std::string_view segment) {
   return segment.starts_with('{');
 }
 
-// Returns false for a broken escape or NUL.
-bool DecodeSegment(std::string_view segment, std::string& out) {
-  return PercentDecode(segment, out) && out.find('\0') == std::string::npos;
-}
-
 // Appends a method to the value of an Allow header. More than one matching pattern may have it.
 void AppendAllowed(Method method, std::string& allow) {
   std::string name(NameOf(method));
@@ -34,10 +29,19 @@ void AppendAllowed(Method method, std::string& allow) {
 
 // The decoded path. Literal segments are compared decoded, too: "/%70ing" is "/ping".
 struct Router::DecodedPath {
-  std::array<std::string, kSegmentsMax> parts;
-  size_t count = 0;
+  Segments segments;  // refers to the raw path, or to `unescaped`
   bool trailing_slash = false;
-  bool has_dot_component = false;  // in any part
+  bool has_dot_component = false;                        // in any segment
+  std::array<std::string, kSegmentsMax> unescaped = {};  // of the segments with escapes
+
+  // False for a broken escape.
+  bool Unescape(size_t i) {
+    std::string_view& segment = segments.parts[i];
+    if (segment.find('%') == std::string_view::npos) return true;
+    if (!PercentDecode(segment, unescaped[i])) return false;
+    segment = unescaped[i];
+    return true;
+  }
 };
 
 Router::Router(std::span<const Route> routes) : routes_(routes) {
@@ -62,26 +66,26 @@ std::optional<Router::Segments> Router::Split(std::string_view path) {
   }
 }
 
-std::optional<Router::DecodedPath> Router::DecodePath(std::string_view raw_path) {
+bool Router::DecodePath(std::string_view raw_path, DecodedPath& path) {
   // Base URLs with a trailing slash lead to "//v1/…".
   if (raw_path.starts_with("//")) raw_path.remove_prefix(1);
   std::optional<Segments> raw = Split(raw_path);
-  if (!raw) return std::nullopt;
-  DecodedPath path;
-  path.count = raw->count;
+  if (!raw) return false;
+  path.segments = *raw;
+  auto& [parts, count] = path.segments;
   // An empty last segment is a trailing slash and not an empty id. One is allowed.
-  path.trailing_slash = raw->parts[path.count - 1].empty();
-  if (path.trailing_slash) --path.count;
-  if (path.count == 0 || raw->parts[path.count - 1].empty()) return std::nullopt;
-  for (size_t i = 0; i < path.count; ++i) {
-    if (!DecodeSegment(raw->parts[i], path.parts[i])) return std::nullopt;
+  path.trailing_slash = parts[count - 1].empty();
+  if (path.trailing_slash) --count;
+  if (count == 0 || parts[count - 1].empty()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!path.Unescape(i) || parts[i].find('\0') != std::string_view::npos) return false;
     // An escaped slash may hide a step out of the location, as in "a%2F..%2Fb".
-    path.has_dot_component = path.has_dot_component || HasDotComponent(path.parts[i]);
+    path.has_dot_component = path.has_dot_component || HasDotComponent(parts[i]);
   }
-  return path;
+  return true;
 }
 
-bool Router::PatternMatches(const Segments& pattern, const DecodedPath& path) {
+bool Router::PatternMatches(const Segments& pattern, const Segments& path) {
   if (pattern.count != path.count) return false;
   for (size_t i = 0; i < pattern.count; ++i) {
     if (!IsParameter(pattern.parts[i]) && pattern.parts[i] != path.parts[i]) return false;
@@ -91,13 +95,13 @@ bool Router::PatternMatches(const Segments& pattern, const DecodedPath& path) {
 
 RouteMatch Router::Match(std::string_view method, std::string_view raw_path) const {
   RouteMatch match;
-  std::optional<DecodedPath> path = DecodePath(raw_path);
-  if (!path) return match;
+  DecodedPath path;
+  if (!DecodePath(raw_path, path)) return match;
   for (size_t i = 0; i < routes_.size(); ++i) {
     const Route& route = routes_[i];
-    if (!PatternMatches(patterns_[i], *path)) continue;
+    if (!PatternMatches(patterns_[i], path.segments)) continue;
     const bool method_matches = MethodMatches(route.method, method);
-    if (path->has_dot_component && !(route.creates_thread && method_matches)) continue;
+    if (path.has_dot_component && !(route.creates_thread && method_matches)) continue;
     if (!method_matches) {
       match.kind = RouteMatch::Kind::kMethodNotAllowed;
       AppendAllowed(route.method, match.allow);
@@ -105,11 +109,11 @@ RouteMatch Router::Match(std::string_view method, std::string_view raw_path) con
     }
     match.kind = RouteMatch::Kind::kFound;
     match.route = static_cast<uint16_t>(i);
-    match.trailing_slash = path->trailing_slash;
+    match.trailing_slash = path.trailing_slash;
     match.allow.clear();
-    for (size_t j = 0; j < path->count; ++j) {
+    for (size_t j = 0; j < path.segments.count; ++j) {
       if (IsParameter(patterns_[i].parts[j])) {
-        match.path_parameters.push_back(std::move(path->parts[j]));
+        match.path_parameters.emplace_back(path.segments.parts[j]);
       }
     }
     return match;

@@ -47,8 +47,9 @@ class Router {
   struct DecodedPath;
 
   static std::optional<Segments> Split(std::string_view path);
-  static std::optional<DecodedPath> DecodePath(std::string_view raw_path);
-  static bool PatternMatches(const Segments& pattern, const DecodedPath& path);
+  // False: the path matches no route.
+  static bool DecodePath(std::string_view raw_path, DecodedPath& path);
+  static bool PatternMatches(const Segments& pattern, const Segments& path);
 
   const std::span<const Route> routes_;
   std::vector<Segments> patterns_;  // the paths of `routes_`, in the same order
