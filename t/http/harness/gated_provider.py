@@ -10,6 +10,20 @@ from .ports import free_port
 from .waiting import wait_until
 
 
+def _chunk(delta, finish_reason=None):
+    return {
+        "id": "chatcmpl-gated",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "gated",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}],
+    }
+
+
+def _event(chunk):
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+
 class GatedProvider:
     """Streams `words`, one per chunk, and waits at the gate after the first `before_gate` of them
     (None: never). `send_buffer` limits how much of a blocked stream the kernel accepts."""
@@ -129,11 +143,16 @@ class GatedProvider:
             if index == self._before_gate:
                 await self._wait_at_gate(reader)
             await self._send_delta(writer, {"content": word})
-        await self._send_delta(writer, {}, "stop")
-        await self._send(writer, b"data: [DONE]\n\n")
-        writer.write(b"0\r\n\r\n")
-        await writer.drain()
+        await self._finish(writer)
+
+    async def _finish(self, writer):
+        """Counts the stream before its end is sent, so that whoever has seen the end finds it counted. The
+        end is one write: a client that has read [DONE] waits only a moment for the end of the body."""
         self._count("_finished", 1)
+        end = _event(_chunk({}, "stop")) + b"data: [DONE]\n\n"
+        self._count("_sent_bytes", len(end))
+        writer.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(end), end))
+        await writer.drain()
 
     async def _wait_at_gate(self, reader):
         """Returns when the gate opens; raises if the client disconnects before that."""
@@ -152,18 +171,8 @@ class GatedProvider:
             # A cancelled read blocks the reader until it has ended.
             await asyncio.gather(opened, gone, return_exceptions=True)
 
-    async def _send_delta(self, writer, delta, finish_reason=None):
-        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-        chunk = {
-            "id": "chatcmpl-gated",
-            "object": "chat.completion.chunk",
-            "created": 0,
-            "model": "gated",
-            "choices": [choice],
-        }
-        await self._send(writer, b"data: " + json.dumps(chunk).encode() + b"\n\n")
-
-    async def _send(self, writer, data):
+    async def _send_delta(self, writer, delta):
+        data = _event(_chunk(delta))
         writer.write(b"%x\r\n%s\r\n" % (len(data), data))
         await writer.drain()
         self._count("_sent_bytes", len(data))

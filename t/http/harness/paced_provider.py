@@ -25,8 +25,4 @@ class PacedProvider(GatedProvider):
         for piece in self._pieces:
             await asyncio.sleep(self._pause)
             await self._send_delta(writer, piece)
-        await self._send_delta(writer, {}, "stop")
-        await self._send(writer, b"data: [DONE]\n\n")
-        writer.write(b"0\r\n\r\n")
-        await writer.drain()
-        self._count("_finished", 1)
+        await self._finish(writer)
