@@ -166,6 +166,7 @@ def test_term_ends_at_once_with_streams_in_flight(start_service, gated_provider)
     service.stop()
     service.wait_until_gone()
     assert not any(stream.ended_with_done() for stream in streams)
+    assert not service.error_log.lines("exited on signal 9"), "nginx did not have to kill them"
 
 
 def test_term_ends_a_worker_that_leaves_at_once(start_service, gated_provider):
