@@ -233,8 +233,7 @@ def test_copies_go_with_their_configuration(make_service):
     service.start()
 
     def copies():
-        folder = f"/proc/{service.master_pid}/fd"
-        links = [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]
+        links = processes.open_files(service.master_pid)
         return sorted(link for link in links if link.startswith("/memfd:"))
 
     names = ["auth.so", "graph.json", "keys.json", "names.so"]

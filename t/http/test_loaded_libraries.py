@@ -9,11 +9,14 @@ from harness.agents import DEMO
 
 def _loading(service, library):
     """The processes of the service that have loaded the library."""
-    return [
-        process.pid
-        for process in service.processes()
-        if f"/{library}" in pathlib.Path(f"/proc/{process.pid}/maps").read_text()
-    ]
+
+    def maps(process):
+        try:
+            return pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return ""  # an old worker that has ended meanwhile
+
+    return [process.pid for process in service.processes() if f"/{library}" in maps(process)]
 
 
 @pytest.mark.leveldb("the library of PostgreSQL is not loaded")

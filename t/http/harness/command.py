@@ -59,7 +59,7 @@ class RunningAgent:
         assert self._process.poll() is None, self.printed
         try:
             return http1.fetch(self.port, "GET", "/ping").status == 200
-        except OSError:
+        except (OSError, http1.ConnectionClosed):
             return False
 
     def close(self):

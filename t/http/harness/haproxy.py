@@ -5,6 +5,7 @@ import csv
 import socket
 import subprocess
 
+from .http1 import ConnectionClosed
 from .ports import free_port
 from .service import Requests
 from .waiting import wait_until
@@ -130,7 +131,7 @@ class Haproxy(Requests):
         for _ in range(2 * len(self._hosts)):
             try:
                 reply = self.get("/ping")
-            except OSError:
+            except (OSError, ConnectionClosed):
                 return None
             if reply.status == 200:
                 found.add(int(reply.header("X-Served-By").removeprefix("host")))

@@ -41,7 +41,7 @@ class McpServer:
             raise AssertionError(f"the MCP server ended:\n{self.log}")
         try:
             return http1.fetch(self.port, "GET", "/mcp").status == 400
-        except OSError:
+        except (OSError, http1.ConnectionClosed):
             return False
 
     def close(self):

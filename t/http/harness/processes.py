@@ -68,10 +68,14 @@ def freeze(pid):
     zombie if its parent is frozen; it stands still, too."""
     os.kill(pid, signal.SIGSTOP)
     threads = pathlib.Path("/proc") / str(pid) / "task"
-    wait_until(
-        lambda: all(_stat(thread / "stat")[0] in "TZ" for thread in threads.iterdir()),
-        f"process {pid} stands still",
-    )
+
+    def stands_still():
+        try:
+            return all(_stat(thread / "stat")[0] in "TZ" for thread in threads.iterdir())
+        except (FileNotFoundError, ProcessLookupError):  # a thread has ended meanwhile
+            return False
+
+    wait_until(stands_still, f"process {pid} stands still")
 
 
 def thaw(pid):
