@@ -11,8 +11,10 @@ from harness.tokens import JWT_ENVIRONMENT, bearer
 
 @pytest.fixture
 def service(start_service):
+    """nginx waits long for the rest of a body that it discards, because a test may be slow."""
     settings = behaviour("echo", auth="jwt", env="secrets.env", authorization="ownership")
-    return start_service(settings, files={"secrets.env": JWT_ENVIRONMENT})
+    location = "lingering_timeout 10m; lingering_time 10m;"
+    return start_service(settings, files={"secrets.env": JWT_ENVIRONMENT}, location=location)
 
 
 def _head(user, length, *more, target="/v1/graph/invoke"):

@@ -38,6 +38,7 @@ def _wait_until_stalled(provider):
 
 def test_a_thousand_slow_readers(start_service, large_provider):
     model = {"provider": "openai", "model": "m", "base_url": large_provider.base_url, "api_key": "k"}
+    model["first_byte_timeout_ms"] = 600_000  # the provider begins a thousand streams at once
     # A small send buffer, because the kernel would otherwise take much of the stream and hide our
     # own limits.
     service = start_service(

@@ -91,7 +91,8 @@ def test_a_slow_upload_may_take_longer_than_one_that_says_nothing(start_service)
 
 def test_two_hundred_uploads_at_once_take_bounded_memory(start_service):
     count = 200
-    service = start_service(_ECHO, workers=1)
+    # Each upload waits for its last bytes until all have arrived, however long that takes.
+    service = start_service(_ECHO, workers=1, location="client_body_timeout 10m;")
     uploaded(service, bytes(_MEGABYTE))
     worker = service.only_worker()
     before = processes.resident_bytes(worker.pid)

@@ -94,7 +94,7 @@ def test_a_session_that_has_no_room_to_begin_is_told(full_worker, opcode):
 
 
 def test_a_message_that_never_ends_ends_the_session(start_service):
-    service = start_service(LIVE, location="agent_graph_run_timeout 500ms;")
+    service = start_service(LIVE, location="agent_graph_run_timeout 3s;")  # it limits the handshake, too
     client = LiveClient(service.port)
     client.upgrade("/v1/graph/live")
     client.events = []
