@@ -1,6 +1,7 @@
 """A thread that others use during a run: nothing acknowledged is lost, and runs that wait for it
 are visible and can be stopped."""
 
+import itertools
 import json
 import threading
 
@@ -206,11 +207,21 @@ def test_a_function_cut_short_by_the_deadline_has_not_finished(start_service):
         location="agent_graph_run_timeout 2s;",
         server="location /unhurried/ { agent_graph test; }",
     )
-    for _ in range(2):
-        reply = service.invoke("x", config=_THREAD | {"sleep_ms": 600_000})
+    run_ids = (f"r{number}" for number in itertools.count())
+
+    def cut_short():
+        """A slow machine may not begin the run by its deadline; then there is no such run."""
+        run_id = next(run_ids)
+        reply = service.invoke("x", config=_THREAD | {"run_id": run_id, "sleep_ms": 600_000})
         assert reply.status == 504 and reply.json()["error"]["code"] == "TIMEOUT"
-        run = service.get("/unhurried/v1/observability/t").json()["data"]["run"]
+        found = service.get("/unhurried/v1/observability/t")
+        if found.status == 404 or (run := found.json()["data"]["run"])["run_id"] != run_id:
+            return False
         assert run["status"] == "error"
+        return True
+
+    for _ in range(2):
+        wait_until(cut_short, "a run begins in time")
 
 
 def test_a_run_that_holds_too_much_ends(start_service):
