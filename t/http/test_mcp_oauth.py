@@ -119,7 +119,7 @@ def test_credentials_that_nobody_knows(serve, issuer):
     authorization = issuer(uses=0)
     service = serve(authorization)
     assert service.invoke("greet").status == 200
-    assert "the server refuses the token that was issued for it" in service.error_log.text()
+    service.wait_for_log("the server refuses the token that was issued for it")
     assert "access-token" not in service.error_log.text()
 
 

@@ -382,7 +382,7 @@ def test_a_provider_that_refuses(start_service, status, body, kind, advice):
     assert service.invoke("hello").status == 500
     provider.close()
     expected = advice.format(url=provider.url + "/v1/chat/completions")
-    assert service.error_log.lines(r"node MAIN: .*" + re.escape(expected)), service.error_log.text()
+    service.wait_for_log(r"node MAIN: .*" + re.escape(expected))
 
 
 def test_a_provider_that_is_not_there(start_service):
@@ -392,4 +392,4 @@ def test_a_provider_that_is_not_there(start_service):
     reply = service.invoke("hello")
     assert reply.status == 500 and url not in reply.text
     expected = f"asked {url}/chat/completions; check base_url, and that its server runs"
-    assert service.error_log.lines(re.escape(expected)), service.error_log.text()
+    service.wait_for_log(re.escape(expected))
