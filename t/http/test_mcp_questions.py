@@ -39,7 +39,7 @@ def http_service():
 def serve(make_service, start_mock_provider, start_mcp_peer):
     """serve(tools=…) starts a service whose agent has the tools of an MCP server."""
 
-    def start(files=None, shutdown_timeout="60s", tools=("calculator", _LOOSE), **other):
+    def start(files=None, http="", tools=("calculator", _LOOSE), **other):
         mock = start_mock_provider(_FIXTURES)
         peer = start_mcp_peer(eras=["stateless"])
         graph = tool_graph(tools=list(tools), mcp_servers=[{"name": "peer", "url": peer.url, "tags": ["shared"]}])
@@ -49,7 +49,7 @@ def serve(make_service, start_mock_provider, start_mcp_peer):
             "facades": {"mcp": {"tools": ["shared"]}},
         }
         files = {"graph.json": json.dumps(graph)} | (files or {})
-        return make_service(settings | other, files=files, workers=2, shutdown_timeout=shutdown_timeout).start()
+        return make_service(settings | other, files=files, workers=2, http=http).start()
 
     return start
 
@@ -196,7 +196,8 @@ def test_a_question_of_a_call_that_is_cancelled(serve):
 
 
 def test_a_tool_that_asks_ends_with_its_worker(serve):
-    service = serve(shutdown_timeout="4s")
+    # Such a call is ended after the jitter, long before nginx closes its connection.
+    service = serve(http="agent_graph_shutdown_jitter 2s;")
     session = Session(service, capabilities=FORMS)
     stream = session.open("tools/call", {"name": "register", "arguments": {}}, id="mine")
     assert stream.next().message["method"] == "elicitation/create"

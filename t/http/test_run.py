@@ -222,12 +222,17 @@ def test_run_fails_where_another_program_has_all_addresses(checkout, user, liste
 
 def test_run_warns_if_localhost_may_be_another_program(checkout, user, listen_on):
     port = listen_on("::1")
-    server = RunningServer(checkout, user, port)
-    try:
-        server.wait_for_advice()
-        assert f"Another program answers on [::1]:{port}" in server.printed
-    finally:
-        server.close()
+
+    def warns():
+        server = RunningServer(checkout, user, port)
+        try:
+            server.wait_for_advice()
+            return f"Another program answers on [::1]:{port}" in server.printed
+        finally:
+            server.close()
+
+    # The script gives the other program, which is this process, two seconds for its answer.
+    wait_until(warns, "the script finds the other program")
 
 
 def test_run_explains_itself():
