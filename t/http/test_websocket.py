@@ -248,7 +248,9 @@ def test_a_client_that_sends_ahead_does_not_keep_a_leaving_worker(start_service,
 
 
 async def _talk(url, context=None):
-    async with websockets.connect(url, ssl=context, subprotocols=["service-bearer"]) as socket:
+    # Without the limits of time that the package has.
+    patient = dict.fromkeys(("open_timeout", "ping_interval", "close_timeout"))
+    async with websockets.connect(url, ssl=context, subprotocols=["service-bearer"], **patient) as socket:
         assert socket.subprotocol == "service-bearer"
         for size in (10, 70_000):
             await socket.send(json.dumps(invocation("w" * size)))

@@ -113,8 +113,9 @@ def test_a_run_past_its_deadline_can_be_read_later(start_service):
         )
         socket = WebSocket(service.port, receive_buffer=4096).upgrade()
         for _ in range(2):
+            before = provider.sent_bytes
             socket.send_json(invocation("much"))
-            wait_until(lambda: provider.open_connections > 0, "the run has begun")
+            wait_until(lambda sent=before: provider.sent_bytes > sent, "the run has begun")
             wait_until(lambda: provider.open_connections == 0, "the deadline ends the run")
             assert any(chunk["event"] == "error" for chunk in socket.read_run())
 

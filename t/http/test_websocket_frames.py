@@ -155,12 +155,18 @@ def test_slow_reader_holds_the_provider_back(start_service):
 
 def test_messages_are_bounded_over_all_sockets(start_service, gated_provider):
     settings = gated_settings(gated_provider) | {"limits": {"buffered_bytes_max": 1024 * 1024}}
-    service = start_service(settings, workers=1)
+    status = "location = /status.json { agent_graph_status format=json; }"
+    service = start_service(settings, workers=1, server=status)
+
+    def buffered():
+        return service.get("/status.json").json()["services"][0]["buffered_bytes"]
+
     first, second = open_socket(service), open_socket(service)
     whole = frame(TEXT, json.dumps(invocation("x" * 700_000)))
     first.send(whole[:600_000])
     # Incomplete messages count as buffered, for other requests, too.
-    wait_until(lambda: service.invoke("x" * 600_000).status == 503, "the message is read")
+    wait_until(lambda: buffered() > 590_000, "the message is read")
+    assert service.invoke("x" * 600_000).status == 503
     second.send(whole[:600_000])
     closed = second.read_close()
     assert closed.close_code == 1013 and closed.reason == "the server is busy"

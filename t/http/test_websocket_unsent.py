@@ -55,7 +55,7 @@ def test_unsent_frames_are_counted_until_they_are_read(stalled):
 def test_a_client_that_does_not_read_is_given_up(stalled):
     service, client = stalled("200ms")
     wait_until(lambda: _status_of(service)["websockets"] == 0, "the client has lost its socket")
-    assert _status_of(service)["memory_bytes"] == 0
+    wait_until(lambda: _status_of(service)["memory_bytes"] == 0, "no frame is left")
     frames = []
     with pytest.raises(ConnectionClosed):
         while True:
