@@ -167,7 +167,7 @@ def test_a_websocket_that_is_not_read(start_service):
     _wait_until_stalled(service)
     lines = []
     while not lines or not is_done(lines[-1]):
-        lines.append(socket.read_frame().json())
+        lines.append(socket.read_json())
     _check(lines)
 
 
@@ -189,7 +189,8 @@ def test_readers_that_stand_still_leave_memory_for_others(start_service):
     """Together they could queue more than the worker may hold."""
     bound, clients = 4 << 20, 40
     settings = {**_demo(0), "limits": {"buffered_bytes_max": bound, "json_bytes_max": 1 << 20}}
-    service = _start(start_service, settings=settings)
+    # However long it takes until all have stalled.
+    service = _start(start_service, settings=settings, location="send_timeout 10m;")
     text = " ".join(["a"] * 2500)  # 1.2 MB of lines
     streams = [service.stream(text, receive_buffer=4096) for _ in range(clients)]
     assert {stream.read_head().status for stream in streams} == {200}

@@ -180,7 +180,7 @@ def test_lines_arrive_as_they_are_produced(start_service, gated_provider):
 
 def test_state_shows_the_run_on_every_worker(start_service):
     service = start_service(behaviour("sleeping"), workers=2)
-    stream = service.stream("x", config={"thread_id": "t", "sleep_ms": 20000})
+    stream = service.stream("x", config={"thread_id": "t", "sleep_ms": 600_000})
     assert stream.read_head().status == 200
     for _ in range(8):
         meta = service.get("/v1/threads/t/state").json()["data"]["state"]["execution_meta"]
