@@ -34,6 +34,9 @@ def _calls_of_a_download(service, trace, record, data):
         try:
             wait_until(lambda: messages.seek(0) or "attached" in messages.read(), "strace attaches")
             assert service.get(record["url"]).body == data
+            # The bytes arrive before strace has seen their call return. The worker, its only thread that
+            # serves requests, goes on only after that.
+            assert service.get("/ping").status == 200
         finally:
             strace.send_signal(signal.SIGINT)
             strace.wait(environment.PATIENCE)
