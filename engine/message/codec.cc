@@ -16,7 +16,7 @@ constexpr size_t kIdBytesMax = 1024;
 // Unix seconds are smaller than this until the year 5138; a larger value means milliseconds.
 constexpr double kSecondsMax = 1e11;
 
-Result<std::string> ReadId(const json& object, const std::string& location) {
+Result<std::string> ReadId(const json& object, const std::string& location, ReadMode mode) {
   const json* value = FindMember(object, "message_id");
   if (value == nullptr) return std::string();
   std::string id;
@@ -30,7 +30,8 @@ Result<std::string> ReadId(const json& object, const std::string& location) {
   if (id.size() > kIdBytesMax) {
     return InvalidField(MemberLocation(location, "message_id"), "must be at most 1024 bytes");
   }
-  if (id == "0") id.clear();
+  // From clients of the service's own routes it is a placeholder. Others may number their messages.
+  if (id == "0" && mode == ReadMode::kStrict) id.clear();
   return id;
 }
 
@@ -174,7 +175,7 @@ Result<Message> Read(const json& value, const std::string& location, ReadMode mo
     return InvalidField(location.empty() ? "message" : location, "must be an object");
   }
   Message message;
-  AG_ASSIGN_OR_RETURN(message.id, ReadId(value, location));
+  AG_ASSIGN_OR_RETURN(message.id, ReadId(value, location, mode));
   AG_ASSIGN_OR_RETURN(message.role, ReadRole(value, location));
   AG_RETURN_IF_ERROR(ReadContent(value, location, mode, message));
   AG_RETURN_IF_ERROR(ReadTimestamp(value, location, message));

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.agents import DEMO
-from harness.agui import PATH, events, messages_of, of_type, run_input, text, tool, types, user
+from harness.agui import PATH, error, events, messages_of, of_type, run_input, text, tool, types, user
 from harness.messages import texts
 from harness.service import invocation
 from harness.tool_graph import asks, tool_graph
@@ -101,6 +101,24 @@ def test_a_new_thread_begins_with_the_history_of_the_client(with_tools):
     assert text(_post(service, *history, "plain")) == "fine words"
     told = [m["content"] for m in service.mock.messages()]
     assert told[-4:] == ["Be brief.", "before", "so it was", "plain"]
+
+
+def test_a_message_may_have_the_id_of_another_one_with_a_number(service):
+    """The service numbers the results of a message like this, and a client its own messages."""
+    history = messages_of(_post(service, user("first", "m"))) + [user("second", "m-2")]
+    assert text(_post(service, user("first", "m"), *history)) == "You said: second"
+
+
+def test_a_client_may_count_its_messages_from_0(service):
+    first = user("hello", "0")
+    answer = messages_of(_post(service, first))
+    (snapshot,) = of_type(_post(service, first), "MESSAGES_SNAPSHOT")
+    assert [message["id"] for message in snapshot["messages"]] == ["0", answer[-1]["id"]]
+
+
+def test_an_id_that_the_thread_cannot_keep_is_refused(service):
+    found = error(service.post(PATH, run_input(user("first", "m"), user("second", "a/../b"))))
+    assert found["details"][0]["loc"] == ["body", "messages", "1", "id"]
 
 
 def test_a_client_gets_what_was_said_elsewhere(service):

@@ -9,6 +9,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "facades/run/attachments.h"
 #include "facades/run/body_members.h"
 #include "facades/run/signed_reasoning.h"
@@ -51,7 +52,7 @@ class MessageReader {
 
   Message Read() {
     const std::string_view role = TextOf(source_, "role");
-    message_.id = TextOf(source_, "id");
+    ReadId();
     if (role == "tool") {
       ReadResult();
     } else if (role == "assistant") {
@@ -69,6 +70,17 @@ class MessageReader {
  private:
   void AddProblem(const Location& place, std::string text, ProblemType type) {
     problems_.Add(place, std::move(text), type);
+  }
+
+  // A blank id counts as none. The thread cannot keep some others: it would give the message
+  // another id, under which a repeated request would not find it.
+  void ReadId() {
+    message_.id = TextOf(source_, "id");
+    if (IsBlank(message_.id)) message_.id.clear();
+    if (message_.id.empty()) return;
+    if (std::optional<std::string> problem = api::MessageIdProblem(message_.id)) {
+      AddProblem(Below(location_, "id"), *std::move(problem), ProblemType::kValue);
+    }
   }
 
   const json* Content() {

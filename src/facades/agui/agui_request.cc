@@ -176,7 +176,8 @@ std::vector<size_t> NewMessages(const json& messages,
   for (const state::StoredMessage& message : window) known.insert(message.id);
   const auto is_known = [&](const json& message) {
     const std::string id(TextOf(message, "id"));
-    return known.contains(id) || known.contains(MessageOfResult(id));
+    const bool is_result = TextOf(message, "role") == "tool";
+    return known.contains(id) || (is_result && known.contains(MessageOfResult(id)));
   };
   const size_t tail = TailOf(messages);
   size_t behind_known = messages.size();  // index after the last known message

@@ -45,6 +45,12 @@ TEST(CodecTest, PlaceholderIdsAreEmpty) {
   EXPECT_EQ(Read(R"({"role":"user","content":"x","message_id":"a b"})").id, "a b");
 }
 
+TEST(CodecTest, StoredIdsStay) {
+  Message message = Message::User("x");
+  message.id = "0";
+  EXPECT_EQ(FromJsonText(ToJsonText(message)).value().id, "0");
+}
+
 TEST(CodecTest, FlatAndNestedMediaAreTheSame) {
   Message flat = Read(
       R"({"role":"user","content":[{"type":"image","file_id":"f1","mime_type":"image/png","alt_text":"a"}]})");

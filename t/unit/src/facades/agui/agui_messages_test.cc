@@ -169,6 +169,19 @@ TEST(AgUiMessages, ProblemsNameTheField) {
   EXPECT_EQ(ProblemIn(R"([{"id":"r","role":"tool","content":"x"}])"), "body.messages.0.toolCallId");
 }
 
+TEST(AgUiMessages, HaveIdsThatTheThreadCanKeep) {
+  for (const char* id : {"..", "a/../b", "a\\u0000b"}) {
+    const std::string messages =
+        std::string(R"([{"id":")") + id + R"(","role":"user","content":"hi"}])";
+    EXPECT_EQ(ProblemIn(messages.c_str()), "body.messages.0.id") << id;
+  }
+  const std::string long_id(api::kIdBytesMax + 1, 'x');
+  const std::string messages = R"([{"id":")" + long_id + R"(","role":"user","content":"hi"}])";
+  EXPECT_EQ(ProblemIn(messages.c_str()), "body.messages.0.id");
+  EXPECT_EQ(Read(R"([{"id":"0","role":"user","content":"hi"}])").at(0).id, "0");
+  EXPECT_EQ(Read(R"([{"id":" ","role":"user","content":"hi"}])").at(0).id, "");
+}
+
 TEST(AgUiMessages, TextsOfAResultOrAnInstructionAreKeptApart) {
   const json shown = Shown(Read(R"([
     {"id":"s1","role":"system","content":[{"type":"text","text":"be brief"},

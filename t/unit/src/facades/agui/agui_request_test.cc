@@ -41,6 +41,14 @@ TEST(NewMessages, AreNotReasoningWithoutAnAnswer) {
   }
 }
 
+// Only results have ids that the service has numbered. A client may number its own messages alike.
+TEST(NewMessages, MayHaveTheIdOfAKnownOneWithANumber) {
+  const json numbered = ListOf({Entry("m", "user"), Entry("a", "assistant"), Entry("m-2", "user")});
+  EXPECT_EQ(Added(numbered, {"m", "a"}), Indices{2});
+  const json results = ListOf({Entry("a", "assistant"), Entry("r", "tool"), Entry("r-2", "tool")});
+  EXPECT_EQ(Added(results, {"a", "r"}), Indices());
+}
+
 TEST(HasTail, IsTrueForMessagesOfTheConversation) {
   EXPECT_TRUE(HasTail(ListOf({Entry("1", "user"), Entry("r", "reasoning")})));
   EXPECT_FALSE(HasTail(ListOf({Entry("1", "assistant"), Entry("r", "reasoning")})));
