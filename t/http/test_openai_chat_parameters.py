@@ -109,6 +109,7 @@ def test_parameters_that_would_change_the_answer_are_refused(service, parameter,
         (chat("a", tools=[{"type": "function", "function": {"name": "a b"}}]), "tools[0].function.name"),
         (chat("a", tools=[_WEATHER, _WEATHER]), "tools[1].function.name"),
         (chat("a", metadata={"thread_id": "../x"}), "metadata.thread_id"),
+        (chat("a", {"role": "tool", "tool_call_id": "c", "content": "x"}), "messages"),
     ],
 )
 def test_bad_input_names_the_field(service, body, param):

@@ -41,6 +41,7 @@ std::optional<api::ErrorInfo> Read(api::HandlerContext& context, ReadyChat& read
   const models::CallOptions* options = request.run.call_options.get();
   if (auto error = FindFormatProblem(context.api(), options, "response_format")) return error;
   if (auto error = facades::CheckThread(context, request.run.thread_id)) return error;
+  if (auto error = facades::CheckResults(request.run, "messages")) return error;
   run.request.run = std::move(request.run);
   if (auto error = api::FindRunOfKey(context, run.terms)) return error;
   if (!run.terms.known) {

@@ -130,7 +130,8 @@ std::optional<api::ErrorInfo> ReadRequest(HandlerContext& context, ResponseReque
       return error;
     }
   }
-  return facades::CheckThread(context, request.run.thread_id);
+  if (auto error = facades::CheckThread(context, request.run.thread_id)) return error;
+  return terms.known ? std::nullopt : facades::CheckResults(request.run, "input");
 }
 
 // A request that may be answered.

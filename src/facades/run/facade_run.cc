@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "facades/run/keep_alive.h"
+#include "run/context/client_results.h"
+#include "run/context/open_inputs.h"
 #include "run/run_sink.h"
 
 namespace agent_graph::facades {
@@ -170,6 +172,16 @@ std::optional<api::ErrorInfo> CheckThread(HandlerContext& context, const std::st
     return api::ErrorInfo{api::ApiError::kNotConfigured, "checkpointer not configured", {}};
   }
   return context.CheckThread(context.route(), thread_id);
+}
+
+std::optional<api::ErrorInfo> CheckResults(run::RunRequest& run, const std::string& member) {
+  if (!run.thread_id.empty() || !run::BringResults(run.messages)) return std::nullopt;
+  run::OpenInputs none;
+  const Status matched = run::MatchResults({}, run.messages, none);
+  if (matched.ok()) return std::nullopt;
+  api::Problems problems;
+  problems.Add({"body", member}, matched.message(), api::ProblemType::kValue);
+  return std::move(problems).Error();
 }
 
 std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun&& run,

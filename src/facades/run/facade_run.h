@@ -46,6 +46,10 @@ api::RunTerms ReadTerms(const api::HandlerContext& context, const std::string& t
 std::optional<api::ErrorInfo> CheckThread(api::HandlerContext& context,
                                           const std::string& thread_id);
 
+// Returns the error for a result whose call is missing, in a request without a thread: its messages
+// are then the whole conversation. `member`: the member of the body that has them.
+std::optional<api::ErrorInfo> CheckResults(run::RunRequest& run, const std::string& member);
+
 // Runs until the reader's OnEnd, and returns nullopt. Returns the error if the run did not begin,
 // or if its events have ended before: the connection is gone, the worker leaves, or the reader
 // failed. A run of this request ends with its connection; so does an accepted one if the terms say
