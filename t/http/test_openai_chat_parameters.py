@@ -67,6 +67,8 @@ def test_the_client_may_end_the_answer_early(service):
         ("response_format", {"type": "json_schema", "json_schema": {"name": "a"}},
          "response_format.json_schema.schema"),
         ("temperature", "hot", "temperature"),
+        ("reasoning_effort", 5, "reasoning_effort"),
+        ("parallel_tool_calls", "false", "parallel_tool_calls"),
         ("presence_penalty", {"a": 1}, "presence_penalty"),
         ("frequency_penalty", 3, "frequency_penalty"),
     ],

@@ -35,7 +35,10 @@ class MessageReader {
                     : role == "assistant" ? Role::kAssistant
                                           : Role::kSystem;
     ReadContent();
-    if (message_.role == Role::kAssistant) ReadCalls();
+    if (message_.role == Role::kAssistant) {
+      ReadRefusal();
+      ReadCalls();
+    }
     return std::move(message_);
   }
 
@@ -121,6 +124,12 @@ class MessageReader {
   void ReadFile(const json& part, const Location& place) {
     const json* file = Inner(part, "file", place);
     if (file != nullptr) Add(ReadFilePart(*file, Below(place, "file"), problems_));
+  }
+
+  // The text of an assistant that has refused, in place of its content.
+  void ReadRefusal() {
+    const std::string* refusal = TextMember(source_, "refusal", location_, problems_);
+    if (refusal != nullptr) message_.content.emplace_back(TextBlock{.text = *refusal});
   }
 
   void ReadCalls() {

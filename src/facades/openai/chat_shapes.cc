@@ -23,6 +23,7 @@ constexpr std::array kMessageFields = {
           .description = "Of the assistant: the calls that `tool` messages answer",
           .entry = &facades::kCall},
     Field{.name = "tool_call_id", .type = kText, .description = "Of a tool message: its call"},
+    Field{.name = "refusal", .type = kText, .description = "Of the assistant: a text like content"},
 };
 constexpr Field kMessage{.type = kObject, .required = true, .members = kMessageFields};
 
@@ -65,6 +66,7 @@ constexpr std::array kChatFields = {
     Field{.name = "tool_choice",
           .description = "auto; none: without these tools; required, or one of them: for the first "
                          "call of the agent's model"},
+    Field{.name = "parallel_tool_calls", .type = kBoolean},
     Field{.name = "metadata", .type = kObject, .members = kMetadataFields},
     Field{.name = "n", .type = kInteger, .description = "Only 1", .minimum = 1},
     Field{.name = "max_tokens",
@@ -79,6 +81,7 @@ constexpr std::array kChatFields = {
     Field{.name = "temperature", .type = kNumber, .minimum = 0},
     Field{.name = "top_p", .type = kNumber, .minimum = 0},
     Field{.name = "seed", .type = kInteger, .description = "For models that know it"},
+    Field{.name = "reasoning_effort", .type = kText, .description = "For models that know it"},
     Field{.name = "presence_penalty", .type = kNumber, .minimum = -2, .maximum = 2},
     Field{.name = "frequency_penalty", .type = kNumber, .minimum = -2, .maximum = 2},
     Field{.name = "stop", .description = "A text, or up to 4, at which the answer ends"},

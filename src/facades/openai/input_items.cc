@@ -69,7 +69,7 @@ class InputReader {
       return;
     }
     const std::string* named = TextMember(item, "type", place, problems_);
-    const std::string_view type = named != nullptr ? std::string_view(*named) : "message";
+    const std::string_view type = named != nullptr ? std::string_view(*named) : UnnamedType(item);
     if (type != "function_call_output") AddAttachments();
     if (type == "message") {
       ReadMessage(item, place);
@@ -84,6 +84,14 @@ class InputReader {
     } else {
       problems_.Add(Below(place, "type"), std::string(kItemTypes), api::ProblemType::kChoice);
     }
+  }
+
+  // Messages and references may lack a type.
+  static std::string_view UnnamedType(const json& item) {
+    const bool has_id_only = api::FindMember(item, "id") != nullptr &&
+                             api::FindMember(item, "role") == nullptr &&
+                             api::FindMember(item, "content") == nullptr;
+    return has_id_only ? "item_reference" : "message";
   }
 
   // The message to which a further item of the assistant belongs.

@@ -62,7 +62,7 @@ class OptionsReader {
   }
 
   void ReadEffort(const json* effort) {
-    if (effort != nullptr && effort->is_string()) parameters_["reasoning_effort"] = *effort;
+    if (effort != nullptr) parameters_["reasoning_effort"] = *effort;
   }
 
   void ReadStop() {
@@ -84,7 +84,7 @@ class OptionsReader {
   // `function_in`: the member of the choice that has the name; null: the choice itself.
   void ReadToolChoice(const char* function_in) {
     if (const json* parallel = api::FindMember(body_, "parallel_tool_calls")) {
-      if (parallel->is_boolean()) options_.parallel_tool_calls = parallel->get<bool>();
+      options_.parallel_tool_calls = parallel->get<bool>();
     }
     const json* choice = api::FindMember(body_, "tool_choice");
     if (choice == nullptr || *choice == "auto" || *choice == "none") return;

@@ -49,6 +49,15 @@ TEST(ReadChatMessages, TakesTextsAndRoles) {
   EXPECT_EQ(messages[3].Text(), "hello");
 }
 
+TEST(ReadChatMessages, TakesARefusalAsText) {
+  const std::vector<Message> messages = Read(R"([
+    {"role": "assistant", "content": null, "refusal": "I cannot"},
+    {"role": "assistant", "content": "hello", "refusal": null}])");
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].Text(), "I cannot");
+  EXPECT_EQ(messages[1].Text(), "hello");
+}
+
 // Clients send null, nothing, a text or parts beside calls.
 TEST(ReadChatMessages, TakesCallsAndResults) {
   for (const char* content :

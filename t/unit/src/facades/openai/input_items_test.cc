@@ -111,6 +111,20 @@ TEST(ReadInput, ReferencesToTheItemsOfAMessageBringItOnce) {
   EXPECT_EQ(std::get<TextBlock>(read[1].content[2]).text, "one");
 }
 
+TEST(ReadInput, AReferenceMayLackItsType) {
+  json reference = Reference(ItemKind::kReasoning, "m");
+  reference["type"] = nullptr;
+  api::Problems problems;
+  const std::vector<Message> read =
+      ReadInput({reference, UserItem("hi")}, {kAllUrls, 0, 10'000}, FindAnswer, problems);
+  ASSERT_TRUE(problems.empty());
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].role, Role::kAssistant);
+  const json without_role = {{"id", "m"}, {"content", "hi"}};
+  EXPECT_EQ(ProblemsOf(json::array({without_role}), 1),
+            std::vector<std::string>{"body.input.0.role"});
+}
+
 TEST(ReadInput, ReferencesToTheResultsOfAMessageBringItOnce) {
   const StoredMessageLookup find = [](const ItemName&) -> Result<Message> {
     Message results = Message::ToolResult("c1", "1");
