@@ -1,6 +1,7 @@
 #include "facades/mcp/json_rpc.h"
 
 #include "agent_graph/json.h"
+#include "api/http/validation.h"
 #include "base/json.h"
 
 namespace agent_graph::mcp {
@@ -52,10 +53,10 @@ std::optional<RpcError> ReadMessage(const json& body, RpcMessage& message) {
     if (!method->is_string()) return Invalid("method: must be a text");
     message.method = method->get_ref<const std::string&>();
     message.kind = has_id ? RpcMessage::Kind::kRequest : RpcMessage::Kind::kNotification;
-    const auto params = body.find("params");
-    if (params == body.end()) return std::nullopt;
+    const json* params = api::FindMember(body, "params");
+    if (params == nullptr) return std::nullopt;
     if (!params->is_object()) return Invalid("params: must be an object");
-    message.params = &*params;
+    message.params = params;
     return std::nullopt;
   }
   const bool has_error = ObjectMember(&body, "error") != nullptr;

@@ -29,6 +29,11 @@ TEST(JsonRpc, RequestsNotificationsAndResponsesAreToldApart) {
   EXPECT_EQ(message.params, nullptr);
 
   message = {};
+  const json without = {{"jsonrpc", "2.0"}, {"id", 1}, {"method", "ping"}, {"params", nullptr}};
+  ASSERT_FALSE(Read(without, message));
+  EXPECT_EQ(message.params, nullptr);
+
+  message = {};
   const json response = {{"jsonrpc", "2.0"}, {"id", 7}, {"result", json::object()}};
   ASSERT_FALSE(Read(response, message));
   EXPECT_EQ(message.kind, RpcMessage::Kind::kResponse);
