@@ -64,7 +64,7 @@ def test_an_unknown_or_foreign_file_enters_no_thread(start_service, enter):
     record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
     for reference in ({"type": "image", "file_id": "0" * 32}, reference_to(record)):
         reply = enter(service, [_with(reference, message_id="m")], bearer("bob"))
-        assert reply.status == 404 and "not found" in reply.json()["detail"]
+        assert reply.status == 404 and reply.json()["detail"] == f"file not found: {reference['file_id']}"
     assert service.get("/v1/threads/t", headers=bearer("bob")).status == 404
     assert enter(service, [_with(reference_to(record))], bearer("alice")).status == 200
 

@@ -9,6 +9,7 @@
 #include "api/resources/file_record.h"
 #include "api/resources/inline_files.h"
 #include "api/resources/message_input.h"
+#include "base/text.h"
 #include "media/mime.h"
 #include "media/storage.h"
 #include "message/codec.h"
@@ -17,6 +18,8 @@ namespace agent_graph::api {
 namespace {
 
 using Documents = settings::MediaSettings::Documents;
+
+constexpr size_t kShownIdBytesMax = 100;
 
 MediaBlock::Type TypeOf(const media::FileRecord& record) {
   std::string type = media::Essence(record.mime_type);
@@ -44,7 +47,12 @@ MediaBlock Described(const MediaBlock& block, const media::FileRecord& record) {
 // Resolves a block of a message; nullopt if the block must be left out.
 Result<std::optional<ContentBlock>> Resolve(HandlerContext& context, const MediaBlock& block) {
   media::Storage& files = *context.api().files;
-  AG_ASSIGN_OR_RETURN(media::FileRecord record, files.Find(ReaderOf(context), block.media.file_id));
+  const std::string& file_id = block.media.file_id;
+  Result<media::FileRecord> found = files.Find(ReaderOf(context), file_id);
+  if (found.status().code() == StatusCode::kNotFound) {
+    return NotFound("file not found: " + OneLine(file_id, kShownIdBytesMax));
+  }
+  AG_ASSIGN_OR_RETURN(media::FileRecord record, std::move(found));
   MediaBlock resolved = Described(block, record);
   const Documents documents = context.api().settings->media.documents;
   if (resolved.type == MediaBlock::Type::kDocument) {
