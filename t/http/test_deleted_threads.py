@@ -6,7 +6,8 @@ import pytest
 
 from harness import agui
 from harness.agents import asking
-from harness.facade_runs import by_agui, by_chat, by_responses
+from harness.facade_runs import by_agui, by_chat, by_mcp, by_responses
+from harness.mcp_client import result_of
 from harness.openai_responses import events_in
 
 
@@ -41,3 +42,14 @@ def test_the_answer_ends_because_the_thread_was_deleted(start_service, gated_pro
         found = error_of(connection.read_reply().text)
     provider.open_gate()
     assert found["code"].lower() == "gone" and found["message"] == "the thread was deleted"
+
+
+def test_the_call_of_the_agent_fails_because_the_thread_was_deleted(start_service, gated_provider):
+    service, provider = start_service(asking(gated_provider)), gated_provider
+    with service.connect() as connection:
+        by_mcp(service, connection)
+        provider.wait_for_waiting(1)
+        assert service.request("DELETE", "/v1/threads/t", {}).status == 200
+        result = result_of(connection.read_reply())
+    provider.open_gate()
+    assert result["isError"] and result["content"][0]["text"] == "the thread was deleted"

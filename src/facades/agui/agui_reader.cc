@@ -266,7 +266,7 @@ void AgUiReader::AppendFinished(const api::RunEnd& end) {
 // A run that only waits for the client's tools is complete; its calls are pending.
 Status AgUiReader::AppendInterrupted(const api::RunEnd& end) {
   std::vector<OpenInterrupt> open;
-  const bool waits_for_tools = WaitsForTools(end.interrupt_json);
+  const bool waits_for_tools = facades::WaitsForTools(end.interrupt_json);
   if (context_.api().state != nullptr) {
     const Result<state::ThreadState> thread = ReadThread();
     // A client that is not shown the interrupts would go on as if there were none.

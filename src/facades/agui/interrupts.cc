@@ -91,10 +91,6 @@ OpenInterrupt PauseOf(const run::ExecutionMeta& meta, const json& data,
   return open;
 }
 
-bool HasRemoteCalls(const json& data) {
-  return data.is_object() && data.contains("remote_tool_calls");
-}
-
 api::ErrorInfo Refusal(const char* code, std::string text) {
   api::ErrorInfo error{api::ApiError::kConflict, std::move(text), {}};
   error.code = code;
@@ -214,17 +210,9 @@ std::vector<OpenInterrupt> InterruptsOf(const state::ThreadState& thread) {
   if (!open.empty()) return open;
   const Result<json> parsed = ParseJson(meta.interrupt_data_json, kOwnJsonLimits);
   const json data = parsed.ok() ? *parsed : json();
-  if (HasRemoteCalls(data)) return open;
+  if (data.is_object() && data.contains("remote_tool_calls")) return open;
   open.push_back(PauseOf(meta, data, thread));
   return open;
-}
-
-bool WaitsForTools(std::string_view interrupt_json) {
-  const Result<json> interrupt = ParseJson(interrupt_json, kOwnJsonLimits);
-  if (!interrupt.ok() || !interrupt->is_object()) return false;
-  const json data = interrupt->value("data", json());
-  return HasRemoteCalls(data) && !data.contains("elicitations") &&
-         !data.contains("undecided_tool_calls");
 }
 
 std::optional<api::ErrorInfo> TakeResume(const std::vector<OpenInterrupt>& open,

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent_graph/json.h"
@@ -30,10 +29,6 @@ struct OpenInterrupt {
 // The answers that the paused thread waits for. Empty if it is not paused, or if it only waits for
 // results of the client's tools, which are not interrupts. An id is used for one pause only.
 std::vector<OpenInterrupt> InterruptsOf(const state::ThreadState& thread);
-
-// True for the interrupt of a run, as RunEnd has it, that only waits for results of the client's
-// tools.
-bool WaitsForTools(std::string_view interrupt_json);
 
 // An entry of `resume`.
 struct ResumeEntry {

@@ -5,6 +5,7 @@
 #include "facades/mcp/endpoint_url.h"
 #include "facades/mcp/json_rpc.h"
 #include "facades/mcp/media_content.h"
+#include "facades/run/run_end.h"
 #include "message/codec.h"
 
 namespace agent_graph::mcp {
@@ -87,8 +88,9 @@ Status CallReader::OnError(const api::RunError& error, const api::EventPlace&) {
 Status CallReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
   outcome_ = end.outcome;
   interrupt_json_ = end.interrupt_json;
-  if (outcome_ == run::RunStatus::kError && error_.empty()) {
-    error_ = end.reason.empty() ? "the run failed" : std::string(end.reason);
+  if (const std::optional<api::ErrorInfo> failure = facades::FailureOf(end)) {
+    outcome_ = run::RunStatus::kError;
+    if (error_.empty()) error_ = failure->message;
   }
   return Status::Ok();
 }

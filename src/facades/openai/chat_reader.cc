@@ -1,7 +1,6 @@
 #include "facades/openai/chat_reader.h"
 
 #include "api/http/errors.h"
-#include "facades/openai/interrupt.h"
 #include "facades/run/run_end.h"
 #include "message/codec.h"
 
@@ -44,7 +43,7 @@ Status ChatReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
   if (!error_ && end.outcome == run::RunStatus::kStopped) {
     error_ = {api::ApiError::kCancelled, "the run was stopped", {}};
   }
-  end_.interrupt_json = QuestionOf(std::string(end.interrupt_json));
+  if (!facades::WaitsForTools(end.interrupt_json)) end_.interrupt_json = end.interrupt_json;
   return Status::Ok();
 }
 

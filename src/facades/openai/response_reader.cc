@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/own_json.h"
 #include "base/text.h"
-#include "facades/openai/interrupt.h"
 #include "facades/openai/object_ids.h"
 #include "facades/openai/request_note.h"
 #include "facades/openai/response_items.h"
@@ -110,7 +109,7 @@ Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
   if (!stopped || begun_) Begin();
   CloseAll(kIncomplete);
   response_.usage = usage();
-  response_.interrupt_json = QuestionOf(std::string(end.interrupt_json));
+  if (!facades::WaitsForTools(end.interrupt_json)) response_.interrupt_json = end.interrupt_json;
   if (stopped) {
     response_.status = "cancelled";
   } else if (failed) {

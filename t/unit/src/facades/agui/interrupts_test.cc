@@ -70,16 +70,6 @@ TEST(Interrupts, AThreadThatIsNotPausedHasNone) {
       << "results of the client's tools are no answers";
 }
 
-TEST(Interrupts, ARunMayWaitForTheClientsToolsOnly) {
-  EXPECT_TRUE(WaitsForTools(R"({"data":{"remote_tool_calls":[{"id":"c","name":"f"}]}})"));
-  for (const char* other :
-       {"", "null", "{}", R"({"data":null})", R"({"data":{"about":"pay"}})",
-        R"({"data":{"remote_tool_calls":[{"id":"c"}],"elicitations":[{}]}})",
-        R"({"data":{"remote_tool_calls":[{"id":"c"}],"undecided_tool_calls":[{}]}})"}) {
-    EXPECT_FALSE(WaitsForTools(other)) << other;
-  }
-}
-
 TEST(Interrupts, APauseOfTheGraphIsAnsweredByAMessage) {
   const std::vector<OpenInterrupt> open = InterruptsOf(Paused(R"({"about":"pay"})"));
   ASSERT_EQ(open.size(), 1u);
