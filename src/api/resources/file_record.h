@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/http/context.h"
 #include "media/storage.h"
@@ -20,6 +21,8 @@ media::FileRecord NewFileRecord(const HandlerContext& context, const std::string
 ErrorInfo FileTooLarge(const settings::MediaSettings& media);
 ErrorInfo TypeRefused(const media::FileRecord& record);
 
+// The path of a file below the base path of the service, without the id.
+inline constexpr std::string_view kFilesPath = "/v1/files/";
 // Returns the URL path of the file within the location of this request.
 std::string FilePath(const HandlerContext& context, const std::string& file_id);
 

@@ -152,7 +152,7 @@ ErrorInfo TypeRefused(const media::FileRecord& record) {
 }
 
 std::string FilePath(const HandlerContext& context, const std::string& file_id) {
-  return context.head().base_path + "/v1/files/" + file_id;
+  return context.head().base_path + std::string(kFilesPath) + file_id;
 }
 
 std::string UploadedJson(const HandlerContext& context, const media::FileRecord& record,

@@ -13,7 +13,6 @@
 #include "facades/run/attachments.h"
 #include "facades/run/body_members.h"
 #include "facades/run/signed_reasoning.h"
-#include "message/texts.h"
 
 namespace agent_graph::agui {
 namespace {
@@ -243,9 +242,7 @@ class MessageReader {
       AddProblem(Below(location_, "toolCallId"), "is required", ProblemType::kMissing);
     }
     ReadContent();
-    const bool has_media = facades::TakeAttachments(result.call_id, message_.content, attachments_);
-    std::string text = has_media && message_.content.empty() ? std::string(facades::kAttachedResult)
-                                                             : message::JoinedTexts(message_);
+    std::string text = facades::TakeResultText(result.call_id, message_, attachments_);
     message_.content.clear();
     if (const std::string_view error = TextOf(source_, "error"); !error.empty()) {
       result.is_error = true;

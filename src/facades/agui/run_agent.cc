@@ -291,10 +291,7 @@ class RequestAnswer {
   [[gnu::noinline]] std::optional<ErrorInfo> MakeRun() {
     run_.request.run = std::move(request_.run);
     run_.terms = std::move(request_.terms);
-    if (auto error = api::FindRunOfKey(context_, run_.terms)) return error;
-    if (!run_.terms.known) {
-      if (auto error = api::ResolveFiles(context_, run_.request)) return error;
-    }
+    if (auto error = facades::FindKeyOrFiles(context_, run_)) return error;
     run_.request.run.transient = context_.api().state == nullptr;
     client_.follows = run_.terms.accepted;
     run_.wants_states = !run_.terms.accepted;  // the log has the changes

@@ -1,5 +1,7 @@
 #include "facades/mcp/endpoint_url.h"
 
+#include "api/resources/file_record.h"
+
 namespace agent_graph::mcp {
 namespace {
 
@@ -25,7 +27,7 @@ std::string FilesUrl(const api::HandlerContext& context) {
   } else {
     url = RequestedUrl(context.head());
   }
-  return url + "/v1/files/";
+  return url + std::string(api::kFilesPath);
 }
 
 }  // namespace agent_graph::mcp

@@ -1,32 +1,19 @@
 #include "facades/mcp/input_schema.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
 #include <vector>
 
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/own_json.h"
+#include "tools/mcp/protocol/header_marks.h"
 
 namespace agent_graph::mcp {
 namespace {
-
-constexpr char kHeaderMark[] = "x-mcp-header";
-
-template <size_t N>
-bool IsOneOf(const std::array<std::string_view, N>& list, const std::string& keyword) {
-  return std::ranges::find(list, keyword) != list.end();
-}
 
 // The mark of an MCP server of the graph is for its own clients, such as this service. A client
 // that sees it sends a header as well, and this service would have to compare it with the argument:
 // the call is executed with the argument, while something in between may decide by the header.
 void RemoveHeaderMarks(json& root) {
-  static constexpr std::array<std::string_view, 4> kValues = {"enum", "const", "default",
-                                                              "examples"};
-  static constexpr std::array<std::string_view, 5> kNamedSchemas = {
-      "properties", "patternProperties", "$defs", "definitions", "dependentSchemas"};
   std::vector<json*> schemas = {&root};
   while (!schemas.empty()) {
     json& schema = *schemas.back();
@@ -35,11 +22,10 @@ void RemoveHeaderMarks(json& root) {
       for (json& element : schema) schemas.push_back(&element);
     }
     if (!schema.is_object()) continue;
-    schema.erase(kHeaderMark);
+    schema.erase(tools::mcp::kHeaderMark);
     for (auto& [keyword, value] : schema.items()) {
-      if (IsOneOf(kValues, keyword)) continue;
-      const bool has_names = IsOneOf(kNamedSchemas, keyword) && value.is_object();
-      if (!has_names) {
+      if (tools::mcp::HasPlainValue(keyword)) continue;
+      if (!tools::mcp::HasNamedSchemas(keyword) || !value.is_object()) {
         schemas.push_back(&value);
         continue;
       }

@@ -43,10 +43,7 @@ std::optional<api::ErrorInfo> Read(api::HandlerContext& context, ReadyChat& read
   if (auto error = facades::CheckThread(context, request.run.thread_id)) return error;
   if (auto error = facades::CheckResults(request.run, "messages")) return error;
   run.request.run = std::move(request.run);
-  if (auto error = api::FindRunOfKey(context, run.terms)) return error;
-  if (!run.terms.known) {
-    if (auto error = api::ResolveFiles(context, run.request)) return error;
-  }
+  if (auto error = facades::FindKeyOrFiles(context, run)) return error;
   run.request.run.transient = run.request.run.thread_id.empty() && !run.terms.accepted;
   run.wants_deltas = request.stream;
   return std::nullopt;

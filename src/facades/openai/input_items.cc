@@ -12,7 +12,6 @@
 #include "facades/openai/media_parts.h"
 #include "facades/run/attachments.h"
 #include "facades/run/signed_reasoning.h"
-#include "message/texts.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -229,10 +228,7 @@ class InputReader {
     ToolResultBlock result;
     result.call_id = *id;
     result.output_json.clear();
-    const bool has_media = facades::TakeAttachments(*id, parts.content, attachments_);
-    AppendJsonString(result.output_json, has_media && parts.content.empty()
-                                             ? std::string(facades::kAttachedResult)
-                                             : message::JoinedTexts(parts));
+    AppendJsonString(result.output_json, facades::TakeResultText(*id, parts, attachments_));
     Message& message = messages_.emplace_back();
     message.role = Role::kTool;
     message.content.emplace_back(std::move(result));

@@ -34,25 +34,19 @@ api::ErrorInfo NoSuchResponse() {
   return {api::ApiError::kNotFound, "there is no response with this id", {}};
 }
 
-// Returns true if the caller may use the thread. False: it is another user's or does not exist,
-// unless `failure` is set. The guard has checked before that the caller may use responses, so a
-// refusal is about this thread only.
-bool MayUse(HandlerContext& context, const std::string& thread_id,
-            std::optional<api::ErrorInfo>& failure) {
-  const std::optional<api::ErrorInfo> refusal = context.CheckThread(context.route(), thread_id);
-  if (!refusal) return true;
-  if (refusal->error != api::ApiError::kNotFound &&
-      refusal->error != api::ApiError::kPermissionDenied) {
-    failure = refusal;
-    return false;
-  }
+// Returns why the caller may not use the thread; kNotFound: it is another user's or does not exist.
+// The guard has checked before that the caller may use responses, so a refusal is about this thread
+// only.
+std::optional<api::ErrorInfo> CheckUse(HandlerContext& context, const std::string& thread_id) {
+  std::optional<api::ErrorInfo> refusal = context.CheckThread(context.route(), thread_id);
+  const bool hides_thread = refusal && (refusal->error == api::ApiError::kNotFound ||
+                                        refusal->error == api::ApiError::kPermissionDenied);
+  if (!hides_thread) return refusal;
   // The guard refuses a thread also if it could not read its owner. Clients take "not found" as
   // final, and repeat a request after other errors.
   const Status readable = context.state().GetThread(context.caller().scope, thread_id).status();
-  if (!readable.ok() && readable.code() != StatusCode::kNotFound) {
-    failure = context.Explain(readable);
-  }
-  return false;
+  const bool is_failure = !readable.ok() && readable.code() != StatusCode::kNotFound;
+  return is_failure ? context.Explain(readable) : NoSuchResponse();
 }
 
 Status TooManyReferenced(uint64_t bytes_max) {
@@ -158,8 +152,7 @@ std::optional<api::ErrorInfo> FindResponse(HandlerContext& context, const Respon
                          !api::ThreadIdProblem(name.thread_id) &&
                          name.run_id.size() <= api::kIdBytesMax && IsUtf8(name.run_id);
   if (!may_exist) return NoSuchResponse();
-  std::optional<api::ErrorInfo> failure;
-  if (!MayUse(context, name.thread_id, failure)) return failure ? *failure : NoSuchResponse();
+  if (auto error = CheckUse(context, name.thread_id)) return error;
   const state::Scope& scope = context.caller().scope;
   Result<state::RunRecord> found = context.state().GetRun({scope, name.thread_id, name.run_id});
   if (found.status().code() == StatusCode::kNotFound) return NoSuchResponse();
@@ -210,9 +203,8 @@ Status ReferencedMessages::Failed(api::ErrorInfo error) {
 Result<state::StoredMessage> ReferencedMessages::Read(const ItemName& name) {
   const Status unknown = NotFound("no such item");
   if (context_.api().state == nullptr || api::ThreadIdProblem(name.thread_id)) return unknown;
-  std::optional<api::ErrorInfo> failure;
-  if (!MayUse(context_, name.thread_id, failure)) {
-    return failure ? Failed(*std::move(failure)) : unknown;
+  if (auto error = CheckUse(context_, name.thread_id)) {
+    return error->error == api::ApiError::kNotFound ? unknown : Failed(*std::move(error));
   }
   Result<state::StoredMessage> found =
       context_.state().GetMessage(context_.caller().scope, name.thread_id, name.message_id);

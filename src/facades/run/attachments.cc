@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "message/texts.h"
+
 namespace agent_graph::facades {
 namespace {
 
@@ -30,16 +32,16 @@ void Attach(const std::string& call_id, std::vector<ContentBlock> media, Message
   std::move(media.begin(), media.end(), std::back_inserter(attachments.content));
 }
 
-bool TakeAttachments(const std::string& call_id, std::vector<ContentBlock>& content,
-                     Message& attachments) {
+std::string TakeResultText(const std::string& call_id, Message& result, Message& attachments) {
+  std::vector<ContentBlock>& content = result.content;
   const auto media = std::stable_partition(
       content.begin(), content.end(),
       [](const ContentBlock& block) { return std::holds_alternative<TextBlock>(block); });
-  if (media == content.end()) return false;
+  if (media == content.end()) return message::JoinedTexts(result);
   Attach(call_id, {std::make_move_iterator(media), std::make_move_iterator(content.end())},
          attachments);
   content.erase(media, content.end());
-  return true;
+  return content.empty() ? std::string(kAttachedResult) : message::JoinedTexts(result);
 }
 
 bool IsAttachments(const Message& message) {

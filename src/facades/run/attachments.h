@@ -17,9 +17,8 @@ inline constexpr std::string_view kAttachedResult = "The result is attached belo
 
 // Appends the images and files of the result of a call.
 void Attach(const std::string& call_id, std::vector<ContentBlock> media, Message& attachments);
-// Moves the images and files out of the content of a result. Returns false if there are none.
-bool TakeAttachments(const std::string& call_id, std::vector<ContentBlock>& content,
-                     Message& attachments);
+// Returns the text of a result. Moves the images and files out of its content.
+std::string TakeResultText(const std::string& call_id, Message& result, Message& attachments);
 // Returns the call to whose result the blocks behind this one belong; nullopt: the block is none
 // that names a call.
 std::optional<std::string> AttachedCall(const ContentBlock& block);

@@ -184,6 +184,11 @@ std::optional<api::ErrorInfo> CheckResults(run::RunRequest& run, const std::stri
   return std::move(problems).Error();
 }
 
+std::optional<api::ErrorInfo> FindKeyOrFiles(HandlerContext& context, FacadeRun& run) {
+  if (auto error = api::FindRunOfKey(context, run.terms)) return error;
+  return run.terms.known ? std::nullopt : api::ResolveFiles(context, run.request);
+}
+
 std::optional<api::ErrorInfo> PerformRun(HandlerContext& context, FacadeRun&& run,
                                          api::RunReader& reader) {
   return run.terms.accepted ? FollowAccepted(context, run, reader)

@@ -50,6 +50,9 @@ std::optional<api::ErrorInfo> CheckThread(api::HandlerContext& context,
 // are then the whole conversation. `member`: the member of the body that has them.
 std::optional<api::ErrorInfo> CheckResults(run::RunRequest& run, const std::string& member);
 
+// Finds the run that the request's key has begun, or else what the run's messages refer to.
+std::optional<api::ErrorInfo> FindKeyOrFiles(api::HandlerContext& context, FacadeRun& run);
+
 // Runs until the reader's OnEnd, and returns nullopt. Returns the error if the run did not begin,
 // or if its events have ended before: the connection is gone, the worker leaves, or the reader
 // failed. A run of this request ends with its connection; so does an accepted one if the terms say

@@ -7,11 +7,11 @@
 #include "base/base64.h"
 #include "base/letter_case.h"
 #include "base/text.h"
+#include "tools/mcp/protocol/header_marks.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
 
-constexpr char kMark[] = "x-mcp-header";
 constexpr char kHeaderPrefix[] = "Mcp-Param-";
 constexpr std::string_view kEncodedBegin = "=?base64?";
 constexpr std::string_view kEncodedEnd = "?=";
@@ -84,15 +84,10 @@ Status ParameterHeaders::Visit(const json& schema, bool reachable, size_t depth)
     return Status::Ok();
   }
   if (!schema.is_object()) return Status::Ok();
-  if (schema.contains(kMark)) AG_RETURN_IF_ERROR(Add(schema, reachable && !path_.empty()));
+  if (schema.contains(kHeaderMark)) AG_RETURN_IF_ERROR(Add(schema, reachable && !path_.empty()));
   for (const auto& [keyword, value] : schema.items()) {
-    if (keyword == "enum" || keyword == "const" || keyword == "default" || keyword == "examples") {
-      continue;  // values, not schemas
-    }
-    const bool named = keyword == "properties" || keyword == "patternProperties" ||
-                       keyword == "$defs" || keyword == "definitions" ||
-                       keyword == "dependentSchemas";
-    if (!named || !value.is_object()) {
+    if (HasPlainValue(keyword)) continue;
+    if (!HasNamedSchemas(keyword) || !value.is_object()) {
       AG_RETURN_IF_ERROR(Visit(value, false, depth + 1));
       continue;
     }
@@ -106,7 +101,7 @@ Status ParameterHeaders::Visit(const json& schema, bool reachable, size_t depth)
 }
 
 Status ParameterHeaders::Add(const json& property, bool reachable) {
-  const json& mark = property.at(kMark);
+  const json& mark = property.at(kHeaderMark);
   if (!mark.is_string() || !IsToken(mark.get_ref<const std::string&>())) {
     return InvalidArgument("x-mcp-header: must be the name of a header");
   }
