@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from harness import postgres
+from harness import admin, postgres
 from harness.agents import behaviour
 from harness.certificate import self_signed
 from harness.waiting import wait_until
@@ -95,6 +95,21 @@ def test_missing_rights(database, start_service, grants, words):
         assert words in _first_line(start_service, url)
     finally:
         database.query(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_the_rights_of_the_documents_suffice(database, start_service):
+    role = f"role_of_{database.name}"
+    database.query(
+        f"CREATE ROLE {role} LOGIN PASSWORD '{_SECRET}'; GRANT USAGE ON SCHEMA agent_graph TO {role};"
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA agent_graph TO {role};"
+        f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA agent_graph TO {role};"
+    )
+    url = f"postgresql://{role}:{_SECRET}@127.0.0.1:{database.server.port}/{database.name}"
+    service = start_service(_settings(url))
+    assert service.invoke("hello").status == 200
+    admin.admin("verify", url)
+    service.stop()
+    database.query(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 @pytest.fixture
