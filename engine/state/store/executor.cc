@@ -22,7 +22,8 @@ constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
 // Accuracy of the waits of FollowRun.
 constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
-// Bits of the numbers of watches; an executor never needs more.
+// Bits of the numbers of watches; an executor never needs more. Above them are the lowest bits of
+// its epoch, by which executors that follow each other differ.
 constexpr unsigned kWatchNumberBits = 40;
 constexpr int kMemoryThreads = 2;
 constexpr int kIndexNiceness = 10;

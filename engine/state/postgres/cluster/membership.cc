@@ -25,7 +25,8 @@ constexpr int kClockReadingsMax = 20;
 constexpr char kClock[] = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 constexpr char kCountEpoch[] =
-    "UPDATE agent_graph.cluster SET epoch = epoch + 1 RETURNING epoch, cursor_mark";
+    "UPDATE agent_graph.cluster SET epoch = greatest(epoch + 1, "
+    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint) RETURNING epoch, cursor_mark";
 
 // Waits for transactions that this instance has in progress: each holds its row FOR KEY SHARE, with
 // which the updates below would not conflict. A batch of a process that was killed may still wait

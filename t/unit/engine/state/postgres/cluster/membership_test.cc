@@ -76,6 +76,14 @@ TEST_F(MembershipTest, TheNextServerOfAHostAdoptsItsId) {
   EXPECT_FALSE(Beat(*next).lost);
 }
 
+// Workers refuse a state server with a lower epoch than that of an earlier one.
+TEST_F(MembershipTest, EpochsGrowAlsoIfAFailoverLosesTheLastOnes) {
+  const int64_t lost = Number("SELECT epoch FROM agent_graph.cluster");
+  const auto first = Joined("a");
+  Run({"UPDATE agent_graph.cluster SET epoch = $1", {Value::Bigint(lost)}});
+  EXPECT_GT(Joined("b")->epoch(), first->epoch());
+}
+
 // A process that was killed may have left a batch that still waits in the database.
 TEST_F(MembershipTest, TransactionsInProgressEndBeforeTheIdChangesHands) {
   lock_timeout_ = std::chrono::milliseconds(20);
