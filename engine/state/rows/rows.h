@@ -110,8 +110,13 @@ auto Fields(T& row) {
 
 // A run that waits for a thread at one of the hosts that share the database.
 struct QueuedRun {
+  // In place of an instance: the run was asked to stop, and its host has not refused it yet.
+  static constexpr char kStopped[] = "00000000000000000000000000000000";
+
   std::string run_id;
   std::string instance;  // instance of the host
+
+  bool is_stopped() const { return instance == kStopped; }
 };
 template <pack::SameAs<QueuedRun> T>
 auto Fields(T& row) {

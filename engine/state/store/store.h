@@ -68,8 +68,9 @@ class Store {
 
   // Call after Database::Prepare: updates the leases in memory from their rows in `use`.
   void SyncLeases(const BatchUse& use);
-  // Call after SyncLeases at the beginning of a batch: starts runs whose turn has come.
-  void StartHandedOver() { AdmitWaiters(); }
+  // Call after SyncLeases at the beginning of a batch: starts runs whose turn has come, and ends
+  // the requests of those that other hosts have asked to stop.
+  void StartHandedOver();
   // Adds the threads whose runs wait here for the end of a run at another host.
   void AddAwaited(MonotonicClock::time_point now, BatchUse& use);
   // Adds the threads that TakeOver will use: all hosts lock those of a batch at once, in one order.
@@ -173,12 +174,16 @@ class Store {
   void UseAll(const std::vector<std::string>& thread_ids);
   void UseKey(const std::string& key);
   Status SyncLease(const std::string& thread_id);
+  void ForgetDeleted(const std::string& thread_id);
   void AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row);
   void ForgetForeignLeases();
   // The order of runs over all hosts (store_queue.cc). A thread whose next run waits at another
   // host is handed over to that host: its lease row names the host and the run, but no client.
   bool IsHandedOver(const Lease& lease) const;
   void TakeHandOver(const std::string& thread_id);
+  Status LeaveOldPlace(Lease& lease, const std::string& run_id);
+  void RefuseStopped();
+  size_t RefuseStoppedIn(std::vector<QueuedRun>& queue, std::deque<Waiter>& waiters);
   bool HandOver(FreedThread& freed);
   void TakeLease(const std::string& instance, const std::string& thread_id);
   std::optional<uint64_t> TakeWaitingRuns(const std::string& instance, uint64_t first);
@@ -331,6 +336,7 @@ class Store {
   // Only answers them: the rows of the thread are deleted.
   void RefuseWaiters(Lease& lease, const Status& reason);
   static Status ThreadWasDeleted();
+  static Status RunWasStopped();
   void DropWaitersOf(const std::string& client);
   void RefuseWaitersOf(const std::string& client, const Status& reason);
 

@@ -54,15 +54,17 @@ Status Store::SyncLease(const std::string& thread_id) {
   if (thread) {
     AG_ASSIGN_OR_RETURN(row, transaction_.GetRow<LeaseRow>(keys::Lease(thread->key())));
   }
-  const auto found = leases_.find(thread_id);
+  auto found = leases_.find(thread_id);
+  const bool is_deleted =
+      found != leases_.end() && (!thread || thread->key() != found->second.thread);
+  if (is_deleted) {
+    ForgetDeleted(thread_id);
+    found = leases_.end();
+  }
   if (!row) {
     if (found == leases_.end()) return Status::Ok();
     // The host that has ended the lease knows of no run that still waits.
     found->second.row.hosts.queue.clear();
-    if (!thread) {
-      if (IsOurs(found->second)) NoticeCancel(found->second.row);
-      RefuseWaiters(found->second, ThreadWasDeleted());
-    }
     DropLease(thread_id);
     return Status::Ok();
   }
@@ -78,6 +80,16 @@ Status Store::SyncLease(const std::string& thread_id) {
   const Lease& lease = leases_.at(thread_id);
   if (IsOurs(lease) && IsHandedOver(lease)) TakeHandOver(thread_id);
   return Status::Ok();
+}
+
+// Another host has deleted the thread. A host may have made a new thread of the same id since: the
+// runs of the old one do not go on there.
+void Store::ForgetDeleted(const std::string& thread_id) {
+  Lease& lease = leases_.at(thread_id);
+  if (IsOurs(lease)) NoticeCancel(lease.row);
+  RefuseWaiters(lease, ThreadWasDeleted());
+  lease.row.hosts.queue.clear();
+  DropLease(thread_id);
 }
 
 // Another host has begun a run, or continues one.
@@ -163,13 +175,12 @@ void Store::OnHostNotice(const HostNotice& notice) {
     }
   }
   Use(notice.thread_id);
-  AdmitWaiters();
+  StartHandedOver();
   const auto found = leases_.find(notice.thread_id);
   if (found == leases_.end()) return;
   Lease& lease = found->second;
   if (notice.kind == HostNotice::Kind::kStopWaiting) {
-    CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"),
-                  notice.run_id);
+    CancelWaiters(lease, RunWasStopped(), notice.run_id);
     SaveQueue(lease);
     transaction_.Accept(false);
   }

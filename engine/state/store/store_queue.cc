@@ -16,6 +16,52 @@ bool Store::IsQueuedElsewhere(const Lease& lease, const std::string& run_id) con
   });
 }
 
+// Refuses requests that wait here and are marked in the queue. Returns how many.
+size_t Store::RefuseStoppedIn(std::vector<QueuedRun>& queue, std::deque<Waiter>& waiters) {
+  return std::erase_if(queue, [&](const QueuedRun& run) {
+    const auto waiter = std::ranges::find_if(
+        waiters, [&](const Waiter& each) { return each.run.run_id == run.run_id; });
+    if (!run.is_stopped() || waiter == waiters.end()) return false;
+    Refuse(waiter->from, RunWasStopped());
+    waiters.erase(waiter);
+    return true;
+  });
+}
+
+void Store::StartHandedOver() {
+  RefuseStopped();
+  AdmitWaiters();
+}
+
+void Store::RefuseStopped() {
+  for (const std::string& thread_id : used_threads_) {
+    const auto found = leases_.find(thread_id);
+    if (found == leases_.end()) continue;
+    Lease& lease = found->second;
+    const size_t refused = RefuseStoppedIn(lease.row.hosts.queue, lease.waiters);
+    if (refused == 0) continue;
+    waiters_ -= refused;
+    SaveQueue(lease);
+    transaction_.Accept(false);
+  }
+}
+
+// A client sends its request again to the next executor of its host, which may be another instance.
+// Fails if the run was asked to stop meanwhile.
+Status Store::LeaveOldPlace(Lease& lease, const std::string& run_id) {
+  std::vector<QueuedRun>& queue = lease.row.hosts.queue;
+  const auto place = std::ranges::find(queue, run_id, &QueuedRun::run_id);
+  if (place == queue.end() || place->instance == database_.instance()) return Status::Ok();
+  if (place->is_stopped()) {
+    queue.erase(place);
+    SaveQueue(lease);
+    return RunWasStopped();
+  }
+  const Result<bool> lives = database_.HoldInstance(place->instance);
+  if (lives.ok() && !*lives) queue.erase(place);
+  return Status::Ok();
+}
+
 // Keeps the places of runs, and drops those of this host that wait no more.
 void Store::OrderQueue(Lease& lease) {
   const std::string& instance = database_.instance();
@@ -24,7 +70,7 @@ void Store::OrderQueue(Lease& lease) {
     return std::ranges::find(runs, run_id, &QueuedRun::run_id) != runs.end();
   };
   for (QueuedRun& run : lease.row.hosts.queue) {
-    if (IsQueued(lease, run.run_id)) run.instance = instance;
+    if (IsQueued(lease, run.run_id) && !run.is_stopped()) run.instance = instance;
     const bool waits = run.instance != instance || IsQueued(lease, run.run_id);
     if (waits && !is_in(queue, run.run_id)) queue.push_back(std::move(run));
   }
@@ -48,7 +94,9 @@ void Store::TakeHandOver(const std::string& thread_id) {
                     .waiters = std::move(lease.waiters),
                     .queue = std::move(lease.row.hosts.queue),
                     .lease_key = keys::Lease(lease.thread)};
-  freed.queue.insert(freed.queue.begin(), QueuedRun{lease.row.run_id, database_.instance()});
+  freed.queue.insert(
+      freed.queue.begin(),
+      {lease.row.run_id, lease.row.stop_requested ? QueuedRun::kStopped : database_.instance()});
   waiters_ -= freed.waiters.size();
   leases_.erase(found);
   admissions_.push_back(std::move(freed));
@@ -72,6 +120,7 @@ void Store::StartWaiter(FreedThread& freed, const std::string& run_id) {
 
 // Gives a free thread to the first run of its queue that can begin.
 void Store::StartNext(FreedThread& freed) {
+  (void)RefuseStoppedIn(freed.queue, freed.waiters);
   while (!leases_.contains(freed.thread_id)) {
     const auto waits_here = [&](const QueuedRun& run) {
       return std::ranges::any_of(

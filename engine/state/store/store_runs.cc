@@ -86,7 +86,9 @@ Status Store::CheckQueue(const Lease& lease, const BeginRunRequest& run) const {
     return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
   }
   // The queue of all hosts; the one of this host if there are no others.
-  const size_t waiting = std::max(lease.waiters.size(), lease.row.hosts.queue.size());
+  const auto queued =
+      static_cast<size_t>(std::ranges::count(lease.row.hosts.queue, false, &QueuedRun::is_stopped));
+  const size_t waiting = std::max(lease.waiters.size(), queued);
   if (!run.enqueue_if_busy || waiting >= run.queue_max) {
     return Status(StatusCode::kBusy, "the thread has a run in flight");
   }
@@ -113,6 +115,10 @@ void Store::BeginRun(Waiter begin) {
     return Accept(begin.from, Operation::kBeginRun,
                   AnswerOf(begin.run, lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
+  }
+  if (Status left = LeaveOldPlace(lease, begin.run.run_id); !left.ok()) {
+    transaction_.Accept(false);
+    return Refuse(begin.from, std::move(left));
   }
   if (Status status = CheckQueue(lease, begin.run); !status.ok()) {
     return Refuse(begin.from, std::move(status));

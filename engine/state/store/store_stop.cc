@@ -32,11 +32,13 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
     }
     AG_RETURN_IF_ERROR(StopQueuedElsewhere(lease, stop));
     // An empty run_id cancels every waiting run.
-    CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
-    SaveQueue(lease);
+    CancelWaiters(lease, RunWasStopped(), stop.run_id);
     const bool stops_holder = answer.running && answer.run_id == lease.row.run_id;
-    // A run that the thread was handed over to is stopped by its host.
-    if (stops_holder && !IsHandedOver(lease)) StopHolder(stop.thread_id, stop.cancel);
+    const bool is_handed_over = IsHandedOver(lease);
+    // Its host refuses the run when it takes the thread.
+    if (stops_holder && is_handed_over) lease.row.stop_requested = true;
+    SaveQueue(lease);
+    if (stops_holder && !is_handed_over) StopHolder(stop.thread_id, stop.cancel);
   }
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
@@ -44,8 +46,9 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
 }
 
 // Accepted runs have a row, so they end here and now: their hosts find that when they start them.
-// Requests that wait belong to the connection of a client, so their hosts end them when the notice
-// arrives.
+// Requests that wait belong to the connection of a client, so their hosts end them when they see
+// the mark in the queue. The notice makes them look at once, and hosts of the version before know
+// only the notice.
 Status Store::StopQueuedElsewhere(Lease& lease, const StopRequest& stop) {
   std::vector<QueuedRun> left;
   bool has_others = IsHandedOver(lease);
@@ -59,6 +62,7 @@ Status Store::StopQueuedElsewhere(Lease& lease, const StopRequest& stop) {
           transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, run.run_id)));
       if (request) EndQueued(lease, run.run_id, RunState::kStopped, "stopped");
       if (request) continue;
+      run.instance = QueuedRun::kStopped;
     }
     left.push_back(run);
   }

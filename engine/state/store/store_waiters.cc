@@ -32,7 +32,9 @@ void Store::SaveQueue(Lease& lease) {
   ids.clear();
   if (is_shared()) {
     OrderQueue(lease);
-    for (const QueuedRun& run : lease.row.hosts.queue) ids.push_back(run.run_id);
+    for (const QueuedRun& run : lease.row.hosts.queue) {
+      if (!run.is_stopped()) ids.push_back(run.run_id);
+    }
   } else {
     for (const Waiter& waiter : lease.waiters) ids.push_back(waiter.run.run_id);
   }
@@ -94,6 +96,10 @@ void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string&
     }
     return true;
   });
+}
+
+Status Store::RunWasStopped() {
+  return {StatusCode::kCancelled, "the run was asked to stop"};
 }
 
 Status Store::ThreadWasDeleted() {

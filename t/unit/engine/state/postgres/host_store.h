@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "../requests.h"
+#include "base/clock.h"
 #include "state/pack/fields.h"
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/rows/row_database.h"
@@ -24,7 +26,7 @@ class HostStore {
  public:
   // `takes_runs`: its client executes accepted runs.
   explicit HostStore(const postgres::ConnectionOptions& connection, bool takes_runs = false,
-                     const StateOptions& state = {})
+                     const StateOptions& state = {}, std::function<int64_t()> now = UnixMicros)
       : membership_({.database = connection,
                      .identity_file = {},
                      .host = {},
@@ -36,16 +38,23 @@ class HostStore {
     options.connection = connection;
     options.identity = {membership_.id(), static_cast<uint64_t>(membership_.incarnation()),
                         membership_.history()};
+    options.now = std::move(now);
     database_ = std::make_unique<postgres::RowDatabase>(options);
     store_ = std::make_unique<Store>(*database_, state);
     EXPECT_TRUE(store_->Load().ok());
-    ClientHello hello;
-    hello.client = "client of " + membership_.id();
-    hello.process = getpid();
-    hello.takes_runs = takes_runs;
-    client_ = hello.client;
-    store_->Connect(hello, kConnection);
+    client_ = "client of " + membership_.id();
+    takes_runs_ = takes_runs;
+    Connect();
     Commit();
+  }
+
+  // Its client connects, and holds no run.
+  void Connect() {
+    ClientHello hello;
+    hello.client = client_;
+    hello.process = getpid();
+    hello.takes_runs = takes_runs_;
+    store_->Connect(hello, kConnection);
   }
 
   // Adds a request to the next batch.
@@ -105,9 +114,19 @@ class HostStore {
     store_->SyncLeases(use);
     return store_->TakeOver(instance, first);
   }
-  void Commit() {
-    const Result<std::vector<StoreReply>> replies = store_->Commit();
+  std::vector<StoreReply> Commit() {
+    Result<std::vector<StoreReply>> replies = store_->Commit();
     EXPECT_TRUE(replies.ok()) << replies.status().ToString();
+    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
+  }
+  // Looks at the lease of a thread, as for a run that waits for another host.
+  std::vector<StoreReply> Look(const std::string& thread_id) {
+    BatchUse use;
+    use.threads.push_back({.thread_id = thread_id});
+    EXPECT_TRUE(database_->Prepare(use).ok());
+    store_->SyncLeases(use);
+    store_->StartHandedOver();
+    return Commit();
   }
 
   Store& store() { return *store_; }
@@ -131,6 +150,7 @@ class HostStore {
   std::unique_ptr<postgres::RowDatabase> database_;
   std::unique_ptr<Store> store_;
   std::string client_;
+  bool takes_runs_ = false;
   uint64_t sequence_ = 0;
   std::vector<Request> batch_;
 };

@@ -1,0 +1,114 @@
+// Hosts that find in the rows of a thread what another host has done, before its notice arrives, or
+// without it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host_store.h"
+#include "test_database.h"
+
+namespace agent_graph::state {
+namespace {
+
+class LostNoticesTest : public postgres::DatabaseTest {
+ protected:
+  // Run "holder" holds the thread at `holder_`, and "waiting" waits for it at `waiting_`.
+  LostNoticesTest() {
+    const ReplyRow begun = holder_.Execute(Operation::kBeginRun, RunOn("t", "", "holder")).reply;
+    EXPECT_TRUE(pack::FromBytes(begun.body, holding_));  // a new thread
+    EXPECT_TRUE(Wait(waiting_).queued);
+  }
+  static StoreReply Wait(HostStore& host) {
+    return host.Execute(Operation::kBeginRun, RunOn("t", "", "waiting"));
+  }
+  void FinishHolder() {
+    const FinishRunRequest finish = FinishOf(RunOn("t", "", "holder"), holding_);
+    EXPECT_TRUE(holder_.Execute(Operation::kFinishRun, finish).status.ok());
+  }
+  void Stop(const std::string& run_id) {
+    StopRequest stop;
+    stop.scope = Scope::All();
+    stop.thread_id = "t";
+    stop.run_id = run_id;
+    const StoreReply stopped = other_.Execute(Operation::kRequestStop, stop);
+    EXPECT_TRUE(stopped.status.ok()) << stopped.status.ToString();
+    StopReply answer;
+    EXPECT_TRUE(pack::FromBytes(stopped.reply.body, answer));
+    EXPECT_TRUE(answer.running);
+  }
+  void DeclareDead(const HostStore& host) {
+    Run({"UPDATE agent_graph.instance SET dead = true, ended = now() WHERE id = $1",
+         {postgres::Value::Uuid(host.instance())}});
+  }
+  static void ExpectRefused(const std::vector<StoreReply>& replies) {
+    ASSERT_EQ(replies.size(), 1u);
+    EXPECT_EQ(replies.front().status.code(), StatusCode::kCancelled);
+  }
+
+  HostStore holder_{Options()};
+  HostStore waiting_{Options()};
+  HostStore other_{Options()};
+  BeginRunReply holding_;
+};
+
+TEST_F(LostNoticesTest, RunsOfADeletedThreadDoNotGoOnWithANewOne) {
+  EXPECT_TRUE(
+      other_.Execute(Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"}).status.ok());
+  other_.RunTurn("t", {UserMessage("m")});
+  ExpectRefused(waiting_.Look("t"));
+  holder_.Look("t");
+  const std::vector<StoreNotice> notices = holder_.store().TakeNotices();
+  EXPECT_TRUE(std::ranges::any_of(notices, [](const StoreNotice& notice) {
+    const auto* const cancel = std::get_if<CancelRun>(&notice.message);
+    return cancel != nullptr && cancel->run_id == "holder";
+  }));
+  // The thread is free.
+  other_.RunTurn("t", {UserMessage("m2")});
+}
+
+TEST_F(LostNoticesTest, AWaitingRunIsStopped) {
+  Stop("waiting");
+  ExpectRefused(waiting_.Look("t"));
+  EXPECT_TRUE(waiting_.Look("t").empty());
+  FinishHolder();
+  other_.RunTurn("t", {UserMessage("m")});
+}
+
+TEST_F(LostNoticesTest, AWaitingRunIsStoppedThoughTheThreadIsFree) {
+  Stop("waiting");
+  FinishHolder();
+  other_.RunTurn("t", {UserMessage("m")});
+}
+
+TEST_F(LostNoticesTest, ARunWhoseTurnHasComeIsStopped) {
+  FinishHolder();
+  Stop("waiting");
+  ExpectRefused(waiting_.Look("t"));
+  other_.RunTurn("t", {UserMessage("m")});
+}
+
+TEST_F(LostNoticesTest, AStoppedRunIsRefusedIfItsHostComesBack) {
+  Stop("waiting");
+  DeclareDead(waiting_);
+  HostStore again(Options());
+  EXPECT_EQ(Wait(again).status.code(), StatusCode::kCancelled);
+  // Another request may have this id.
+  EXPECT_TRUE(Wait(again).queued);
+}
+
+TEST_F(LostNoticesTest, ARunWaitsAgainIfItsHostComesBack) {
+  DeclareDead(waiting_);
+  HostStore again(Options());
+  const StoreReply waits = Wait(again);
+  EXPECT_TRUE(waits.queued) << waits.status.ToString();
+  FinishHolder();
+  const std::vector<StoreReply> replies = again.Look("t");
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_TRUE(replies.front().status.ok()) << replies.front().status.ToString();
+}
+
+}  // namespace
+}  // namespace agent_graph::state
