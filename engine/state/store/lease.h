@@ -56,6 +56,8 @@ struct Lease {
   size_t unbegun_bytes = 0;
   uint64_t log_bytes = 0;            // bytes of the run's entries since this object exists
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
+  // The client that has returned the accepted run, without having stored anything of it.
+  std::string returned_by = {};
 
   // False: no worker has begun this attempt.
   bool has_begun() const { return unbegun_bytes == 0 || row.last_append > 0; }

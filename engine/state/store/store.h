@@ -235,7 +235,7 @@ class Store {
   void GrantRuns(MonotonicClock::time_point now);
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
   // `client` has not executed the run: it gets it again only if no other client takes it.
-  void GrantElsewhere(const Lease& lease, const std::string& client);
+  void GrantElsewhere(Lease& lease, const std::string& client);
   // Keeps the lease for the next attempt. Returns why there is none; empty: there is one.
   Result<std::string> StageNextAttempt(Lease& lease, Loss loss);
   void ForgetAttempt(Lease& lease);

@@ -79,14 +79,15 @@ void Store::StartAccepted(const Waiter& waiter) {
 
 const std::string* Store::ChooseClient(const Lease& lease, const std::string& preferred) const {
   const std::string* best = nullptr;
-  size_t fewest = 0;
+  std::pair<bool, size_t> least;
   for (const auto& [id, entry] : clients_) {
     // A suspect runs beside no other suspect, so that a crash shows which of them was the cause.
     if (!entry.CanTakeRun() || (lease.suspect && entry.suspects_granted > 0)) continue;
     if (id == preferred) return &id;
-    if (best != nullptr && entry.runs_granted >= fewest) continue;
+    const std::pair<bool, size_t> rank(id == lease.returned_by, entry.runs_granted);
+    if (best != nullptr && rank >= least) continue;
     best = &id;
-    fewest = entry.runs_granted;
+    least = rank;
   }
   return best;
 }
@@ -119,9 +120,11 @@ void Store::WaitForGrant(const std::string& thread_id, Deadline not_before) {
   next_grant_ = std::min(next_grant_, not_before);
 }
 
-void Store::GrantElsewhere(const Lease& lease, const std::string& client) {
+// A run that the next client returns as well waits: otherwise it would go to and fro without end.
+void Store::GrantElsewhere(Lease& lease, const std::string& client) {
+  const bool is_first = std::exchange(lease.returned_by, client).empty();
   const std::string* next = ChooseClient(lease, {});
-  const bool elsewhere = next != nullptr && *next != client;
+  const bool elsewhere = is_first && next != nullptr && *next != client;
   WaitForGrant(lease.row.thread_id,
                MonotonicClock::now() + (elsewhere ? Duration(0) : Duration(kGrantAgainAfter)));
 }
@@ -226,20 +229,6 @@ void Store::CountRun(uint64_t RunTotals::* counter) {
   transaction_.PutRow(key, totals);
 }
 
-void Store::MeasureWaits() {
-  const int64_t now = database_.Now();
-  int64_t since = now;
-  for (const auto& [thread_id, lease] : leases_) {
-    if (lease.accepted && lease.row.client.empty()) {
-      since = std::min(since, lease.waiting_since_micros);
-    }
-    for (const Waiter& waiter : lease.waiters) {
-      if (waiter.accepted) since = std::min(since, waiter.micros);
-    }
-  }
-  longest_wait_micros_.store(now - since, std::memory_order_relaxed);
-}
-
 bool Store::TakesRuns() const {
   return std::ranges::any_of(clients_, [](const auto& client) {
     return client.second.takes_runs && client.second.connection != 0;
@@ -317,6 +306,7 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
     AG_ASSIGN_OR_RETURN(const Snapshot folded, FoldRun(lease, editor));
     editor.WriteSnapshot(folded);
     run->has_appended = true;
+    lease.returned_by.clear();
     run->record.current_node = lease.row.current_node;
     run->record.step = lease.row.step;
   } else if (has_done_nothing && run->record.attempt > 0) {

@@ -41,6 +41,20 @@ void Store::SaveQueue(Lease& lease) {
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
 }
 
+void Store::MeasureWaits() {
+  const int64_t now = database_.Now();
+  int64_t since = now;
+  for (const auto& [thread_id, lease] : leases_) {
+    if (lease.accepted && lease.row.client.empty()) {
+      since = std::min(since, lease.waiting_since_micros);
+    }
+    for (const Waiter& waiter : lease.waiters) {
+      if (waiter.accepted) since = std::min(since, waiter.micros);
+    }
+  }
+  longest_wait_micros_.store(now - since, std::memory_order_relaxed);
+}
+
 void Store::DropLease(const std::string& thread_id) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;

@@ -1,8 +1,10 @@
-// Many accepted runs that wait for a worker: how much of them one batch, and one worker, gets.
+// Accepted runs that wait for a worker: how much of them one batch, and one worker, gets, and which
+// worker gets a run that another one did not execute.
 #include <gmock/gmock.h>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -72,9 +74,19 @@ class BoundedGrantsTest : public StoreInMemory {
     begin.granted_epoch = granted.lease_epoch;
     EXPECT_TRUE(Send(client, Operation::kBeginRun, begin).ok());
   }
+  void GiveBack(const std::string& client, const GrantedRun& granted) {
+    const HandOverRunRequest run{granted.thread_id, granted.run_id, granted.lease_epoch};
+    EXPECT_TRUE(Send(client, Operation::kHandOverRun, run).ok());
+  }
+  // Grants runs that need not wait.
+  void GrantNow() {
+    store_->Tick(MonotonicClock::now());
+    Commit();
+  }
   // The time of the next grants has come.
   void PassPause() {
-    now_ += std::chrono::seconds(2);
+    // The machine may be slow.
+    now_ = std::max(now_, MonotonicClock::now()) + std::chrono::seconds(2);
     store_->Tick(now_);
     Commit();
   }
@@ -155,6 +167,52 @@ TEST_F(BoundedGrantsTest, AWorkerThatConnectsAgainHasRoomAgain) {
     PassPause();
     EXPECT_THAT(TakeGrants("worker"), SizeIs(4));
   }
+}
+
+// The other worker is busier, but the first one, which may have too little memory for the run,
+// would not execute it the next time either.
+TEST_F(BoundedGrantsTest, ARunThatIsGivenBackGoesToAnotherWorker) {
+  Connect("busy");
+  for (int i = 0; i < 3; ++i) Accept(Numbered("t", i), 1);
+  for (const GrantedRun& run : TakeGrants("busy")) Begin("busy", run);
+  Connect("idle");
+  Accept("a", 1);
+  std::vector<GrantedRun> runs = TakeGrants("idle");
+  ASSERT_THAT(runs, SizeIs(1));
+  GiveBack("idle", runs[0]);
+  GrantNow();
+  EXPECT_THAT(TakeGrants("idle"), IsEmpty());
+  runs = TakeGrants("busy");
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(runs[0].thread_id, "a");
+  // Neither of them executes it: it does not go to and fro without a pause.
+  GiveBack("busy", runs[0]);
+  GrantNow();
+  EXPECT_THAT(TakeGrants("idle"), IsEmpty());
+  EXPECT_THAT(TakeGrants("busy"), IsEmpty());
+  PassPause();
+  EXPECT_THAT(TakeGrants("idle"), SizeIs(1));
+}
+
+TEST_F(BoundedGrantsTest, ARunThatHasGoneOnIsHandedOverAtOnce) {
+  Connect("first");
+  Accept("a", 1);
+  GiveBack("first", TakeGrants("first")[0]);
+  PassPause();
+  const GrantedRun run = TakeGrants("first")[0];
+  Begin("first", run);
+  AppendRunRequest append;
+  append.thread_id = run.thread_id;
+  append.run_id = run.run_id;
+  append.lease_epoch = run.lease_epoch;
+  append.entries = {{"node_started", "{}", 0}};
+  append.current_node = "WORK";
+  append.step = 1;
+  EXPECT_TRUE(Send("first", Operation::kAppendRun, append).ok());
+  Connect("second");
+  GiveBack("first", run);
+  GrantNow();
+  EXPECT_THAT(TakeGrants("second"), SizeIs(1));
 }
 
 TEST_F(BoundedGrantsTest, RunsThatEndUnexecutedLeaveRoom) {
