@@ -345,6 +345,7 @@ class Store {
   void SetSilent(const std::string& client, ClientEntry& entry, size_t leases,
                  MonotonicClock::time_point now);
   void SetHeard(ClientEntry& entry);
+  void TakeGrantsBack(const std::string& client);  // of runs that it has not begun
   void EndOverdueLeases(MonotonicClock::time_point now);
   void ExpireWaiters(MonotonicClock::time_point now);
   void CheckClients(MonotonicClock::time_point now);

@@ -1,5 +1,9 @@
 // Store: clients that have disconnected or do not respond.
 #include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "state/store/store.h"
 
@@ -83,7 +87,8 @@ void Store::PingHolders(MonotonicClock::time_point now) {
   EndOverdueLeases(now);
 }
 
-// Also refuses the runs that the client waits for: it would not execute them.
+// Also refuses the runs that the client waits for, and takes back those that it has not begun: it
+// would not execute them.
 void Store::SetSilent(const std::string& client, ClientEntry& entry, size_t leases,
                       MonotonicClock::time_point now) {
   if (std::exchange(entry.silent, true)) return;
@@ -94,6 +99,18 @@ void Store::SetSilent(const std::string& client, ClientEntry& entry, size_t leas
   }
   reports_.push_back({true, std::move(text)});
   RefuseWaitersOf(client, Status(StatusCode::kUnavailable, "the worker did not answer"));
+  TakeGrantsBack(client);
+}
+
+void Store::TakeGrantsBack(const std::string& client) {
+  std::vector<std::string> unbegun;
+  for (const auto& [thread_id, lease] : leases_) {
+    const bool is_unbegun = lease.accepted && !lease.has_begun();
+    if (is_unbegun && lease.row.client == client && IsOurs(lease)) unbegun.push_back(thread_id);
+  }
+  // They are granted again in this order.
+  std::ranges::sort(unbegun);
+  for (const std::string& thread_id : unbegun) LoseLease(thread_id, Loss::kGivenBack);
 }
 
 void Store::EndOverdueLeases(MonotonicClock::time_point now) {

@@ -215,6 +215,29 @@ TEST_F(BoundedGrantsTest, ARunThatHasGoneOnIsHandedOverAtOnce) {
   EXPECT_THAT(TakeGrants("second"), SizeIs(1));
 }
 
+TEST_F(BoundedGrantsTest, RunsThatASilentWorkerHasNotBegunGoToAnother) {
+  Connect("frozen");
+  Accept("a", 1);
+  Accept("b", 1);
+  const std::vector<GrantedRun> runs = TakeGrants("frozen");
+  ASSERT_THAT(runs, SizeIs(2));
+  Begin("frozen", runs[0]);
+  Connect("worker");
+  for (unsigned i = 0; i < kPingsUnansweredMax + 3; ++i) {
+    PassPause();
+    store_->OnPong("worker", connections_["worker"]);
+  }
+  const std::vector<GrantedRun> again = TakeGrants("worker");
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].thread_id, "b") << "the other run may go on at any moment";
+  EXPECT_EQ(again[0].attempt, 1u);
+  BeginRunRequest late = RunOn("b", "", "r");
+  late.granted = true;
+  late.granted_epoch = runs[1].lease_epoch;
+  EXPECT_EQ(Send("frozen", Operation::kBeginRun, late).code(), StatusCode::kFenced);
+  Begin("worker", again[0]);
+}
+
 TEST_F(BoundedGrantsTest, RunsThatEndUnexecutedLeaveRoom) {
   for (int i = 0; i < 8; ++i) Accept(Numbered("t", i), 4 * kMiB);
   Connect("worker");
