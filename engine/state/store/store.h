@@ -43,7 +43,7 @@ namespace agent_graph::state {
 // Not thread-safe; see above. Calls may block on the disk.
 class Store {
  public:
-  // Maximum number of runs that wait for busy threads, over all threads.
+  // Maximum number of runs that wait for busy threads, and of accepted runs that wait for a worker.
   static constexpr size_t kWaitersMax = 65'536;
   // `current_node` of a run before its first append.
   static constexpr char kStartNode[] = "START";

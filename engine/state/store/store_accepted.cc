@@ -183,7 +183,11 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
   AG_ASSIGN_OR_RETURN(const std::optional<RunRow> earlier, FindRunOfRequest(transaction_, begin));
   if (earlier) return AnswerOf(AcceptRunReply{AcceptRunReply::Outcome::kAccepted, earlier->record});
   const auto busy = leases_.find(begin.thread_id);
-  if (busy != leases_.end()) AG_RETURN_IF_ERROR(CheckQueue(busy->second, begin));
+  if (busy != leases_.end()) {
+    AG_RETURN_IF_ERROR(CheckQueue(busy->second, begin));
+  } else if (ungranted_.size() >= kWaitersMax) {
+    return Status(StatusCode::kResourceExhausted, "too many runs wait for a worker");
+  }
   bool created = false;
   AG_ASSIGN_OR_RETURN(
       ThreadRow thread,

@@ -16,6 +16,7 @@ namespace agent_graph::state {
 class UngrantedRuns {
  public:
   bool empty() const { return times_.empty(); }
+  size_t size() const { return times_.size(); }
   // Adds the thread, or moves it in the order.
   void Put(const std::string& thread_id, Deadline not_before);
   void Erase(const std::string& thread_id);

@@ -238,6 +238,30 @@ TEST_F(BoundedGrantsTest, RunsThatASilentWorkerHasNotBegunGoToAnother) {
   Begin("worker", again[0]);
 }
 
+TEST_F(BoundedGrantsTest, TheRunsThatWaitForAWorkerAreLimited) {
+  AcceptRunRequest accept;
+  const auto send = [&](size_t i) {
+    accept.begin = RunOn(Numbered("t", static_cast<int>(i)), "", "r");
+    const std::string bytes = pack::ToBytes(accept);
+    pack::Unpacker unpacker(bytes);
+    store_->Apply({"client", connections_["client"], ++sequence_},
+                  {sequence_, sequence_, Operation::kAcceptRun, UnixMicros()}, unpacker);
+  };
+  constexpr size_t kBatch = 4096;
+  for (size_t i = 0; i < Store::kWaitersMax; ++i) {
+    send(i);
+    if (i % kBatch == 0) Commit();
+  }
+  Commit();
+  send(Store::kWaitersMax);
+  const std::vector<StoreReply> refused = Commit();
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_EQ(refused[0].status.code(), StatusCode::kResourceExhausted);
+  Connect("worker");
+  send(Store::kWaitersMax);
+  EXPECT_TRUE(Commit().at(0).status.ok()) << "some were granted";
+}
+
 TEST_F(BoundedGrantsTest, RunsThatEndUnexecutedLeaveRoom) {
   for (int i = 0; i < 8; ++i) Accept(Numbered("t", i), 4 * kMiB);
   Connect("worker");
