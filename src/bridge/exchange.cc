@@ -108,9 +108,13 @@ Status Exchange::Send(std::string_view bytes, std::chrono::milliseconds wait_max
     return Status::Ok();
   }
   const std::string kept(bytes);
-  AG_RETURN_IF_ERROR(AwaitRoom(cancellation, wait_max));
-  PushChunk(kept);
-  return Status::Ok();
+  // Counted, because many clients that do not read would otherwise make the worker hold one each.
+  const auto kept_bytes = static_cast<int64_t>(kept.size());
+  outbox_.memory().CountReplies(kept_bytes);
+  Status room = AwaitRoom(cancellation, wait_max);
+  if (room.ok()) PushChunk(kept);
+  outbox_.memory().CountReplies(-kept_bytes);
+  return room;
 }
 
 bool Exchange::HasCredit() const {

@@ -97,7 +97,8 @@ class Exchange {
   // Queues a part of a file as body data. Never suspends. `length` in bytes; 0 does nothing.
   void SendFile(FileDescriptor file, uint64_t offset, uint64_t length);
   // Queues a copy of the bytes. Suspends while the exchange is out of credit, for `wait_max` at
-  // most, so that the queued bytes exceed the high mark by less than the bytes of one call.
+  // most, so that the queued bytes exceed the high mark by less than the bytes of one call. Bytes
+  // that wait count as buffered.
   // kCancelled: the client is gone. Does not read `bytes` after it has suspended.
   Status Send(std::string_view bytes, std::chrono::milliseconds wait_max);
   // Queues the closing lines of a streamed reply. Never suspends, and also works after

@@ -95,6 +95,7 @@ Result<Body> RequestBody::Take(Deadline deadline) {
 }
 
 Result<std::string> RequestBody::TakePiece(Deadline deadline) {
+  ReleasePiece();
   if (!std::exchange(asked_, true)) ask_(kBodyWindowBytes);
   for (;;) {
     if (cancellation_.cancelled()) {
@@ -105,10 +106,8 @@ Result<std::string> RequestBody::TakePiece(Deadline deadline) {
     if (!pieces_.empty()) {
       std::string piece = std::move(pieces_.front());
       pieces_.pop_front();
-      const auto size = static_cast<int64_t>(piece.size());
-      bytes_ -= size;
       lock.Unlock();
-      memory_.CountBuffered(-size);
+      piece_bytes_ = static_cast<int64_t>(piece.size());
       taken_bytes_ += piece.size();
       if (taken_bytes_ >= kBodyWindowBytes / 2) ask_(std::exchange(taken_bytes_, 0));
       return piece;
@@ -121,6 +120,16 @@ Result<std::string> RequestBody::TakePiece(Deadline deadline) {
     const runtime::WakeReason reason = signal_.Wait(&cancellation_, deadline);
     if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
   }
+}
+
+void RequestBody::ReleasePiece() {
+  const int64_t bytes = std::exchange(piece_bytes_, 0);
+  if (bytes == 0) return;
+  {
+    MutexLock lock(mutex_);
+    bytes_ -= bytes;
+  }
+  memory_.CountBuffered(-bytes);
 }
 
 // Returns the next piece of a body that was delivered whole.

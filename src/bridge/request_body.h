@@ -49,13 +49,15 @@ class RequestBody {
   // read.
   Result<Body> Take(Deadline deadline);
   // Returns the next piece of a body that is not kept whole; empty at its end. The loop reads as
-  // fast as pieces are taken and holds at most kBodyWindowBytes more. Call it on a fiber.
+  // fast as pieces are taken and holds at most kBodyWindowBytes more. A piece that has arrived like
+  // this counts as buffered until the next call. Call it on a fiber.
   Result<std::string> TakePiece(Deadline deadline);
   // Call when the exchange counts the taken body, and the objects made from it, as held. The body
   // also continues to count as buffered.
   void CountedAsHeld();
 
  private:
+  void ReleasePiece();
   Result<std::string> TakeStoredPiece(Body& body);
   void CountElsewhere() AG_REQUIRES(mutex_);
 
@@ -77,6 +79,7 @@ class RequestBody {
   // Engine side only. While pieces arrive: bytes taken since the loop was last asked for more. For
   // a whole body: the offset of the next piece.
   uint64_t taken_bytes_ = 0;
+  int64_t piece_bytes_ = 0;  // of the piece taken last; a part of bytes_
   bool asked_ = false;
 };
 

@@ -119,6 +119,22 @@ TEST_F(ExchangeOnAFiber, SendStallsAtHighAndGoesOnAtLow) {
   EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "y");
 }
 
+// Many clients that do not read would otherwise make the worker hold a line each.
+TEST_F(ExchangeOnAFiber, CountsWhatWaitsForCredit) {
+  const auto exchange = MakeExchange(outbox_, {.high = 100, .low = 40});
+  const Promise<StatusCode> stalled;
+  runtime_.Spawn([=] {
+    static_cast<void>(exchange->Send(std::string(100, 'x'), kLong));
+    stalled.Set(exchange->Send(std::string(1000, 'y'), kLong).code());
+  });
+  LetFibersRun();
+  EXPECT_EQ(exchange->queued_bytes(), 100);
+  EXPECT_EQ(outbox_.memory().buffered(), 1100u);
+  exchange->Cancel(CancelReason::kClientGone);
+  EXPECT_EQ(*stalled.Wait(nullptr, kNoDeadline), StatusCode::kCancelled);
+  EXPECT_EQ(outbox_.memory().buffered(), 100u);
+}
+
 class ExchangeOfASmallWorker : public ExchangeOnAFiber {
  protected:
   Outbox small_outbox_{1000};

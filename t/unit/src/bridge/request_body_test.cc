@@ -135,6 +135,22 @@ TEST_F(ExchangeOnAFiber, PiecesOfABodyFailWithTheBody) {
   EXPECT_EQ(outbox_.memory().buffered(), 0u);
 }
 
+TEST_F(ExchangeOnAFiber, APieceOfABodyCountsUntilTheNextOneIsTaken) {
+  const auto exchange = MakeExchange(outbox_);
+  exchange->body().DeliverPiece("first", false);
+  exchange->body().DeliverPiece("2nd", true);
+  const Promise<std::vector<uint64_t>> counted;
+  runtime_.Spawn([=, this] {
+    std::vector<uint64_t> bytes;
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(exchange->body().TakePiece(kNoDeadline).ok());
+      bytes.push_back(outbox_.memory().buffered());
+    }
+    counted.Set(bytes);
+  });
+  EXPECT_EQ(*counted.Wait(nullptr, kNoDeadline), (std::vector<uint64_t>{8, 3, 0}));
+}
+
 TEST(Exchange, FreesABodyThatWasTakenInPieces) {
   Outbox outbox;
   auto exchange = MakeExchange(outbox);
