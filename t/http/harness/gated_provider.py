@@ -155,13 +155,14 @@ class GatedProvider:
         await writer.drain()
 
     async def _wait_at_gate(self, reader):
-        """Returns when the gate opens; raises if the client disconnects before that."""
+        """Returns when the gate opens; raises if the client disconnects before that. If both are noticed at
+        once, the client has disconnected: tests open the gate after they have killed it."""
         self._count("_waiting", 1)
         opened = asyncio.ensure_future(self._gate.wait())
         gone = asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait([opened, gone], return_when=asyncio.FIRST_COMPLETED)
-            if not opened.done():
+            if gone.done():
                 self._count("_aborted", 1)
                 raise ConnectionResetError
         finally:
