@@ -72,14 +72,10 @@ def _finish(service, number, stream):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_readers_get_everything_when_the_worker_is_killed(serve, provider, workers):
     service = serve(workers=workers)
-    service.error_log.allow(r"exited on signal 9")
     with concurrent.futures.ThreadPoolExecutor(_RUNS) as pool:
         streams = list(pool.map(lambda number: _begin(service, number), range(_RUNS)))
         provider.wait_for_waiting(_RUNS)
-        before = {worker.pid for worker in service.workers()}
-        for pid in before:
-            service.kill(pid)
-        service.wait_for_workers(other_than=before)
+        service.kill_workers()
         provider.open_gate()
         readers = list(pool.map(lambda number: _finish(service, number, streams[number]), range(_RUNS)))
     for reader in readers:
@@ -107,12 +103,10 @@ def test_direct_runs_end_with_their_worker(serve, provider):
 
 def test_a_background_run_finishes_without_a_client(serve, provider):
     service = serve(workers=2)
-    service.error_log.allow(r"exited on signal 9")
     config = {"thread_id": "t", "run_id": "r"}
     assert service.post("/v1/graph/runs", invocation("go", config=config)).status == 202
     provider.wait_for_waiting(1)
-    for worker in service.workers():
-        service.kill(worker.pid)
+    service.kill_workers()
     provider.open_gate()
 
     reply = wait_for_result(service, "t")

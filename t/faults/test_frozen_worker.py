@@ -3,11 +3,11 @@ and all that it writes after it continues (SIGCONT) is fenced off."""
 
 import json
 import os
-import signal
 import threading
 
 import pytest
 
+from harness import processes
 from harness.http1 import ConnectionClosed
 from harness.messages import texts
 from harness.stream import is_done
@@ -68,19 +68,6 @@ def _worker_of(service, connection):
     return worker
 
 
-def _freeze(service, pid):
-    os.kill(pid, signal.SIGSTOP)
-
-    def stopped():
-        threads = os.listdir(f"/proc/{pid}/task")
-        return all(
-            "\nState:\tT" in open(f"/proc/{pid}/task/{thread}/status", encoding="ascii").read()
-            for thread in threads
-        )
-
-    wait_until(stopped, "every thread of the worker stands still")
-
-
 def _state(service):
     return service.get("/v1/threads/t/state").json()["data"]["state"]
 
@@ -114,7 +101,7 @@ def test_its_thread_is_free_after_the_deadline_and_it_is_fenced(service, gated_p
     connection.request("POST", f"/v1/graph/{route}", [], body)
     gated_provider.wait_for_waiting(1)
     worker = _worker_of(service, connection)
-    _freeze(service, worker)
+    processes.freeze(worker)
     try:
         gated_provider.open_gate()
         waiting = _Waiting(service)
@@ -129,12 +116,12 @@ def test_its_thread_is_free_after_the_deadline_and_it_is_fenced(service, gated_p
 
         waiting.join()
         assert waiting.reply.status == 200, waiting.reply.text
-        (line,) = service.error_log.lines(r"\[crit\]")
+        (line,) = service.wait_for_log(r"\[crit\]")
         assert f"process {worker} does not answer" in line
         expected = ["first", "second", gated_provider.text, "noted"]
         assert _messages(service) == expected
     finally:
-        os.kill(worker, signal.SIGCONT)
+        processes.thaw(worker)
 
     # Its client receives an error, and its result is not stored.
     reply = connection.read_reply()
@@ -157,7 +144,7 @@ def test_its_death_frees_the_thread_at_once(service, gated_provider):
     connection.request("POST", "/unhurried/v1/graph/invoke", [], body)
     gated_provider.wait_for_waiting(1)
     worker = _worker_of(service, connection)
-    _freeze(service, worker)
+    processes.freeze(worker)
     gated_provider.open_gate()
     waiting = _Waiting(service)
     wait_until(
@@ -176,14 +163,14 @@ def test_a_worker_that_goes_on_in_time_has_lost_nothing(service, gated_provider)
     stream.read_until_event("message")
     gated_provider.wait_for_waiting(1)
     worker = _worker_of(service, stream.connection)
-    _freeze(service, worker)
+    processes.freeze(worker)
     try:
         reply = service.post(
             "/v1/graph/stop", {"thread_id": "t", "run_id": "another"}
         )
         assert reply.status == 200
     finally:
-        os.kill(worker, signal.SIGCONT)
+        processes.thaw(worker)
     gated_provider.open_gate()
     assert is_done(stream.read_all()[-1])
     assert _messages(service) == ["first", gated_provider.text, "noted"]

@@ -11,7 +11,6 @@ _PATH = "/v1/threads/t/runs/r/stream"
 
 def test_the_reset_names_the_message(make_service, directory):
     service = make_service(behaviour("streaming_slowly"), workers=2).start()
-    service.error_log.allow(r"exited on signal 9")
     gate = directory / "gate"
     body = invocation(str(gate), config={"thread_id": "t", "run_id": "r"})
     assert service.post("/v1/graph/runs", body).status == 202
@@ -19,10 +18,7 @@ def test_the_reset_names_the_message(make_service, directory):
     with RunStream(service.port, _PATH) as stream:
         piece = stream.read()
         assert text_of(piece.message) == "begun, "
-        before = {worker.pid for worker in service.workers()}
-        for pid in before:
-            service.kill(pid)
-        service.wait_for_workers(other_than=before)
+        service.kill_workers()
         reader.take(stream.events)
     gate.touch()
     with RunStream(service.port, _PATH, after=reader.position) as stream:

@@ -153,7 +153,7 @@ def test_no_file_is_acknowledged_after_their_folder_is_moved(start_service, lost
     reply = upload(service, b"after")
     assert reply.status == 503 and reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
     assert service.get(f"/v1/files/{known}").status == 503
-    assert service.error_log.lines("uploads: was deleted, moved or replaced")
+    service.wait_for_log("uploads: was deleted, moved or replaced")
     aside.rename(folder)
     assert service.get(f"/v1/files/{known}").body == b"before"
     assert upload(service, b"after").status == 200

@@ -29,7 +29,6 @@ def _start(service, run_id):
 
 
 def test_continued_runs_followers_and_waits_are_shown(service, gated_provider):
-    service.error_log.allow(r"exited on signal 9")
     for name in ("runs_continued_total", "runs_poisoned_total", "unknown_effects_total", "followers"):
         assert _value(service, f"agent_graph_{name}") == 0
     _start(service, "r1")
@@ -39,8 +38,7 @@ def test_continued_runs_followers_and_waits_are_shown(service, gated_provider):
     with service.connect() as follower:
         follower.request("GET", "/v1/threads/t/runs/r1/stream")
         wait_until(lambda: _value(service, "agent_graph_followers") == 1, "the follower is shown")
-    for worker in service.workers():
-        service.kill(worker.pid)
+    service.kill_workers()
     wait_until(lambda: _value(service, "agent_graph_runs_continued_total") >= 1, "the run is continued")
     gated_provider.open_gate()
     for run_id in ("r1", "r2"):

@@ -1,10 +1,8 @@
-"""Damage to the state's files while clients write: torn log, deleted socket, cut connections,
+"""Damage to the state's files while clients write: torn log, deleted socket,
 leftovers of killed state servers, another folder. The ledger of harness.ledger checks the
 results."""
 
-import ctypes
 import os
-import pathlib
 import socket
 import struct
 
@@ -89,7 +87,7 @@ def test_without_its_socket_the_state_is_served_again(start_service):
     def remove(writers):
         for pattern in ("owner.sock", "owner.*.sock"):
             for path in state_of(service).glob(pattern):
-                path.unlink()
+                path.unlink(missing_ok=True)  # the state server may just have replaced it
             progress(writers)
             service.kill_worker()
             progress(writers)
@@ -97,49 +95,6 @@ def test_without_its_socket_the_state_is_served_again(start_service):
 
     writers = run_writers(service, _WRITERS, remove)
     settle(service)
-    judge(service, writers)
-
-
-def _connections(pid):
-    """Yields the descriptors of a process's Unix stream sockets."""
-    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        if os.readlink(entry).startswith("socket:"):
-            yield int(entry.name)
-
-
-def _cut_unix_connections(pid):
-    """Cuts the connections of a process from outside; returns their number."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    pidfd_getfd, count = 438, 0
-    process = os.pidfd_open(pid)
-    try:
-        for descriptor in _connections(pid):
-            copy = libc.syscall(pidfd_getfd, process, descriptor, 0)
-            assert copy >= 0, os.strerror(ctypes.get_errno())
-            with socket.socket(fileno=copy) as one:
-                listens = one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-                if one.family == socket.AF_UNIX and not listens and "owner" in str(one.getsockname()):
-                    one.shutdown(socket.SHUT_RDWR)
-                    count += 1
-    finally:
-        os.close(process)
-    return count
-
-
-@pytest.mark.needs_root
-@pytest.mark.skipif(os.getuid() != 0, reason="takes descriptors of another process")
-def test_connections_that_are_cut_lose_and_repeat_nothing(start_service):
-    service = start_service(_SETTINGS, workers=2)
-
-    def cut(writers):
-        for _ in range(10):
-            (owner,) = service.cache_managers()
-            assert _cut_unix_connections(owner.pid) >= 2
-            progress(writers)
-
-    writers = run_writers(service, _WRITERS, cut)
-    settle(service)
-    assert sum(writer.refused for writer in writers) == 0
     judge(service, writers)
 
 

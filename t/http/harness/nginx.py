@@ -225,6 +225,17 @@ class Nginx:
         wait_until(lambda: {process.pid for process in self.workers()} - before, "a new worker runs")
         return victim
 
+    def kill_workers(self):
+        """Kills all workers (kill -9) at once, so that none continues the runs of another one; returns when
+        the master has replaced them."""
+        before = {process.pid for process in self.workers()}
+        self.error_log.allow(r"worker process \d+ exited on signal 9")
+        for pid in before:
+            processes.freeze(pid)
+        for pid in before:
+            self.kill(pid)
+        self.wait_for_workers(other_than=before)
+
     def upgrade(self):
         """Sends USR2, then QUIT to the old master, so that the new binary takes over. Returns the
         new master."""
