@@ -37,7 +37,7 @@ defaults
     timeout tunnel 1h
     option redispatch
     option httpchk GET /ready
-    timeout check 2s
+    timeout check 30s
     default-server check inter {interval}ms fall 2 rise 1 on-marked-down shutdown-sessions
 frontend clients
     bind 127.0.0.1:{port}
