@@ -147,7 +147,7 @@ def test_a_source_that_answers_slowly(database, source, start_hosts):
     start_hosts(_SETTINGS, files={"env": JWT_ENVIRONMENT})
     role = f"reader_of_{source.name}"
     source.query(_GATE.format(role=role))
-    url = f"{source.url}?options=-crole%3D{role}"
+    url = f"{source.url}&options=-crole%3D{role}"
     beats = "SELECT coalesce(max(beat), 0) FROM agent_graph.instance WHERE host = 'import'"
     try:
         with ThreadPoolExecutor(1) as pool:

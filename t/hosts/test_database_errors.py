@@ -36,9 +36,9 @@ def _change(database, sql):
 @pytest.mark.parametrize("url, words", [
     ("postgresql://agent:{secret}@127.0.0.1:1/x", "not reachable"),
     ("postgresql://agent:{secret}@no.such.host.invalid/x", "no.such.host.invalid"),
-    ("postgresql://agent:{secret}@127.0.0.1:{port}/{name}", "refuses the user or the password"),
-    ("{server}/missing", 'database "missing" does not exist'),
-    ("{url}?sslmode=require", "has no TLS, which sslmode demands"),
+    ("postgresql://agent:{secret}@127.0.0.1:{port}/{name}?connect_timeout=60", "refuses the user or the password"),
+    ("{server}/missing?connect_timeout=60", 'database "missing" does not exist'),
+    ("{url}&sslmode=require", "has no TLS, which sslmode demands"),
 ])
 def test_servers_that_cannot_be_reached(database, start_service, url, words):
     text = url.format(
@@ -90,7 +90,7 @@ def test_an_import_that_is_not_complete(database, start_service):
 def test_missing_rights(database, start_service, grants, words):
     role = f"role_of_{database.name}"
     database.query(f"CREATE ROLE {role} LOGIN PASSWORD '{_SECRET}';" + grants.format(role=role))
-    url = f"postgresql://{role}:{_SECRET}@127.0.0.1:{database.server.port}/{database.name}"
+    url = f"postgresql://{role}:{_SECRET}@127.0.0.1:{database.server.port}/{database.name}?connect_timeout=60"
     try:
         assert words in _first_line(start_service, url)
     finally:
@@ -142,13 +142,13 @@ def test_certificates(tls_server, start_service, directory):
     database, certificate = tls_server()
     (directory / "other").mkdir()
     other, key = self_signed(directory / "other")
-    line = _first_line(start_service, f"{database.url}?sslmode=verify-full&sslrootcert={other}")
+    line = _first_line(start_service, f"{database.url}&sslmode=verify-full&sslrootcert={other}")
     assert "sslrootcert does not sign it" in line and "certificate verify failed" in line
     no_certificate = directory / "other" / "none.pem"
     no_certificate.write_text("no certificate\n")
-    line = _first_line(start_service, f"{database.url}?sslmode=verify-ca&sslrootcert={no_certificate}")
+    line = _first_line(start_service, f"{database.url}&sslmode=verify-ca&sslrootcert={no_certificate}")
     assert "see sslrootcert" in line
-    checked = start_service(_settings(f"{database.url}?sslmode=verify-full&sslrootcert={certificate}"))
+    checked = start_service(_settings(f"{database.url}&sslmode=verify-full&sslrootcert={certificate}"))
     assert checked.invoke("hello").status == 200
     in_use = database.query("SELECT count(*) FROM pg_stat_ssl WHERE ssl")[0][0]
     assert int(in_use) > 0
@@ -156,12 +156,12 @@ def test_certificates(tls_server, start_service, directory):
 
 def test_a_certificate_for_another_host(tls_server, start_service):
     database, certificate = tls_server("DNS:db.example")
-    line = _first_line(start_service, f"{database.url}?sslmode=verify-full&sslrootcert={certificate}")
+    line = _first_line(start_service, f"{database.url}&sslmode=verify-full&sslrootcert={certificate}")
     assert "is for another host" in line
 
 
 def test_nginx_t_finds_a_missing_certificate(make_service, database):
-    service = make_service(_settings(f"{database.url}?sslmode=verify-full&sslrootcert=/no/such.pem"))
+    service = make_service(_settings(f"{database.url}&sslmode=verify-full&sslrootcert=/no/such.pem"))
     refused = service.refusal()
     assert "checkpointer.url: sslrootcert: cannot read /no/such.pem" in refused
     assert postgres.PASSWORD not in refused

@@ -48,7 +48,7 @@ def test_a_database_without_tables(empty_database):
 
 @pytest.mark.parametrize("url, words", [
     ("postgresql://agent:s3cret@127.0.0.1:1/x", ["127.0.0.1", "refused"]),
-    ("postgresql://agent:s3cret@127.0.0.1:{port}/postgres", ["password authentication failed"]),
+    ("postgresql://agent:s3cret@127.0.0.1:{port}/postgres?connect_timeout=60", ["password authentication failed"]),
     ("postgresql://agent:s3cret@127.0.0.1:99999/x", ["port"]),
 ])
 def test_databases_that_cannot_be_reached(empty_database, url, words):

@@ -12,8 +12,11 @@ const require = createRequire(path.join(folder, "x.js"));
 const {default: puppeteer} = await import(pathToFileURL(require.resolve("puppeteer-core")));
 const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
+const timeout = 120_000;
+
 const browser = await puppeteer.launch({
   executablePath,
+  timeout,
   // Tests run as root in containers; the pages are those of this project.
   args: [
     "--no-sandbox",
@@ -27,7 +30,6 @@ const browser = await puppeteer.launch({
 let page;
 let context;
 let problems = [];
-const timeout = 120_000;
 
 // A page without anything of the pages before. What its scripts and its policy complain about is kept.
 // Requests for addresses that end with `without` fail.

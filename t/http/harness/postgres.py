@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import urllib.parse
 
-from . import processes
+from . import environment, processes
 from .admin import admin
 from .ports import free_port
 from .waiting import wait_until
@@ -58,7 +58,8 @@ class Database:
 
     @property
     def url(self):
-        return self.server.url_of(self.name)
+        """A loaded machine may need longer for a connection than the two seconds of the service."""
+        return f"{self.server.url_of(self.name)}?connect_timeout={environment.PATIENCE}"
 
     def query(self, sql):
         """Runs SQL as the server's superuser; returns the rows as lists of texts."""

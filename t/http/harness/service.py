@@ -75,8 +75,7 @@ class Service(Requests, Nginx):
     def _database_url(self):
         if self._database is None:
             self._database = postgres.shared.server.create()
-        # A loaded machine may need longer than the two seconds of the service.
-        return f"{self._database.url}?connect_timeout=60"
+        return self._database.url
 
     @staticmethod
     def has_database_by_options(settings):
