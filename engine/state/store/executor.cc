@@ -20,8 +20,6 @@ constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 // Maximum time between two background sweeps, even if writes never pause.
 constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
-// Accuracy of the waits of FollowRun.
-constexpr std::chrono::milliseconds kFollowerCheckInterval{250};
 // Bits of the numbers of watches; an executor never needs more. Above them are the lowest bits of
 // its epoch, by which executors that follow each other differ.
 constexpr unsigned kWatchNumberBits = 40;
@@ -206,7 +204,7 @@ std::vector<StoreExecutor::WriteItem> StoreExecutor::NextItems(Deadline wake) {
 
 Deadline StoreExecutor::NextTick() const {
   if (followers_.empty() && watchers_.empty() && watches_.empty()) return store_.next_tick();
-  return std::min(store_.next_tick(), DeadlineAfter(kFollowerCheckInterval));
+  return std::min(store_.next_tick(), next_overdue_);
 }
 
 void StoreExecutor::RefuseWrite(uint64_t connection, uint64_t sequence) {

@@ -207,8 +207,9 @@ class StoreExecutor : public Executor {
   std::unordered_map<uint64_t, std::shared_ptr<ClientConnection>> connections_;
 
   std::atomic<bool> stopping_{false};
-  Followers followers_;  // FollowRun
-  Followers watchers_;   // WatchRun
+  Followers followers_;      // FollowRun
+  Followers watchers_;       // WatchRun
+  Deadline next_overdue_{};  // when waits that are over are looked for again; write thread only
   RunWatches watches_;
   WorkQueue<WriteItem> writes_;
   std::vector<WriteItem> deferred_;  // taken, for the next batch; write thread only

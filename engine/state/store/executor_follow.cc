@@ -10,6 +10,8 @@ namespace {
 
 // How long a run counts as watched after a request's wait: the client soon asks again.
 constexpr std::chrono::milliseconds kWatchLinger{2000};
+// Accuracy of the waits of FollowRun. There may be tens of thousands, which are all examined.
+constexpr std::chrono::milliseconds kOverdueInterval{250};
 
 Status MalformedRequest() {
   return Status(StatusCode::kInvalidArgument, "malformed state operation");
@@ -162,6 +164,8 @@ void StoreExecutor::WatchFromOutside(const RunWatches::Key& run, uint64_t lease_
 
 void StoreExecutor::ResumeOverdue() {
   const auto now = MonotonicClock::now();
+  if (now < next_overdue_) return;
+  next_overdue_ = now + kOverdueInterval;
   if (!followers_.empty()) Resume(followers_.TakeOverdue(now));
   if (!watchers_.empty()) Resume(watchers_.TakeOverdue(now));
   if (!watches_.empty()) watches_.Expire(now);

@@ -111,6 +111,7 @@ void ListingHeads::Install(Heads::iterator head, const ThreadPage& rows, uint64_
   // reports its changes when it ends.
   if (committing_ && commits_ <= commits_seen) {
     head->phase = Head::Phase::kAwaitingCommit;
+    some_await_commit_ = true;
   } else {
     Serve(*head);
   }
@@ -146,8 +147,10 @@ void ListingHeads::CommitEnds(const std::vector<ThreadChange>& changes) {
       if (!Change(found->second, change)) Drop(found->second);
     }
   }
-  for (Head& head : heads_) {
-    if (head.phase == Head::Phase::kAwaitingCommit) Serve(head);
+  if (std::exchange(some_await_commit_, false)) {
+    for (Head& head : heads_) {
+      if (head.phase == Head::Phase::kAwaitingCommit) Serve(head);
+    }
   }
   DropOldest();
 }

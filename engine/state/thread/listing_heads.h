@@ -87,6 +87,7 @@ class ListingHeads {
   uint64_t readings_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t commits_ AG_GUARDED_BY(mutex_) = 0;  // number of begun commits
   bool committing_ AG_GUARDED_BY(mutex_) = false;
+  bool some_await_commit_ AG_GUARDED_BY(mutex_) = false;  // heads; they may be gone since
 };
 
 }  // namespace agent_graph::state
