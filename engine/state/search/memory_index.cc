@@ -215,6 +215,17 @@ std::vector<std::shared_ptr<MemoryIndex::Entry>> MemoryIndex::MakeRoom(const Ent
   return dropped;
 }
 
+std::vector<std::shared_ptr<MemoryIndex::Entry>> MemoryIndex::Recount(Entry& entry,
+                                                                      size_t partition_bytes) {
+  MutexLock lock(mutex_);
+  Upkeep& upkeep = UpkeepOf(entry);
+  if (upkeep.dropped) return {};
+  const size_t bytes = kEntryBytes + partition_bytes;
+  bytes_ += bytes - upkeep.bytes;
+  upkeep.bytes = bytes;
+  return MakeRoom(entry);
+}
+
 void MemoryIndex::AddWork(Entry& entry) {
   Upkeep& upkeep = UpkeepOf(entry);
   if (upkeep.dropped || std::exchange(upkeep.waits_for_work, true)) return;

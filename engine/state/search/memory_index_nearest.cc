@@ -70,9 +70,11 @@ bool MemoryIndex::IndexSome(Entry& entry) {
   }
   entry.unsaved += work.additions.size() + work.removals.size();
   size_t live = 0;
+  std::vector<std::shared_ptr<Entry>> dropped;  // freed after the locks
   {
     ReaderLock lock(entry.mutex);
     const Partition& read = ToRead(entry, *partition);
+    if (entry.partition == partition) dropped = Recount(entry, read.bytes());
     if (WantsNearest(read)) return true;
     live = read.live();
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -132,6 +133,30 @@ TEST_F(MemoryIndexTest, TheLongestUnusedPartitionMakesRoom) {
   EXPECT_EQ(reads_of("c"), 1);
   EXPECT_EQ(reads_of("a"), 0);
   EXPECT_EQ(reads_of("b"), 1);
+}
+
+TEST_F(MemoryIndexTest, ApproximateIndexesCount) {
+  const size_t many = FillPartition().bytes();
+  for (int i = 1; i <= 100; ++i) Put("few", kMany + static_cast<size_t>(i), RandomVector());
+  Commit();
+  // Both partitions fit, and one of them with its index.
+  constexpr size_t kRest = 32 * 1024;
+  const size_t bytes_max = many + NearestIndex::BytesOf(kDimensions, kMany) + kRest;
+  TemporaryDirectory directory;
+  const CountingRows rows(rows_);
+  MemoryIndex index(rows, directory.path(), bytes_max, kNearestMin);
+  Found(index, Query("few", RandomVector()));
+  Found(index, Query("alice", RandomVector()));
+  const int reads = rows.reads;
+  std::thread keeper([&] { index.KeepIndexes(); });
+  AwaitSeal(directory.path());
+  index.Stop();
+  keeper.join();
+  EXPECT_EQ(rows.reads, reads);
+  Found(index, Query("alice", RandomVector()));
+  EXPECT_EQ(rows.reads, reads);
+  (void)index.Search(Query("few", RandomVector()));
+  EXPECT_EQ(rows.reads, reads + 1) << "the partition made room for the index";
 }
 
 }  // namespace
