@@ -48,17 +48,19 @@ TEST_F(ServiceLife, StopsTwice) {
 }
 
 TEST_F(ServiceLife, TakesNoWorkAfterDrainAndFinishesWhatItHas) {
-  const auto service = Start(Settings({{"agent", TestAgent("behaviours.so:sleeping")}}));
+  const auto service = Start(Settings({{"agent", TestAgent("behaviours.so:streaming_slowly")}}));
   Loop loop(*service);
-  ASSERT_TRUE(loop.Begin("POST", "/v1/graph/invoke",
-                         R"({"messages":[{"role":"user","content":"x"}],)"
-                         R"("config":{"thread_id":"t","sleep_ms":50}})"));
+  const std::string gate = directory_ + "/gate";
+  const json request = {{"messages", {{{"role", "user"}, {"content", gate}}}},
+                        {"config", {{"thread_id", "t"}}}};
+  ASSERT_TRUE(loop.Begin("POST", "/v1/graph/invoke", request.dump()));
   loop.AwaitRun();
   service->Drain();
   EXPECT_FALSE(loop.Begin("GET", "/ping"));
+  Write("gate", "");  // the run goes on
   const Answer answer = loop.Await();
   EXPECT_EQ(answer.status, 200) << answer.outcome << answer.body;
-  EXPECT_NE(answer.body.find("slept well"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("begun, ended"), std::string::npos) << answer.body;
   Stop(*service);
 }
 

@@ -33,7 +33,6 @@ class TakeoversTest : public postgres::DatabaseTest {
 
 TEST_F(TakeoversTest, HostsThatQuitAreNotCounted) {
   AddInstance('1', /*dead=*/true);
-  AddInstance('2', /*dead=*/false);
   const StateOptions options = OptionsOfHost(directory_.path(), url_);
   DirectHost host(options);
   ASSERT_TRUE(host.Open().ok());
@@ -41,6 +40,7 @@ TEST_F(TakeoversTest, HostsThatQuitAreNotCounted) {
   AwaitBeat(status);
   AwaitBeat(status);
   EXPECT_EQ(status.takeovers, 0u);
+  AddInstance('2', /*dead=*/false);
   while (Number("SELECT count(*) FROM agent_graph.instance WHERE dead") < 2) {
     std::this_thread::yield();
   }

@@ -19,6 +19,7 @@ class ConnectionTest : public testing::Test {
   ConnectionOptions Options() {
     ConnectionOptions options;
     options.url = url_;
+    options.statement_timeout = options.answer_timeout = kPatience;
     options.backoff_min = options.backoff_max = std::chrono::milliseconds(1);
     return options;
   }
@@ -194,18 +195,20 @@ TEST_F(ConnectionTest, WaitsForLocksAndStatementsEnd) {
   Run("CREATE TABLE item (id bigint PRIMARY KEY); INSERT INTO item VALUES (1)");
   ConnectionOptions options = Options();
   options.lock_timeout = std::chrono::milliseconds(20);
-  options.statement_timeout = std::chrono::milliseconds(40);
   Connection impatient(options);
   connection_.Begin();
   ASSERT_TRUE(connection_.Execute({"SELECT * FROM item FOR UPDATE"}).ok());
   EXPECT_EQ(impatient.Execute({"DELETE FROM item"}).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(impatient.failure().sqlstate, "55P03");
   EXPECT_EQ(impatient.failure().kind, FailureKind::kTimeout);
-  connection_.Rollback();
-  EXPECT_FALSE(impatient.Execute({"SELECT pg_sleep(60)"}).ok());
-  EXPECT_EQ(impatient.failure().sqlstate, "57014");
-  EXPECT_EQ(impatient.failure().kind, FailureKind::kTimeout);
   EXPECT_EQ(impatient.sessions(), 1u);
+  connection_.Rollback();
+  options.statement_timeout = std::chrono::milliseconds(20);
+  Connection brief(options);
+  EXPECT_FALSE(brief.Execute({"SELECT pg_sleep(60)"}).ok());
+  EXPECT_EQ(brief.failure().sqlstate, "57014");
+  EXPECT_EQ(brief.failure().kind, FailureKind::kTimeout);
+  EXPECT_EQ(brief.sessions(), 1u);
 }
 
 TEST_F(ConnectionTest, SessionsThatTheServerEndedAreReplaced) {
@@ -353,7 +356,7 @@ TEST(ConnectionOutage, AServerThatDoesNotAnswerIsGivenUp) {
   options.url = server.CreateDatabase();
   options.answer_timeout = std::chrono::milliseconds(100);
   Connection connection(options);
-  ASSERT_TRUE(connection.Open().ok());
+  ASSERT_TRUE(connection.OpenUntil(DeadlineAfter(kPatience)).ok());
   server.Freeze();
   const Status status = connection.Execute({"SELECT 1"}).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
