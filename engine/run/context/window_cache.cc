@@ -1,6 +1,8 @@
 #include "run/context/window_cache.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/json_weight.h"
@@ -104,6 +106,13 @@ Result<std::vector<Message>> CompleteWindow(const state::KnownWindow& known, Dec
   std::vector<Message> messages;
   complete.reserve(reply.window_sequences.size() + 2);
   messages.reserve(reply.window_sequences.size() + 2);
+  // The messages that the last runs of this worker have added, by their ids: the index avoids a
+  // search for each of the thousands that a client may have added meanwhile.
+  std::unordered_map<std::string, size_t> added;
+  for (size_t i = 0; i < window.stored.size(); ++i) {
+    const uint64_t sequence = window.stored[i].sequence;
+    if (sequence == 0 || sequence > known.through) added.emplace(window.stored[i].id, i);
+  }
   size_t next_fresh = 0;
   size_t next = 0;  // in `window`
   const auto take = [&](size_t place) {
@@ -126,13 +135,10 @@ Result<std::vector<Message>> CompleteWindow(const state::KnownWindow& known, Dec
       return NotFound("a message of the window was not sent");
     }
     state::StoredMessage& stored = fresh[next_fresh++];
-    // The last run of this worker may have added it.
-    const auto own = std::find_if(window.stored.begin() + static_cast<ptrdiff_t>(next),
-                                  window.stored.end(), [&](const auto& message) {
-                                    return message.id == stored.id && message.json == stored.json;
-                                  });
-    if (own != window.stored.end()) {
-      take(static_cast<size_t>(own - window.stored.begin()));
+    const auto own = added.find(stored.id);
+    if (own != added.end() && own->second >= next &&
+        window.stored[own->second].json == stored.json) {
+      take(own->second);
       complete.back().sequence = sequence;
       continue;
     }

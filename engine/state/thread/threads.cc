@@ -1,6 +1,7 @@
 #include "state/thread/threads.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "base/ids.h"
@@ -215,9 +216,8 @@ Result<std::optional<uint64_t>> ThreadEditor::SequenceInWindow(const std::string
                       transaction_.GetRow<uint64_t>(keys::MessageId(thread_, message_id)));
   if (!sequence) return std::optional<uint64_t>();
   AG_RETURN_IF_ERROR(LoadWindow());
-  const bool there = std::any_of(window_->items.begin(), window_->items.end(), [&](uint64_t item) {
-    return WindowRow::Sequence(item) == *sequence;
-  });
+  const bool there =
+      std::ranges::binary_search(window_->items, *sequence, std::less(), &WindowRow::Sequence);
   return there ? sequence : std::optional<uint64_t>();
 }
 
