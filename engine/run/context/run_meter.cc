@@ -52,6 +52,11 @@ RunBudget ReadBudget(const json& config) {
   return budget;
 }
 
+std::shared_ptr<RunMeter> StartMeter(const json& config) {
+  const RunBudget budget = ReadBudget(config);
+  return budget.limits_anything() ? std::make_shared<RunMeter>(budget, UnixMicros()) : nullptr;
+}
+
 RunMeter::RunMeter(const RunBudget& budget, int64_t started_micros)
     : budget_(budget), started_micros_(started_micros) {}
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -73,5 +74,8 @@ class RunMeter {
   int64_t started_micros_ AG_GUARDED_BY(mutex_);
   Status status_ AG_GUARDED_BY(mutex_);
 };
+
+// Reads the budget of a checked config; its seconds pass from now on. Null: nothing is limited.
+std::shared_ptr<RunMeter> StartMeter(const json& config);
 
 }  // namespace agent_graph::run

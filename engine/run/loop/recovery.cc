@@ -42,8 +42,7 @@ bool CallsTools(const entry::MessageAdded& message) {
   log_.Add(entry::RunStarted{
       .run_id = environment_->run_id, .graph = graph_.name(), .graph_hash = graph_.hash()});
   if (!request_.note_json.empty()) log_.Add(entry::RunNote{.note_json = request_.note_json});
-  paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
-  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded.state), std::move(loaded.messages)));
+  AG_RETURN_IF_ERROR(LoadThread(std::move(loaded)));
   repetition_ = FindRepetition(thread_.state().messages(), request_.messages,
                                paused_before_.request_is_open());
   answers_again_ = IsAnswered();
@@ -60,6 +59,11 @@ bool CallsTools(const entry::MessageAdded& message) {
   return ChooseFirstNode();
 }
 
+Status RunLoop::LoadThread(LoadedThread loaded) {
+  paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
+  return thread_.Load(std::move(loaded.state), std::move(loaded.messages));
+}
+
 // The state server has folded what earlier attempts set; their messages are in the window.
 Status RunLoop::Continue(LoadedThread loaded) {
   const AcceptedRun& accepted = *request_.accepted;
@@ -67,8 +71,7 @@ Status RunLoop::Continue(LoadedThread loaded) {
                                  .attempt = accepted.attempt,
                                  .graph = graph_.name(),
                                  .graph_hash = graph_.hash()});
-  paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
-  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded.state), std::move(loaded.messages)));
+  AG_RETURN_IF_ERROR(LoadThread(std::move(loaded)));
   meta_.step = accepted.step;
   meta_.current_node = accepted.current_node;
   next_ = accepted.current_node == kEndNode ? END : accepted.current_node;

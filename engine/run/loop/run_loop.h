@@ -80,6 +80,7 @@ class RunLoop {
   Status Prepare(LoadedThread loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.
   Status Continue(LoadedThread loaded);
+  Status LoadThread(LoadedThread loaded);
   using MessageIdSet = std::unordered_set<std::string>;
   // Counts what earlier attempts have used, and finds out about their tool calls. Returns the ids
   // of the request's messages that they have added.

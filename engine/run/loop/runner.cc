@@ -90,13 +90,6 @@ OpenInputs InputsOf(const state::ThreadState& state) {
   return OpenInputs::FromJson(ExecutionMeta::FromJson(text).inputs_json);
 }
 
-// From now on the seconds of the run's budget pass.
-void StartMeter(RunEnvironment& environment) {
-  const RunBudget budget = ReadBudget(*environment.config);
-  if (!budget.limits_anything()) return;
-  environment.meter = std::make_shared<RunMeter>(budget, UnixMicros());
-}
-
 }  // namespace
 
 Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
@@ -146,7 +139,6 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
-  StartMeter(*environment);
   environment->call_options = request.call_options;
   if (request.accepted) {
     environment->hand_over = request.accepted->hand_over;
@@ -201,7 +193,7 @@ Result<Runner::BegunRun> Runner::BeginUpTo(uint64_t reply_bytes_max, const RunRe
   AG_ASSIGN_OR_RETURN(begun.reply,
                       Lease(request, *environment, cancellation, reply_bytes_max, known_window));
   // The run begins when it has its turn, however long it has waited for it.
-  StartMeter(*environment);
+  environment->meter = StartMeter(*environment->config);
   begun.environment = environment;
   if (options_.remote_tools == nullptr || request.client_tools) return begun;
   const auto find_tools = [&]() -> Status {

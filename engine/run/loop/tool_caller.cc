@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "agent_graph/state.h"
+#include "run/context/run_meter.h"
 #include "run/log/run_log.h"
 #include "run/loop/runner.h"
 #include "run/nodes/tool_node.h"
@@ -14,6 +15,7 @@ Result<CalledTool> Runner::CallTool(const RunRequest& request, const std::string
                                     CallMemory& memory) const {
   AG_ASSIGN_OR_RETURN(const std::shared_ptr<RunEnvironment> environment,
                       MakeEnvironment(request, cancellation));
+  environment->meter = StartMeter(*environment->config);
   environment->thread_id = environment->services->ids->Next();
   environment->remote_tools = nullptr;
   Message message = Message::Assistant("");
