@@ -4,13 +4,25 @@
 #include "runtime/runtime.h"
 
 namespace agent_graph::run {
+namespace {
+
+// Most runs begin milliseconds after they were watched. Some never do, because they were cancelled,
+// or have ended already.
+constexpr size_t kEarlyWatchesMax = 1024;
+
+}  // namespace
 
 void LocalRuns::Add(const std::string& thread_id, const std::string& run_id,
                     std::shared_ptr<LiveRun> live) {
   auto place = std::make_shared<Place>();
   place->live = std::move(live);
-  MutexLock lock(mutex_);
-  runs_[Key(thread_id, run_id)] = std::move(place);
+  uint64_t watch = 0;
+  {
+    MutexLock lock(mutex_);
+    runs_[Key(thread_id, run_id)] = std::move(place);
+    if (const auto early = early_watches_.extract(Key(thread_id, run_id))) watch = early.mapped();
+  }
+  if (watch != 0) Publish({.thread_id = thread_id, .run_id = run_id, .watch = watch});
 }
 
 void LocalRuns::Remove(const std::string& thread_id, const std::string& run_id, LiveRun& live) {
@@ -40,7 +52,11 @@ void LocalRuns::Publish(const state::RunWatched& watched) {
   {
     MutexLock lock(mutex_);
     const auto found = runs_.find(Key(watched.thread_id, watched.run_id));
-    if (found == runs_.end()) return;
+    if (found == runs_.end()) {
+      if (early_watches_.size() >= kEarlyWatchesMax) early_watches_.clear();
+      early_watches_[Key(watched.thread_id, watched.run_id)] = watched.watch;
+      return;
+    }
     const bool publishes = std::exchange(WatchOf(*found->second), watched.watch) != 0;
     if (publishes) return;
     place = found->second;

@@ -37,6 +37,7 @@ class LocalRuns {
   // Null if the run is not here. Clients choose run ids, so that two threads may have the same one.
   std::shared_ptr<LiveRun> Find(const std::string& thread_id, const std::string& run_id) const;
   // Clients of other workers follow the run: publishes its message in progress, as long as they do.
+  // A run that has its lease, and is not here yet, is published when it comes.
   void Publish(const state::RunWatched& watched);
   void CountBytes(int64_t bytes) const {
     if (count_bytes_) count_bytes_(bytes);
@@ -57,6 +58,7 @@ class LocalRuns {
   const std::function<void(int64_t bytes)> count_bytes_;
   mutable Mutex mutex_;
   std::map<Key, std::shared_ptr<Place>> runs_ AG_GUARDED_BY(mutex_);
+  std::map<Key, uint64_t> early_watches_ AG_GUARDED_BY(mutex_);  // of runs that are not here yet
 };
 
 }  // namespace agent_graph::run

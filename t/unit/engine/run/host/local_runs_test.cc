@@ -82,5 +82,16 @@ TEST_F(LocalRunsTest, ARunOfAnotherWorkerIsNotPublished) {
   EXPECT_TRUE(texts_.empty());
 }
 
+// A run can be watched from the moment when it has its lease. Its worker loads the thread first.
+TEST_F(LocalRunsTest, ARunThatWasWatchedBeforeItBegan) {
+  runs_.Publish({.thread_id = "t", .run_id = "next", .watch = 1});
+  const auto live = std::make_shared<LiveRun>();
+  live->AddPiece({.message_id = "m2", .text = "again", .reasoning = "", .node = "A", .step = 1});
+  runs_.Add("t", "next", live);
+  LetFibersRun();
+  EXPECT_EQ(texts_, std::vector<std::string>{"again"});
+  runs_.Remove("t", "next", *live);
+}
+
 }  // namespace
 }  // namespace agent_graph::run
