@@ -97,7 +97,8 @@ bool HostExecutor::Pause(Duration time, Until until) {
 }
 
 void HostExecutor::KeepAlive() {
-  while (Beat() && Pause(Membership::kBeatInterval)) continue;
+  std::optional<Duration> pause = Beat();
+  while (pause && Pause(*pause)) pause = Beat();
 }
 
 void HostExecutor::Follow() {
@@ -112,13 +113,16 @@ void HostExecutor::Follow() {
 }
 
 // A failed beat is not repeated at once: hosts that are dead are only declared dead a beat later.
-bool HostExecutor::Beat() {
+std::optional<Duration> HostExecutor::Beat() {
   const Result<Membership::News> news = membership_->Beat();
   if (news.ok() && !news->lost) {
     status_->last_beat_micros.store(MonotonicMicros(MonotonicClock::now()),
                                     std::memory_order_relaxed);
   }
-  return !news.ok() || Take(*news);
+  if (!news.ok()) return Membership::kBeatInterval;
+  if (!Take(*news)) return std::nullopt;
+  // After the deletion of many threads, a cancellation must not wait behind their notices.
+  return news->may_have_more ? Duration(0) : Duration(Membership::kBeatInterval);
 }
 
 void HostExecutor::ResumeFollowers() {

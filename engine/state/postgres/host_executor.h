@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -51,8 +52,8 @@ class HostExecutor : public StoreExecutor {
   bool Pause(Duration time, Until until = Until::kTime);
   void KeepAlive();
   void Follow();
-  // Returns false if this host is no instance any more.
-  bool Beat();
+  // Returns the pause before the next beat; nullopt: this host is no instance any more.
+  std::optional<Duration> Beat();
   // Wakes readers of runs that other hosts have continued or ended.
   void ResumeFollowers();
 

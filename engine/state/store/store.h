@@ -172,7 +172,7 @@ class Store {
   // Locks threads that the batch may not have prepared. Their leases may be gone afterwards.
   void Use(const std::string& thread_id);
   void UseAll(const std::vector<std::string>& thread_ids);
-  void UseKey(const std::string& key);
+  void UseRows(const BatchUse& use);
   Status SyncLease(const std::string& thread_id);
   void ForgetDeleted(const std::string& thread_id);
   void AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row);

@@ -258,27 +258,29 @@ void Store::ExpireKeys(MonotonicClock::time_point now) {
     return;
   }
   const int64_t cutoff = database_.Now();
-  size_t count = 0;
+  BatchUse use;
   const std::string prefix = keys::TablePrefix(keys::Table::kRunKeyExpiry);
-  (void)database_.Scan(
-      prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view) {
-        keys::Parser parser(key, keys::Table::kRunKeyExpiry);
-        const auto expires = static_cast<int64_t>(parser.Integer());
-        if (expires > cutoff || count == kKeysExpiredAtOnce) return false;
-        ++count;
-        const std::string user = parser.Text();
-        const std::string route = parser.Text();
-        const std::string name = parser.Text();
-        transaction_.Delete(std::string(key));
-        // The key may have been used again.
-        const std::string row_key = keys::RunKey(user, route, name);
-        UseKey(row_key);
-        Result<std::optional<RunKeyRow>> row = transaction_.GetRow<RunKeyRow>(row_key);
-        if (!row.ok() || (*row && (*row)->expires_micros <= cutoff)) transaction_.Delete(row_key);
-        return true;
-      });
+  (void)database_.Scan(prefix, keys::PrefixEnd(prefix),
+                       [&](std::string_view key, std::string_view) {
+                         keys::Parser parser(key, keys::Table::kRunKeyExpiry);
+                         const auto expires = static_cast<int64_t>(parser.Integer());
+                         if (expires > cutoff || use.keys.size() == kKeysExpiredAtOnce)
+                           return false;
+                         const std::string user = parser.Text();
+                         const std::string route = parser.Text();
+                         const std::string name = parser.Text();
+                         transaction_.Delete(std::string(key));
+                         use.keys.push_back(keys::RunKey(user, route, name));
+                         return true;
+                       });
+  UseRows(use);
+  for (const std::string& key : use.keys) {
+    // The key may have been used again.
+    const Result<std::optional<RunKeyRow>> row = transaction_.GetRow<RunKeyRow>(key);
+    if (!row.ok() || (*row && (*row)->expires_micros <= cutoff)) transaction_.Delete(key);
+  }
   transaction_.Accept(false);
-  expires_more_keys_ = count == kKeysExpiredAtOnce;
+  expires_more_keys_ = use.keys.size() == kKeysExpiredAtOnce;
   next_key_expiry_ =
       expires_more_keys_ ? now + std::chrono::milliseconds(50) : now + kKeyExpiryInterval;
 }

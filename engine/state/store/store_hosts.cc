@@ -27,15 +27,12 @@ void Store::UseAll(const std::vector<std::string>& thread_ids) {
   for (const std::string& thread_id : thread_ids) {
     if (!used_threads_.contains(thread_id)) use.threads.push_back({.thread_id = thread_id});
   }
-  // A failure ends the batch: the database refuses to write it.
-  if (!use.threads.empty() && database_.Prepare(use).ok()) SyncLeases(use);
+  if (!use.threads.empty()) UseRows(use);
 }
 
-void Store::UseKey(const std::string& key) {
-  if (!is_shared()) return;
-  BatchUse use;
-  use.keys.push_back(key);
-  (void)database_.Prepare(use);
+// A failure ends the batch: the database refuses to write it.
+void Store::UseRows(const BatchUse& use) {
+  if (is_shared() && database_.Prepare(use).ok()) SyncLeases(use);
 }
 
 void Store::SyncLeases(const BatchUse& use) {
@@ -127,8 +124,8 @@ Status Store::LoadOwnLeases() {
         return true;
       }));
   AG_RETURN_IF_ERROR(damage);
+  UseAll(threads);
   for (const std::string& thread_id : threads) {
-    Use(thread_id);
     const auto found = leases_.find(thread_id);
     if (found == leases_.end() || !IsOurs(found->second)) continue;
     const LeaseRow& row = found->second.row;
@@ -173,6 +170,8 @@ void Store::OnHostNotice(const HostNotice& notice) {
     for (const auto& [name, client] : clients_) {
       if (client.connection != 0) Notify(client.connection, ThreadDeleted{notice.thread_id});
     }
+    // Many threads may be deleted at once; few of them have runs here.
+    if (!leases_.contains(notice.thread_id)) return;
   }
   Use(notice.thread_id);
   StartHandedOver();

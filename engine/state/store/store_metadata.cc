@@ -75,8 +75,8 @@ void Store::IndexThreads(MonotonicClock::time_point now) {
                        threads.push_back(parser.Text());
                        return true;
                      });
+  UseAll(threads);
   for (const std::string& thread_id : threads) {
-    Use(thread_id);
     const Result<std::optional<ThreadRow>> thread = FindThread(transaction_, thread_id);
     if (thread.ok() && *thread) IndexThread(transaction_, thread_id, **thread);
   }

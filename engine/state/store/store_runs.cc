@@ -367,6 +367,7 @@ void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bo
   if (crashed && suspects != 1) loss = Loss::kUnclearCrash;
   // Accepted runs are granted again in this order.
   std::ranges::sort(lost);
+  UseAll(lost);
   for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
 }
 

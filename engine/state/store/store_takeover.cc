@@ -29,6 +29,13 @@ Result<std::vector<Database::AcceptedRun>> NextAcceptedRuns(Database& database,
   return runs;
 }
 
+void AddRuns(const std::vector<Database::AcceptedRun>& runs, BatchUse& use) {
+  for (const Database::AcceptedRun& run : runs) {
+    if (run.thread_id.empty()) continue;
+    use.threads.push_back({.thread_id = run.thread_id, .run_ids = {run.run_id}});
+  }
+}
+
 }  // namespace
 
 Status Store::LoadOwnAcceptedRuns() {
@@ -36,11 +43,9 @@ Status Store::LoadOwnAcceptedRuns() {
     AG_ASSIGN_OR_RETURN(const std::vector<Database::AcceptedRun> runs,
                         NextAcceptedRuns(database_, database_.instance(), first));
     if (runs.empty()) return Status::Ok();
-    std::vector<std::string> threads;
-    for (const Database::AcceptedRun& run : runs) {
-      if (!run.thread_id.empty()) threads.push_back(run.thread_id);
-    }
-    UseAll(threads);
+    BatchUse use;
+    AddRuns(runs, use);
+    UseRows(use);
     for (const Database::AcceptedRun& run : runs) {
       AG_RETURN_IF_ERROR(LoadAcceptedRun(database_.instance(), run));
     }
@@ -57,11 +62,7 @@ void Store::AddTakenOver(const std::string& instance, uint64_t first, BatchUse& 
   if (threads->size() == kTakenOverAtOnce) return;
   const Result<std::vector<Database::AcceptedRun>> runs =
       NextAcceptedRuns(database_, instance, first);
-  if (!runs.ok()) return;
-  for (const Database::AcceptedRun& run : *runs) {
-    if (run.thread_id.empty()) continue;
-    use.threads.push_back({.thread_id = run.thread_id, .run_ids = {run.run_id}});
-  }
+  if (runs.ok()) AddRuns(*runs, use);
 }
 
 std::optional<uint64_t> Store::TakeOver(const std::string& instance, uint64_t first) {

@@ -179,8 +179,8 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
         expired_until_ = key;
         return true;
       });
+  UseAll(expired);
   for (const std::string& thread_id : expired) {
-    Use(thread_id);
     Result<std::optional<ThreadRow>> thread = FindThread(transaction_, thread_id);
     // Keep threads with a run in flight or with uncommitted changes.
     const bool keeps = !thread.ok() || !*thread || (*thread)->updated_micros > cutoff ||

@@ -161,6 +161,15 @@ void Store::RefuseWaitersOf(const std::string& client, const Status& reason) {
 }
 
 void Store::ExpireWaiters(MonotonicClock::time_point now) {
+  // The records of accepted runs are read and written below, so their threads are locked first.
+  std::vector<std::string> overdue;
+  for (const auto& [thread_id, lease] : leases_) {
+    const bool has_overdue = std::ranges::any_of(lease.waiters, [now](const Waiter& waiter) {
+      return waiter.accepted && waiter.deadline <= now;
+    });
+    if (has_overdue) overdue.push_back(thread_id);
+  }
+  UseAll(overdue);
   next_waiter_ = kNoDeadline;
   RemoveWaiters([&](const Lease& lease, const Waiter& waiter) {
     if (waiter.deadline > now) {

@@ -24,6 +24,8 @@ constexpr int kClockReadingsMax = 20;
 // Microseconds since 1970.
 constexpr char kClock[] = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
+// At least the time in microseconds: a failover may lose the last counts, and workers refuse a
+// state server whose epoch is lower than one that they have seen.
 constexpr char kCountEpoch[] =
     "UPDATE agent_graph.cluster SET epoch = greatest(epoch + 1, "
     "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint) RETURNING epoch, cursor_mark";
@@ -200,6 +202,7 @@ Result<Membership::News> Membership::Beat() {
     to_acknowledge_.push_back(row.Bigint(0));
     news.notices.push_back({row.Bigint(0), row.Integer(1), std::string(row.Bytes(2))});
   }
+  news.may_have_more = news.notices.size() == kNoticesMax;
   std::vector<PeerBeat> living;
   for (size_t i = 0; i < (*rows)[3].size(); ++i) {
     const Row row = (*rows)[3][i];

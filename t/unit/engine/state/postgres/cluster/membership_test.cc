@@ -273,6 +273,20 @@ TEST_F(MembershipTest, ANoticeThatIsCommittedLateIsNotMissed) {
   EXPECT_EQ(notices[0].body, "late");
 }
 
+TEST_F(MembershipTest, ManyNoticesArriveInPortions) {
+  const auto host = Joined("a");
+  Run(
+      {"INSERT INTO agent_graph.notice (instance, kind, body) SELECT $1, 1, '' FROM "
+       "generate_series(1, $2)",
+       {Value::Uuid(host->id()), Value::Number(Membership::kNoticesMax + 1)}});
+  Membership::News news = Beat(*host);
+  EXPECT_EQ(news.notices.size(), Membership::kNoticesMax);
+  EXPECT_TRUE(news.may_have_more);
+  news = Beat(*host);
+  EXPECT_EQ(news.notices.size(), 1u);
+  EXPECT_FALSE(news.may_have_more);
+}
+
 TEST_F(MembershipTest, NoticesSurviveTheServerThatHasNotActedOnThem) {
   const auto first = Joined("a");
   Run(SendNotice(first->id(), 1, "stop"));
