@@ -5,6 +5,13 @@
 #include "runtime/runtime.h"
 
 namespace agent_graph::auth {
+namespace {
+
+// In seconds. Not every thread that is deleted is removed from Redis: those that expire are not. If
+// their keys stayed, they would fill it, and the limits that it counts could not be checked.
+constexpr char kLifetime[] = "86400";
+
+}  // namespace
 
 std::optional<std::string> OwnerCache::Find(const std::string& thread_id) {
   MutexLock lock(mutex_);
@@ -43,7 +50,7 @@ std::optional<std::string> SharedOwnerCache::Find(const std::string& thread_id) 
 }
 
 void SharedOwnerCache::Put(const std::string& thread_id, const std::string& owner) {
-  Send({"SET", Key(thread_id), owner});
+  Send({"SET", Key(thread_id), owner, "EX", kLifetime});
 }
 
 void SharedOwnerCache::Evict(const std::string& thread_id) {

@@ -65,6 +65,20 @@ TEST_F(SharedOwners, OneWorkerReadsForAll) {
   EXPECT_TRUE(warnings_.empty());
 }
 
+TEST_F(SharedOwners, OwnersAreForgottenSomeTime) {
+  RedisServer server;
+  auto worker = Worker(server.Url());
+  state_.owners["t"] = "alice";
+  EXPECT_EQ(Find(*worker, "alice", "t"), Ownership::kCaller);
+  EXPECT_EQ(Stored(server.Url(), "svc:authz:owner:t", "alice"), "alice");
+  net::RedisClient client(net::ParseRedisUrl(server.Url()).value());
+  EXPECT_GT(Run([&] {
+              return client.Call({"TTL", "svc:authz:owner:t"}, {.server = std::chrono::minutes(2)})
+                  ->integer;
+            }),
+            0);
+}
+
 TEST_F(SharedOwners, AThreadThatIsNotThereIsNotStored) {
   RedisServer server;
   auto worker = Worker(server.Url());
