@@ -4,6 +4,7 @@
 
 #include "base/free_memory.h"
 #include "base/text.h"
+#include "state/lease_epoch.h"
 
 namespace agent_graph::state {
 namespace {
@@ -23,7 +24,9 @@ std::optional<uint64_t> RunWatches::Join(const Key& run, uint64_t lease_epoch, D
     ++count_;
   }
   watch.until = is_new ? until : std::max(watch.until, until);
-  if (lease_epoch > watch.lease_epoch) {
+  const bool is_of_new_thread = AreOfTwoThreads(lease_epoch, watch.lease_epoch);
+  if (is_of_new_thread) watch.notified_epoch = 0;
+  if (is_of_new_thread || lease_epoch > watch.lease_epoch) {
     Drop(watch);
     watch.lease_epoch = lease_epoch;
   }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/ids.h"
+#include "state/lease_epoch.h"
 #include "state/limits.h"
 #include "state/rows/numbering.h"
 #include "state/rules/pause.h"
@@ -13,9 +14,6 @@
 
 namespace agent_graph::state {
 namespace {
-
-// Bits of an epoch that count the leases of one thread.
-constexpr unsigned kEpochBits = 24;
 
 // There is no per-owner listing of threads without an owner.
 void Unlist(Transaction& transaction, const std::string& thread_id, int64_t listed_micros,
@@ -42,7 +40,7 @@ Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread
   row.created_micros = thread.micros;
   // A client may create a thread again after it was deleted, with the same ids of thread and run.
   // The epochs differ, so that late writes of the deleted thread's run are refused.
-  row.lease_epoch = (row.number - 1) << kEpochBits;
+  row.lease_epoch = EpochBelow(row.number);
   return row;
 }
 

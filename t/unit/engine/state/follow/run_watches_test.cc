@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "state/lease_epoch.h"
+
 namespace agent_graph::state {
 namespace {
 
@@ -35,6 +37,21 @@ TEST(RunWatchesTest, TheWorkerIsToldOncePerAttempt) {
   EXPECT_FALSE(watches.Join({"t", "r"}, 1, until));
   EXPECT_EQ(watches.Join({"t", "r"}, 2, until), 101u);
   EXPECT_EQ(watches.Join({"t", "other"}, 2, until), 102u);
+}
+
+// Numbers of threads are not in the order in which hosts take them.
+TEST(RunWatchesTest, ARunOfANewThreadOfTheSameIdIsWatchedInItsPlace) {
+  constexpr uint64_t kDeleted = (uint64_t{7} << kLeaseEpochBits) + 1;
+  constexpr uint64_t kNew = (uint64_t{5} << kLeaseEpochBits) + 1;
+  RunWatches watches(100);
+  const Deadline until = DeadlineAfter(std::chrono::hours(1));
+  EXPECT_EQ(watches.Join({"t", "r"}, kDeleted, until), 101u);
+  EXPECT_EQ(watches.Join({"t", "r"}, kNew, until), 101u);
+  EXPECT_FALSE(watches.Join({"t", "r"}, kNew, until));
+  EXPECT_TRUE(
+      watches
+          .Publish({.thread_id = "t", .run_id = "r", .lease_epoch = kNew, .piece = MessagePiece()})
+          .watched);
 }
 
 TEST(RunWatchesTest, AMessageThatIsTooLargeIsDropped) {
