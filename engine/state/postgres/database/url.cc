@@ -29,14 +29,6 @@ std::string_view ConnectionUrl::Find(std::string_view name) const {
   return {};
 }
 
-std::string ConnectionUrl::Shown() const {
-  std::string shown = "postgresql://";
-  if (const std::string_view user = Find("user"); !user.empty()) shown.append(user).append("@");
-  shown.append(Find("host"));
-  if (const std::string_view port = Find("port"); !port.empty()) shown.append(":").append(port);
-  return shown.append("/").append(Find("dbname"));
-}
-
 std::string ConnectionUrl::Redact(std::string text) const {
   if (password.empty()) return text;
   for (size_t at = text.find(password); at != std::string::npos; at = text.find(password, at + 3)) {

@@ -17,8 +17,6 @@ struct ConnectionUrl {
 
   // The value of a parameter, or an empty text.
   std::string_view Find(std::string_view name) const;
-  // "postgresql://user@host:port/database", for log lines.
-  std::string Shown() const;
   // Replaces the password in a text from libpq or from the server.
   std::string Redact(std::string text) const;
 };

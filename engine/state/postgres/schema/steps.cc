@@ -12,6 +12,7 @@ constexpr SchemaStep kSteps[] = {
     {.number = 5, .usable_from = 5, .name = "versions", .script = kVersionsStep},
     {.number = 6, .usable_from = 5, .name = "restores", .script = kRestoresStep},
     {.number = 7, .usable_from = 5, .name = "imports", .script = kImportsStep},
+    {.number = 8, .usable_from = 5, .name = "file sizes", .script = kFileSizesStep},
 };
 
 }  // namespace

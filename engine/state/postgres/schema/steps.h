@@ -28,5 +28,6 @@ extern const char kFilesStep[];
 extern const char kVersionsStep[];
 extern const char kRestoresStep[];
 extern const char kImportsStep[];
+extern const char kFileSizesStep[];
 
 }  // namespace agent_graph::state::postgres
