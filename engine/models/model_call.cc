@@ -184,8 +184,8 @@ Status ModelCall::RefusalOf(const net::HttpHead& head) {
   const Result<std::string> body = call_->ReadRest(kRefusalBytesMax);
   if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
   std::string reason = body.ok() ? ErrorText(*body) : std::string();
-  // Before the text is cut: it could end with a part of the key.
-  BlotOut({provider_.api_key}, reason);
+  // Before the text is cut: it could end with a part of a secret.
+  BlotOut(SecretsOf(provider_), reason);
   reason = OneLine(reason, kRefusalTextBytesMax);
   // Texts about a credential are only for the operator.
   if (head.status == 401 || head.status == 403) {
@@ -223,8 +223,9 @@ Status ModelCall::WithAdvice(Status status, std::string_view what) const {
 Status ModelCall::WithoutSecret(const Status& status) const {
   std::string message = status.message();
   std::string detail = status.detail();
-  BlotOut({provider_.api_key}, message);
-  BlotOut({provider_.api_key}, detail);
+  const std::vector<std::string> secrets = SecretsOf(provider_);
+  BlotOut(secrets, message);
+  BlotOut(secrets, detail);
   message.resize(CutAtCharacter(message, kMessageBytesMax).size());
   return Status(status.code(), std::move(message)).WithDetail(std::move(detail));
 }

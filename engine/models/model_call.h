@@ -22,8 +22,8 @@ namespace agent_graph::models {
 // One attempt. Used by one fiber.
 class ModelCall {
  public:
-  // The key of `provider` is removed from all its texts. The body of `wire` is freed with the first
-  // piece of the reply, because no attempt follows after that.
+  // The secrets of `provider` are removed from all its texts. The body of `wire` is freed with the
+  // first piece of the reply, because no attempt follows after that.
   ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
             const std::function<Status(const ModelDelta&)>& on_delta,
             const ProviderOptions& provider, WireRequest& wire, ReplyBuilder& builder);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
+
 namespace agent_graph::realtime {
 namespace {
 
@@ -10,8 +12,10 @@ constexpr size_t kWaitingMax = 16 * 1024 * 1024;
 
 class RemoteLink final : public Link, public net::WebSocketHandler {
  public:
-  RemoteLink(std::unique_ptr<Protocol> protocol, std::function<void()> wake)
-      : protocol_(std::move(protocol)), wake_(std::move(wake)) {}
+  // `secrets` are removed from texts of the provider.
+  RemoteLink(std::unique_ptr<Protocol> protocol, std::vector<std::string> secrets,
+             std::function<void()> wake)
+      : protocol_(std::move(protocol)), secrets_(std::move(secrets)), wake_(std::move(wake)) {}
 
   void Connect(const net::WebSocketConnector& connector, const net::WebSocketOptions& options) {
     client_ = connector.Open(options, *this);
@@ -63,6 +67,9 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     Event event = std::move(events.front());
     events.pop_front();
     waiting_bytes_ -= std::min(waiting_bytes_, BytesOf(event));
+    if (event.kind == Event::Kind::kError || event.kind == Event::Kind::kClosed) {
+      BlotOut(secrets_, event.text);
+    }
     return event;
   }
 
@@ -132,6 +139,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   }
 
   const std::unique_ptr<Protocol> protocol_;
+  const std::vector<std::string> secrets_;
   const std::function<void()> wake_;
   std::unique_ptr<net::WebSocketClient> client_;
   bool connected_ = false;
@@ -173,7 +181,8 @@ bool Protocol::MayRetry(const net::WebSocketEnd& end) const {
 
 std::unique_ptr<Link> RemoteProvider::Prepare(const LinkConfig& config,
                                               std::function<void()> wake) {
-  auto link = std::make_unique<RemoteLink>(dialect_.make(options_, config), std::move(wake));
+  auto link = std::make_unique<RemoteLink>(dialect_.make(options_, config),
+                                           models::SecretsOf(options_), std::move(wake));
   net::WebSocketOptions connection = dialect_.connect(options_, config);
   for (const auto& [name, value] : options_.headers) connection.headers.emplace_back(name, value);
   connection.connect_timeout = options_.connect_timeout;

@@ -261,6 +261,13 @@ TEST_F(OpenAiTest, KeepsItsKeyToItself) {
               Not(HasSubstr("top-secret")));
 }
 
+TEST_F(OpenAiTest, KeepsTheValuesOfItsHeadersToItself) {
+  options_.headers = {{"Authorization", "Bearer gateway-key"}, {"X-Tenant", "tenant-key"}};
+  Recovering echo(100, WholeReply("400 Bad", R"({"error":"gateway-key of tenant-key"})"));
+  EXPECT_EQ(Call(echo.server()).reply.status().message(),
+            "the model provider answered HTTP 400: *** of ***");
+}
+
 TEST_F(OpenAiTest, HtmlInPlaceOfAStream) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
