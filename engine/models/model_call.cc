@@ -1,5 +1,6 @@
 #include "models/model_call.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,8 @@ namespace {
 constexpr std::string_view kEndOfStream = "[DONE]";
 // The reply normally ends with its last event. Reading to its end makes the connection reusable.
 constexpr std::chrono::milliseconds kDrainTimeMax{100};
+// After the stop reason follow the counts of tokens and the mark of the end, or neither.
+constexpr std::chrono::milliseconds kEndTimeMax{5'000};
 
 constexpr size_t kRefusalBytesMax = 64 * 1024;
 constexpr std::chrono::milliseconds kRefusalTimeMax{5'000};
@@ -113,13 +116,16 @@ Result<ModelReply> ModelCall::Read() {
 
 [[gnu::noinline]] Status ModelCall::ReadStream() {
   net::SseParser parser(event_bytes_max_);
-  for (;;) {
+  for (bool awaits_end = false;;) {
     Result<std::string> piece = call_->Read();
     if (!piece.ok()) return builder_.complete() ? Status::Ok() : LostReply(piece.status());
     const bool last = piece->empty();
     last ? parser.Finish() : parser.Feed(std::move(*piece));
     Status taken = TakeEvents(parser, last);
     if (last || marked_end_ || !taken.ok()) return taken;
+    if (builder_.complete() && !std::exchange(awaits_end, true)) {
+      call_->LimitDeadline(DeadlineAfter(std::min(kEndTimeMax, provider_.idle_timeout)));
+    }
   }
 }
 

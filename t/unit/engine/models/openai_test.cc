@@ -147,6 +147,18 @@ TEST_F(OpenAiTest, ServerThatKeepsTheStreamOpenAfterItsEnd) {
   EXPECT_EQ(Call(server).reply->message.Text(), "x");
 }
 
+// Neither the counts of tokens nor the mark of the end come, but signs of life.
+TEST_F(OpenAiTest, ServerThatNeverEndsACompleteReply) {
+  options_.idle_timeout = std::chrono::milliseconds(200);
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kStreamHead);
+    connection.SendChunk(TextEvent("x") + kStopEvent);
+    while (!connection.WaitUntilPeerClosesFor(20)) connection.SendChunk(": waiting\n\n");
+  });
+  EXPECT_EQ(Call(server).reply->message.Text(), "x");
+}
+
 TEST_F(OpenAiTest, ErrorInTheStream) {
   const Status status = FailureOf({Event(R"({"error":{"message":"overloaded"}})")});
   EXPECT_EQ(status.message(), "the model provider reported an error: overloaded");

@@ -92,6 +92,11 @@ class Connection {
     while (recv(descriptor_, buffer, sizeof buffer, 0) > 0) {
     }
   }
+  // True if the peer closes within this time. It must not send anything.
+  bool WaitUntilPeerClosesFor(int milliseconds) const {
+    pollfd peer{descriptor_, POLLIN, 0};
+    return poll(&peer, 1, milliseconds) > 0;
+  }
 
  private:
   static size_t ContentLength(std::string_view head) {
