@@ -14,6 +14,11 @@ void AppendPiece(std::string& whole, std::string& delta, std::string_view piece)
   delta += piece;
 }
 
+void AppendHidden(std::string& whole, ModelDelta& delta, std::string_view piece) {
+  whole += piece;
+  delta.hidden_bytes += piece.size();
+}
+
 }  // namespace
 
 Status AnthropicReplyBuilder::Take(const JsonNode& event, ModelDelta& delta) {
@@ -84,7 +89,9 @@ Status AnthropicReplyBuilder::StartBlock(int64_t index, const JsonNode& piece, M
     block.name = StringAt(piece, "name");
     const JsonNode* input = ObjectAt(piece, "input");
     if (input != nullptr && !input->empty()) block.text = JsonText(*input);
+    delta.hidden_bytes += block.text.size();
   }
+  delta.hidden_bytes += block.signature.size();
   return Status::Ok();
 }
 
@@ -98,9 +105,9 @@ void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, Mode
       AppendPiece(block->text, delta.text, only_text_);
     } else if (block->kind == Kind::kThinking) {
       AppendPiece(block->text, delta.reasoning, StringAt(piece, "thinking"));
-      block->signature += StringAt(piece, "signature");
+      AppendHidden(block->signature, delta, StringAt(piece, "signature"));
     } else if (block->kind == Kind::kCall) {
-      block->text += StringAt(piece, "partial_json");
+      AppendHidden(block->text, delta, StringAt(piece, "partial_json"));
     }
     return;
   }

@@ -92,12 +92,12 @@ Status ChatReplyBuilder::TakeMessage(const JsonNode& message, ModelDelta& delta)
   const JsonNode* calls = ArrayAt(message, "tool_calls");
   if (calls == nullptr) return Status::Ok();
   for (const JsonNode& piece : JsonItems(*calls)) {
-    if (piece.is_object()) AG_RETURN_IF_ERROR(TakeCall(piece));
+    if (piece.is_object()) AG_RETURN_IF_ERROR(TakeCall(piece, delta));
   }
   return Status::Ok();
 }
 
-Status ChatReplyBuilder::TakeCall(const JsonNode& piece) {
+Status ChatReplyBuilder::TakeCall(const JsonNode& piece, ModelDelta& delta) {
   const JsonNode* function = ObjectAt(piece, "function");
   if (function == nullptr) return Status::Ok();
   const std::string_view name = StringAt(*function, "name");
@@ -107,8 +107,10 @@ Status ChatReplyBuilder::TakeCall(const JsonNode& piece) {
   if (call->name.empty()) call->name = name;
   const JsonNode* arguments = FindMember(*function, "arguments");
   if (arguments == nullptr) return Status::Ok();
+  const size_t before = call->arguments.size();
   if (arguments->is_string()) call->arguments += arguments->text;
   if (arguments->is_object()) call->arguments += JsonText(*arguments);
+  delta.hidden_bytes += call->arguments.size() - before;
   return Status::Ok();
 }
 

@@ -31,7 +31,7 @@ class ChatReplyBuilder : public ReplyBuilder {
   };
 
   Call* FindCall(std::optional<int64_t> index, std::string_view id, bool named);
-  Status TakeCall(const JsonNode& piece);
+  Status TakeCall(const JsonNode& piece, ModelDelta& delta);
   Status TakeMessage(const JsonNode& message, ModelDelta& delta);
   void FindOnlyText(const JsonNode& message, const ModelDelta& delta);
 

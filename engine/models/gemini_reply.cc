@@ -74,13 +74,14 @@ Status GeminiReplyBuilder::TakePart(const JsonNode& part, ModelDelta& delta) {
   if (content_.size() >= kBlocksMax) return TooManyBlocks();
   const std::string_view text = StringAt(part, "text");
   const std::string_view signature = StringAt(part, "thoughtSignature");
+  delta.hidden_bytes += signature.size();
   if (IsTrueAt(part, "thought")) {
     delta.reasoning += text;
     TakeThought(text, signature);
     return Status::Ok();
   }
   if (!signature.empty()) SignNext(signature);
-  if (const JsonNode* function = ObjectAt(part, "functionCall")) return TakeCall(*function);
+  if (const JsonNode* function = ObjectAt(part, "functionCall")) return TakeCall(*function, delta);
   delta.text += text;
   TakeText(text, !signature.empty());
   return Status::Ok();
@@ -116,7 +117,7 @@ void GeminiReplyBuilder::TakeText(std::string_view text, bool is_signed) {
   text_open_ = !is_signed;
 }
 
-Status GeminiReplyBuilder::TakeCall(const JsonNode& function) {
+Status GeminiReplyBuilder::TakeCall(const JsonNode& function, ModelDelta& delta) {
   if (++calls_ > kToolCallsMax) return TooManyCalls();
   text_open_ = false;
   const JsonNode* arguments = ObjectAt(function, "args");
@@ -124,6 +125,7 @@ Status GeminiReplyBuilder::TakeCall(const JsonNode& function) {
       ToolCallBlock call,
       MakeToolCall(std::string(StringAt(function, "id")), std::string(StringAt(function, "name")),
                    arguments != nullptr ? JsonText(*arguments) : ""));
+  delta.hidden_bytes += call.arguments_json.size();
   content_.emplace_back(std::move(call));
   return Status::Ok();
 }

@@ -22,7 +22,7 @@ class GeminiReplyBuilder : public ReplyBuilder {
   ReasoningBlock& UnsignedReasoning();
   void TakeThought(std::string_view text, std::string_view signature);
   void TakeText(std::string_view text, bool is_signed);
-  Status TakeCall(const JsonNode& function);
+  Status TakeCall(const JsonNode& function, ModelDelta& delta);
   void SignNext(std::string_view signature);
 
   std::vector<ContentBlock> content_;

@@ -1,6 +1,7 @@
 // ModelProvider: the interface of a language model. One call, streamed, from a fiber.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,6 +44,11 @@ struct ModelDelta {
   // Usage of the call so far, if the provider has just reported it. Then the texts may be
   // empty. The final counts are in the complete reply.
   std::optional<Usage> usage = {};
+  // Bytes of the reply that have arrived and are kept besides these texts: arguments of tool calls,
+  // signatures, and a document before its end. The texts may then be empty, too.
+  size_t hidden_bytes = 0;
+
+  size_t bytes() const { return text.size() + reasoning.size() + hidden_bytes; }
 };
 
 struct ModelReply {

@@ -160,6 +160,9 @@ Result<ModelReply> ModelCall::Read() {
     const Result<std::string> piece = call_->Read();
     if (!piece.ok()) return LostReply(piece.status());
     if (piece->empty()) break;
+    ModelDelta arrived;
+    arrived.hidden_bytes = piece->size();
+    AG_RETURN_IF_ERROR(on_delta_(arrived));
     body += *piece;
   }
   AG_RETURN_IF_ERROR(Deliver(body));
@@ -174,7 +177,7 @@ Status ModelCall::Deliver(std::string_view json) {
     return delta.status();
   }
   const bool adds_text = !delta->text.empty() || !delta->reasoning.empty();
-  if (!adds_text && !delta->usage) return Status::Ok();
+  if (!adds_text && !delta->usage && delta->hidden_bytes == 0) return Status::Ok();
   if (adds_text && !delivered_) {
     delivered_ = true;
     FreeMemory(wire_.body);

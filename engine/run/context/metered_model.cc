@@ -126,8 +126,7 @@ namespace {
   const auto deliver = [&](const models::ModelDelta& delta) {
     bytes += delta.text.size() + delta.reasoning.size();
     if (delta.usage) AG_RETURN_IF_ERROR(call.Report(*delta.usage));
-    if (delta.text.empty() && delta.reasoning.empty()) return Status::Ok();
-    return on_delta(delta);
+    return delta.bytes() > 0 ? on_delta(delta) : Status::Ok();
   };
   MeteredReply metered{
       environment.FindModel(model)->Generate(request, environment.cancellation, deliver)};

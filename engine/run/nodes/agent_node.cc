@@ -182,13 +182,10 @@ Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
   run.thread.Announce(message_id);
   std::string partial;  // kept only if a budget may cut the reply
   auto on_delta = [&](const models::ModelDelta& delta) {
-    const size_t bytes = delta.text.size() + delta.reasoning.size();
-    AG_RETURN_IF_ERROR(run.emitter.AwaitPiece(bytes));
+    AG_RETURN_IF_ERROR(run.emitter.AwaitPiece(delta.bytes()));
     if (environment.meter != nullptr) partial += delta.text;
-    if (!Streams(agent)) {
-      run.emitter.HoldPiece(bytes);
-      return Status::Ok();
-    }
+    run.emitter.HoldPiece(Streams(agent) ? delta.hidden_bytes : delta.bytes());
+    if (!Streams(agent)) return Status::Ok();
     return run.emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
   const bool forces_tool = request->forces_tool;

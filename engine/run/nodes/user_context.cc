@@ -106,9 +106,9 @@ Result<models::ModelReply> FunctionContext::Generate(const ModelCall& call,
   request.parameters_json = call.parameters_json;
   request.deadline = deadline_;
   auto on_delta = [&](const models::ModelDelta& delta) {
-    const size_t bytes = delta.text.size() + delta.reasoning.size();
-    AG_RETURN_IF_ERROR(emission_->AwaitPiece(bytes));
-    if (!call.stream) return emission_->HoldPiece(bytes);
+    AG_RETURN_IF_ERROR(emission_->AwaitPiece(delta.bytes()));
+    if (!call.stream) return emission_->HoldPiece(delta.bytes());
+    if (delta.hidden_bytes > 0) AG_RETURN_IF_ERROR(emission_->HoldPiece(delta.hidden_bytes));
     return emission_->EmitPiece(message_id, delta.text, delta.reasoning);
   };
   const int64_t started_micros = UnixMicros();

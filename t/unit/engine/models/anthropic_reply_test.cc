@@ -99,6 +99,22 @@ TEST_F(AnthropicReplyTest, WholeMessage) {
   EXPECT_EQ(reply->message.usage->total_tokens, 3);
 }
 
+TEST_F(AnthropicReplyTest, CountsArgumentsAndSignaturesAsHidden) {
+  EXPECT_EQ(Add(R"({"type":"content_block_start","index":0,
+                    "content_block":{"type":"tool_use","id":"c","name":"f","input":{"x":1}}})")
+                .hidden_bytes,
+            7u);
+  const auto added = [this](const std::string& delta) {
+    return Add(R"({"type":"content_block_delta","index":0,"delta":)" + delta + "}").hidden_bytes;
+  };
+  EXPECT_EQ(added(R"({"type":"input_json_delta","partial_json":"{}"})"), 2u);
+  Start(1, R"({"type":"redacted_thinking","data":"aGlk"})");
+  EXPECT_EQ(Add(R"({"type":"content_block_start","index":2,
+                    "content_block":{"type":"thinking","thinking":"hm","signature":"c2ln"}})")
+                .bytes(),
+            6u);
+}
+
 TEST_F(AnthropicReplyTest, RefusalWithoutAWord) {
   Add(R"({"type":"message_start","message":{}})");
   Stop("refusal");

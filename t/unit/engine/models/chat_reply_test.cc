@@ -357,5 +357,14 @@ TEST_F(ChatReplyTest, ChunksThatDoMoreAreNeverTakenForRepeatedOnes) {
   EXPECT_TRUE(builder_.complete());
 }
 
+// Without it a reply with large arguments would not wait for memory.
+TEST_F(ChatReplyTest, CountsArgumentsAsHidden) {
+  EXPECT_EQ(AddDelta(R"({"content":"text"})")->hidden_bytes, 0u);
+  const Result<ModelDelta> call =
+      AddDelta(R"({"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]})");
+  EXPECT_EQ(call->hidden_bytes, 2u);
+  EXPECT_EQ(call->bytes(), 2u);
+}
+
 }  // namespace
 }  // namespace agent_graph::models

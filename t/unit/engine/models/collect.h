@@ -13,6 +13,7 @@ struct Collected {
   Result<models::ModelReply> reply = Status(StatusCode::kInternal, "not called");
   std::vector<std::string> texts;  // one per delta
   std::string reasoning;
+  size_t hidden_bytes = 0;
 };
 
 inline Collected Collect(models::ModelProvider& model, const models::ModelRequest& request,
@@ -21,6 +22,7 @@ inline Collected Collect(models::ModelProvider& model, const models::ModelReques
   collected.reply = model.Generate(request, cancellation, [&](const models::ModelDelta& delta) {
     if (!delta.text.empty()) collected.texts.push_back(delta.text);
     collected.reasoning += delta.reasoning;
+    collected.hidden_bytes += delta.hidden_bytes;
     return Status::Ok();
   });
   return collected;

@@ -43,6 +43,13 @@ TEST_F(GeminiReplyTest, TextInPieces) {
   EXPECT_EQ(reply->stop_reason, "stop");
 }
 
+TEST_F(GeminiReplyTest, CountsArgumentsAndSignaturesAsHidden) {
+  EXPECT_EQ(AddPart(R"({"text":"text"})").hidden_bytes, 0u);
+  EXPECT_EQ(AddPart(R"({"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"c2ln"})")
+                .hidden_bytes,
+            11u);
+}
+
 TEST_F(GeminiReplyTest, ThoughtsAndTheSignatureOfACall) {
   EXPECT_EQ(AddPart(R"({"text":"let me ","thought":true})").reasoning, "let me ");
   EXPECT_EQ(AddPart(R"({"text":"see","thought":true})").reasoning, "see");

@@ -99,6 +99,7 @@ TEST_F(OpenAiTest, ReadsOneJsonDocument) {
   ASSERT_TRUE(got.reply.ok()) << got.reply.status().ToString();
   EXPECT_EQ(got.reply->message.Text(), "Hello");
   EXPECT_THAT(got.texts, ElementsAre("Hello"));
+  EXPECT_EQ(got.hidden_bytes, 80u) << "the document, before its end";
 }
 
 TEST_F(OpenAiTest, MalformedEvent) {

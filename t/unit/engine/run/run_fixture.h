@@ -32,6 +32,7 @@ class ScriptedModel : public models::ModelProvider {
     std::vector<std::string> pieces = {};
     std::vector<ToolCallBlock> calls = {};
     Status failure = {};
+    size_t hidden_bytes = 0;  // see models::ModelDelta
     bool wait_for_cancel = false;
     bool throws = false;
     std::optional<Usage> report = {};  // after the pieces, and before the reply
@@ -57,6 +58,11 @@ class ScriptedModel : public models::ModelProvider {
     for (const std::string& piece : turn.pieces) {
       text += piece;
       AG_RETURN_IF_ERROR(on_delta({piece, ""}));
+    }
+    if (turn.hidden_bytes > 0) {
+      models::ModelDelta hidden;
+      hidden.hidden_bytes = turn.hidden_bytes;
+      AG_RETURN_IF_ERROR(on_delta(hidden));
     }
     if (turn.report) {
       models::ModelDelta report;

@@ -72,6 +72,24 @@ TEST_F(HeldBytesOfFunctionTest, CountRepliesOfItsModel) {
   EXPECT_EQ(sink_.held[sink_.held.size() - 2].reply_bytes, kLarge * 3 / 2);
 }
 
+// Arguments of tool calls, for example.
+TEST_F(HeldBytesTest, CountAReplyWithoutText) {
+  model_.script = {{.pieces = {}, .calls = {}, .failure = {}, .hidden_bytes = kLarge}};
+  RunOk(Ask("hi"));
+  EXPECT_EQ(sink_.awaited_in_all.front().reply_bytes, kLarge * 3 / 2);
+  EXPECT_EQ(sink_.held[sink_.held.size() - 2].reply_bytes, kLarge * 3 / 2);
+}
+
+TEST_F(HeldBytesOfFunctionTest, CountAStreamedReplyWithoutText) {
+  model_.script = {{.pieces = {}, .calls = {}, .failure = {}, .hidden_bytes = kLarge}};
+  builder_.AddFunction("A", [](const State& state, RunContext& context) -> NodeResult {
+    return context.CallModel({.messages = state.messages(), .stream = true});
+  });
+  builder_.AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  EXPECT_EQ(sink_.held[sink_.held.size() - 2].reply_bytes, kLarge * 3 / 2);
+}
+
 TEST_F(HeldBytesTest, EndARunWhoseReplyGetsNoMemory) {
   sink_.on_await_in_all = [] { return Status(StatusCode::kResourceExhausted, "no memory"); };
   const Result<RunOutcome> outcome = Run(Ask("hi"));
