@@ -153,6 +153,11 @@ class DemoLink : public Link {
   }
 
   size_t unsent_bytes() const override { return 0; }
+  size_t held_bytes() const override {
+    size_t bytes = history_bytes_;
+    for (const SpokenText& answer : answers_) bytes += answer.text.size();
+    return bytes;
+  }
 
   std::optional<Event> Next() override {
     if (!events_.empty()) {

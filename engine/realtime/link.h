@@ -114,6 +114,8 @@ class Link {
 
   // Bytes waiting to be sent. A caller that sends only while this is small needs no other limit.
   virtual size_t unsent_bytes() const = 0;
+  // Bytes that the link holds in memory for long: those, and what a model in process remembers.
+  virtual size_t held_bytes() const { return unsent_bytes(); }
   // The next event. nullopt: wait for `wake`, or until wake_at().
   virtual std::optional<Event> Next() = 0;
   virtual Deadline wake_at() const { return kNoDeadline; }

@@ -73,7 +73,9 @@ void Journal::KeepForName(const Message& message) {
   if (first_messages_.size() >= kNamingMessagesMax) return;
   const std::string text = message.Text();
   if (text.empty()) return;
-  first_messages_.push_back(Message::User(std::string(CutAtCharacter(text, kNamingBytesMax))));
+  const std::string_view beginning = CutAtCharacter(text, kNamingBytesMax);
+  naming_bytes_ += beginning.size();
+  first_messages_.push_back(Message::User(std::string(beginning)));
 }
 
 void Journal::AddModelCall(const std::string& agent, const std::string& model, Duration duration,

@@ -50,6 +50,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
   void StoreHandle(std::string handle, std::function<void()> done);
   // Bytes that wait for the state service. The journal has no limit; the caller must enforce one.
   size_t unwritten_bytes() const { return queued_bytes_ + logged_bytes_; }
+  // Those, and the texts that will name a new thread.
+  size_t held_bytes() const { return unwritten_bytes() + naming_bytes_; }
   // A client asked the run to stop.
   bool stop_requested() const { return stop_requested_; }
   // The thread was deleted or belongs to another run: nothing more is stored.
@@ -102,6 +104,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
   size_t queued_bytes_ = 0;
   size_t logged_bytes_ = 0;                      // in log_ and not yet appended to the thread
   std::vector<Message> first_messages_;          // their texts name a new thread
+  size_t naming_bytes_ = 0;                      // of these texts
   std::vector<state::LogEntry> tools_recorded_;  // for exporters
   int64_t started_micros_ = 0;
   std::function<void()> changed_;

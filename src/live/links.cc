@@ -38,10 +38,10 @@ Deadline Links::wake_at() const {
   return wake;
 }
 
-size_t Links::unsent_bytes() const {
+size_t Links::held_bytes() const {
   size_t bytes = 0;
   for (const auto* link : {&current_, &next_}) {
-    if (*link != nullptr) bytes += (*link)->unsent_bytes();
+    if (*link != nullptr) bytes += (*link)->held_bytes();
   }
   return bytes;
 }

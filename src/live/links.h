@@ -36,8 +36,8 @@ class Links {
   std::optional<realtime::Event> TakeEvent();
   std::optional<realtime::Event> TakeEventOfNext();
   Deadline wake_at() const;
-  // Bytes that wait for the network.
-  size_t unsent_bytes() const;
+  // Bytes that the links hold, for example because they wait for the network.
+  size_t held_bytes() const;
 
  private:
   const std::function<void()> wake_;

@@ -100,6 +100,7 @@ void SessionDriver::EndTools() {
   cancellation_.Cancel(runtime::CancelReason::kStopped);
   tools_->Wait(DeadlineAfter(kToolsEndMax));
   TakeResults();
+  CountMemory();
 }
 
 void SessionDriver::CloseSocket() {
@@ -228,6 +229,7 @@ void SessionDriver::FailLost() {
 
 void SessionDriver::FailStopped() {
   if (session_.phase() == Session::Phase::kClosed) return;
+  CountMemory();  // the state service may take long to answer
   if (journal_->IsDeleted()) return FailLost();
   stopped_ = true;
   session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
@@ -268,9 +270,9 @@ void SessionDriver::UpdateCounters() {
 }
 
 void SessionDriver::CountMemory() {
-  const auto held = static_cast<int64_t>(kInitCopies * init_.bytes() + session_.buffered_bytes() +
-                                         links_.unsent_bytes() + downstream_.bytes() +
-                                         journal_->unwritten_bytes());
+  const auto held =
+      static_cast<int64_t>(kInitCopies * init_.bytes() + session_.buffered_bytes() +
+                           links_.held_bytes() + downstream_.bytes() + journal_->held_bytes());
   exchange_.CountBuffered(held - buffered_);
   buffered_ = held;
 }
@@ -296,6 +298,7 @@ milliseconds SessionDriver::Unplayed() {
 }
 
 realtime::LinkConfig SessionDriver::Configure(const std::string& agent) {
+  CountMemory();  // the list of a server's tools may take long
   const LiveAgent& live_agent = *context_.graph->FindLiveAgent(agent);
   const run::RunEnvironment& environment = *journal_->environment();
   tools_->Offer(live_agent.tool_node,

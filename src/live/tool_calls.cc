@@ -70,8 +70,11 @@ class ToolCalls::BatchMemory final : public run::CallMemory {
     calls_.held_bytes_ -= held_bytes_;
     calls_.held_bytes_ += bytes;
     held_bytes_ = bytes;
-    if (calls_.memory_ != nullptr) calls_.memory_->HoldCalls(calls_.held_bytes_);
+    calls_.ReportMemory();
   }
+
+  // Returns what the batch holds, which counts until it is released.
+  uint64_t Keep() { return std::exchange(held_bytes_, 0); }
 
  private:
   ToolCalls& calls_;
@@ -134,6 +137,7 @@ void ToolCalls::Run(Batch& batch) {
     }
   }
   --running_;
+  batch.finished.held_bytes = memory.Keep();
   Finish(std::move(batch.finished));
   idle_.Notify();
 }
@@ -145,10 +149,19 @@ void ToolCalls::Finish(FinishedCalls finished) {
 }
 
 std::optional<FinishedCalls> ToolCalls::TakeFinished() {
+  if (const uint64_t taken = std::exchange(taken_bytes_, 0); taken > 0) {
+    held_bytes_ -= taken;
+    ReportMemory();
+  }
   if (finished_.empty()) return std::nullopt;
   FinishedCalls finished = std::move(finished_.front());
   finished_.pop_front();
+  taken_bytes_ = finished.held_bytes;
   return finished;
+}
+
+void ToolCalls::ReportMemory() {
+  if (memory_ != nullptr) memory_->HoldCalls(held_bytes_);
 }
 
 void ToolCalls::Abandon() {

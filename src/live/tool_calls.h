@@ -22,6 +22,7 @@ struct FinishedCalls {
   std::vector<realtime::ToolReply> replies;
   std::vector<Message> messages;  // to store in the thread
   uint64_t number = 0;
+  uint64_t held_bytes = 0;  // see ToolCalls::TakeFinished
 };
 
 // All calls are made on the session's engine thread. Each batch runs on its own fiber, which keeps
@@ -38,7 +39,8 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
 
   // Starts a batch. Calls that cannot run fail at once. Does not suspend.
   void Call(std::vector<realtime::ToolCall> calls, uint64_t number);
-  // Takes the results of a finished batch; nullopt if there is none.
+  // Takes the results of a finished batch; nullopt if there is none. Their memory is counted until
+  // the next call, so that the session can count what it makes of them.
   std::optional<FinishedCalls> TakeFinished();
   // Discards later results. Call it after Wait, before the session is destroyed.
   void Abandon();
@@ -57,6 +59,7 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
 
   void Run(Batch& batch);
   void Finish(FinishedCalls finished);
+  void ReportMemory();
 
   const std::shared_ptr<Journal> journal_;
   std::function<void()> on_finished_;
@@ -66,6 +69,7 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
   size_t running_ = 0;
   run::CallMemory* memory_;     // null: the session has ended
   uint64_t held_bytes_ = 0;     // sum over all batches
+  uint64_t taken_bytes_ = 0;    // the part of the batch that was taken last
   size_t awaiting_memory_ = 0;  // fibers in memory_
   runtime::Signal idle_;
 };

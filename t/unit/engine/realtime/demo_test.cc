@@ -139,6 +139,13 @@ TEST(DemoLinkTest, CallsTools) {
   EXPECT_EQ(Text(Drain(*link), Kind::kOutputTranscript), "three");
 }
 
+TEST(DemoLinkTest, CountsWhatItRemembers) {
+  const auto link = DemoProvider().Open({}, [] {});
+  EXPECT_EQ(link->held_bytes(), 0u);
+  link->SendText(std::string(1000, 'x'));
+  EXPECT_GE(link->held_bytes(), 2000u) << "the question and the answer that repeats it";
+}
+
 TEST(DemoLinkTest, ContinuesCountingWhenResumed) {
   auto link = Open({.modality = Modality::kText, .resumption_handle = "demo:4"});
   link->SendText("hi");

@@ -126,6 +126,7 @@ TEST_F(JournalTest, KeepsOnlyTheBeginningOfTextsForTheName) {
     journal->Append(Message::User("hello"));
     journal->Append(Message::ToolResult("c1", "3", false));
     journal->Append(Message::User(std::string(100'000, 'x')));
+    EXPECT_EQ(journal->held_bytes() - journal->unwritten_bytes(), 5u + 4096u);
     journal->Finish("done");
     ended.set_value();
   });
