@@ -111,7 +111,12 @@ void Session::OnGoAway(milliseconds time_left, Deadline now) {
   ports_.Emit(GoAwayEvent(text + "s"));
   if (!lifecycle_.running()) return;
   const milliseconds usable = std::max(time_left - times_.go_away_margin, milliseconds(0));
-  if (link_.AnnounceEnd(now + usable)) next_link_.Prepare(ports_.Configure(conversation_.agent()));
+  if (!link_.AnnounceEnd(now + usable)) return;
+  next_link_.Prepare(ports_.Configure(conversation_.agent()));
+  // Pieces of a transcript may wait unread since Configure suspended the fiber.
+  if (conversation_.transcript().expected()) {
+    conversation_.ExtendWait(ports_.Now() + times_.transcript_pause);
+  }
 }
 
 void Session::OnNextLinkEvent(const realtime::Event& event) {

@@ -384,5 +384,16 @@ TEST_F(SessionTest, AResultIsAnsweredThoughTheAnswerBeforeItIsUnplayed) {
   EXPECT_THAT(configs_[2].history[2].Text(), HasSubstr("returned 3"));
 }
 
+// The pieces arrived while the tools were listed, and are read afterwards.
+TEST_F(SessionTest, ATranscriptIsNotCutByTheEndOfALink) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Hear("one ");
+  configuring_ = seconds(11);
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  Hear("one utterance", true);
+  EXPECT_THAT(stored_, ElementsAre("user: one utterance"));
+}
+
 }  // namespace
 }  // namespace agent_graph::live
