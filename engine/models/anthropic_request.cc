@@ -235,15 +235,16 @@ void SetAnthropicChoice(const ModelRequest& request, json& body) {
 Result<std::string> AnthropicRequestJson(const ModelRequest& request,
                                          const std::string& default_model,
                                          const std::string& parameters_json) {
-  AG_ASSIGN_OR_RETURN(const json configured,
-                      MergeParameters(parameters_json, request.parameters_json));
-  // Thinking counts as output, so the default must leave room for it.
-  json defaults = {{"stream", true},
-                   {"max_tokens", kAnthropicMaxTokens + ThinkingBudget(configured)}};
+  json defaults = {{"stream", true}};
   const std::string& model = request.model.empty() ? default_model : request.model;
   if (!model.empty()) defaults["model"] = model;
   AG_ASSIGN_OR_RETURN(json body,
                       MergeParameters(defaults, parameters_json, request.parameters_json));
+  // The API refuses a request without this limit. Thinking counts as output, so the default leaves
+  // room for it.
+  if (!body.contains("max_tokens")) {
+    body["max_tokens"] = kAnthropicMaxTokens + ThinkingBudget(body);
+  }
   AG_RETURN_IF_ERROR(SetAnthropicParameters(request, body));
   TranslateParameters(body);
   SetAnthropicChoice(request, body);

@@ -76,6 +76,7 @@ TEST(AnthropicRequest, Parameters) {
   EXPECT_FALSE(body.contains("top_p"));
   EXPECT_EQ(body["stream"], false);
   EXPECT_EQ(body["max_tokens"], 5);
+  EXPECT_EQ(Build(Ask("hi"), R"({"max_tokens": null})")["max_tokens"], 8192);
 }
 
 TEST(AnthropicRequest, ThinkingHasRoomBesideTheAnswer) {
