@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds kRefusalTimeout{5'000};
 constexpr size_t kUrlBytesMax = 64 * 1024;
 // maximum part of an error page that is passed to the model
 constexpr size_t kRefusalBytesMax = 2000;
+constexpr size_t kTypeBytesShown = 100;
 
 bool IsHeaderName(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
@@ -187,7 +188,7 @@ class Endpoint {
       return output;
     }
     if (!IsText(type)) {
-      return ToolOutput::Error("the service answered with " + std::string(type) +
+      return ToolOutput::Error("the service answered with " + OneLine(type, kTypeBytesShown) +
                                ", which is not text");
     }
     if (!tool_.result_pointer.empty()) {
