@@ -188,7 +188,7 @@ ToolList Source::MakeTools(const ListedTools& listed, std::vector<std::string>& 
 
 void Source::Accept(Result<Found> result, uint64_t changes) {
   const Status failure = result.status();
-  const Found found = result.ok() ? *std::move(result) : Found();
+  Found found = result.ok() ? *std::move(result) : Found();
   const bool listen = failure.ok() && client_->wants_listener();
   bool log_failure = false;
   bool log_recovery = false;
@@ -202,7 +202,7 @@ void Source::Accept(Result<Found> result, uint64_t changes) {
     failing_ = !failure.ok();
     retry_delay_ = failure.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
     due_ = DeadlineAfter(failure.ok() ? found.refresh : retry_delay_);
-    tools_ = found.tools;
+    tools_ = std::move(found.tools);
     known_ = true;
     changes_known_ = changes;
     discovering_ = false;

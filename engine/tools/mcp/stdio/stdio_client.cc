@@ -32,10 +32,7 @@ Result<std::chrono::milliseconds> StdioClient::Listen(const WaitOptions&) {
 
 Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const WaitOptions& wait) {
   Result<RpcReply> reply = RequestOnce(outgoing, wait);
-  if (reply.ok()) {
-    if (reply->error) reply->error->CleanMessage(options_.secrets);
-    return reply;
-  }
+  if (reply.ok()) return reply;
   std::string text = reply.status().message();
   BlotOut(options_.secrets, text);
   return Status(reply.status().code(), std::move(text));
@@ -178,12 +175,10 @@ Result<bool> StdioClient::Discover(StdioSession& session, const WaitOptions& wai
 Status StdioClient::Initialize(StdioSession& session, const WaitOptions& wait) {
   // No elicitation capability: all calls share the program, and its questions do not name their
   // call.
-  AG_ASSIGN_OR_RETURN(RpcReply reply, session.Request(kInitialize, InitializeParams(json::object()),
-                                                      nullptr, wait));
-  if (reply.error) {
-    reply.error->CleanMessage(options_.secrets);
-    return reply.error->ToStatus();
-  }
+  AG_ASSIGN_OR_RETURN(
+      const RpcReply reply,
+      session.Request(kInitialize, InitializeParams(json::object()), nullptr, wait));
+  if (reply.error) return reply.error->ToStatus();
   AG_ASSIGN_OR_RETURN(const ServerFacts facts, ReadInitializeResult(reply.result));
   session.SetFacts(facts);
   return session.Notify(kInitialized, nullptr);

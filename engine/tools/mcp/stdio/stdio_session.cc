@@ -93,7 +93,9 @@ Result<RpcReply> StdioSession::Request(const char* method, const json& params, R
   Result<std::string> line = Await(id, promise, Send(MakeRequest(id, method, params)), wait);
   if (!line.ok()) return line.status();
   const TakenAtEnd taken(*this, line->size());
-  return Read(*line, memory);
+  Result<RpcReply> reply = Read(*line, memory);
+  if (reply.ok() && reply->error) reply->error->CleanMessage(events_.secrets);
+  return reply;
 }
 
 Result<std::string> StdioSession::Await(int64_t id, const runtime::Promise<std::string>& promise,

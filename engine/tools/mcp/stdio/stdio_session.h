@@ -35,7 +35,8 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
     // Called once; `how` is a text for the log.
     std::function<void(const std::shared_ptr<StdioSession>&, const std::string& how)> on_end;
     std::function<void(LogLevel level, const std::string& text)> log;
-    std::vector<std::string> secrets = {};  // removed from logged lines before they are cut
+    // Removed from logged lines, and from the errors of replies, before they are cut.
+    std::vector<std::string> secrets = {};
   };
 
   StdioSession(std::unique_ptr<process::Process> program, Events events);
