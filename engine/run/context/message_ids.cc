@@ -16,26 +16,20 @@ bool IsUsable(const std::string& id) {
 
 }  // namespace
 
-bool MessageIds::IsLookedUp(const Message& message) const {
-  return in_history_ && IsUsable(message.id) && !taken_.contains(message.id) &&
-         !announced_.contains(message.id);
+Result<bool> MessageIds::IsInHistory(const Message& message) const {
+  const bool is_known = taken_.contains(message.id) || announced_.contains(message.id);
+  if (!in_history_ || is_known || !IsUsable(message.id)) return false;
+  return in_history_(message.id);
 }
 
 void MessageIds::Assign(Message& message) {
-  bool is_in_history = false;
-  if (IsLookedUp(message)) {
-    const Result<bool> found = in_history_(message.id);
-    is_in_history = !found.ok() || *found;
-  }
-  Assign(is_in_history, message);
+  const Result<bool> found = IsInHistory(message);
+  Assign(!found.ok() || *found, message);
 }
 
 Status MessageIds::AssignToRequested(Message& message) {
-  bool is_in_history = false;
-  if (IsLookedUp(message)) {
-    AG_ASSIGN_OR_RETURN(is_in_history, in_history_(message.id));
-  }
-  Assign(is_in_history, message);
+  AG_ASSIGN_OR_RETURN(const bool found, IsInHistory(message));
+  Assign(found, message);
   return Status::Ok();
 }
 

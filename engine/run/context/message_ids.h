@@ -40,7 +40,8 @@ class MessageIds {
   Status AssignToRequested(Message& message);
 
  private:
-  bool IsLookedUp(const Message& message) const;
+  // Looks the id up only if nothing else is known about it.
+  Result<bool> IsInHistory(const Message& message) const;
   void Assign(bool is_in_history, Message& message);
 
   const IdGenerator& generator_;
