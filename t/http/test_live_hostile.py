@@ -35,6 +35,13 @@ def test_a_message_beyond_the_bound_costs_the_connection(start_service, live_pro
     assert "x" not in transcript(client.events, "input")
 
 
+def test_no_client_sees_the_key(start_service, live_provider):
+    settings = live_provider.settings(headers={"x-team": "the-other-key"})
+    client, connection = begin_session(start_service(settings), live_provider)
+    connection.send({"error": {"message": "secret-key of the-other-key is used up"}})
+    assert client.read_to("error")[-1]["message"] == "*** of *** is used up"
+
+
 def test_a_handle_beyond_the_bound_is_none(start_service, live_provider):
     client, connection = begin_session(start_service(live_provider.settings()), live_provider)
     connection.give_handle("h" * 65537)
