@@ -1,7 +1,6 @@
 #include "base/disk_room.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <system_error>
 
@@ -14,12 +13,11 @@ constexpr uintmax_t kRoomLeftShare = 16;
 
 }  // namespace
 
-Status CheckDiskRoom(const std::string& folder) {
+Status CheckDiskRoom(const std::string& folder, uint64_t bytes) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error || space.available >= std::min(kRoomLeft, space.capacity / kRoomLeftShare)) {
-    return Status::Ok();
-  }
+  const uintmax_t left = std::min(kRoomLeft, space.capacity / kRoomLeftShare);
+  if (error || space.available >= left + bytes) return Status::Ok();
   return Status(StatusCode::kResourceExhausted, "the disk has too little room for the copy");
 }
 

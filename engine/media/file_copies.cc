@@ -87,7 +87,7 @@ Status CopyBytes(const Source& source, int folder, const std::string& name, Room
   if (!copy) return FileError(name.c_str());
   for (uint64_t done = 0; done < source.bytes;) {
     if (room == Room::kLeave && done % kRoomCheckBytes == 0) {
-      AG_RETURN_IF_ERROR(CheckDiskRoom(PathOf(folder)));
+      AG_RETURN_IF_ERROR(CheckDiskRoom(PathOf(folder), kRoomCheckBytes));
     }
     const size_t size = static_cast<size_t>(std::min<uint64_t>(source.bytes - done, kPieceBytes));
     AG_ASSIGN_OR_RETURN(const std::string piece, ReadExactly(source.file.get(), done, size));

@@ -16,6 +16,9 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
+// What writing a batch takes at most: LevelDB adds it to its log, and may still be writing the two
+// batches before it to tables.
+constexpr uint64_t kRoomOfBatch = 3 * kBatchBytes;
 
 // A draft folder, removed unless the backup is complete: an unfinished one could fill the disk.
 class Draft {
@@ -74,7 +77,7 @@ Result<BackupReport> LevelDatabase::BackUp(const std::string& directory,
       if (!written.ok()) return false;
       if (batch.ApproximateSize() < kBatchBytes) return true;
       // Stop before the disk is full, so that other writers on the same disk are not affected.
-      written = CheckDiskRoom(draft.path());
+      written = CheckDiskRoom(draft.path(), kRoomOfBatch);
       if (written.ok()) written = copy->Write(batch, false);
       batch.Clear();
       return written.ok();
