@@ -76,6 +76,7 @@ PublishPieceReply RunWatches::Publish(const PublishPieceRequest& request) {
   // publishing.
   if (found == watches_.end() || request.lease_epoch < found->second.lease_epoch) return {};
   Watch& watch = found->second;
+  if (AreOfTwoThreads(request.lease_epoch, watch.lease_epoch)) return {};
   if (watch.lease_epoch < request.lease_epoch) {
     Drop(watch);
     watch.lease_epoch = request.lease_epoch;

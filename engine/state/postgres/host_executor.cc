@@ -15,6 +15,9 @@ namespace {
 
 // Interval at which readers are given what other hosts have appended.
 constexpr std::chrono::milliseconds kFollowInterval{250};
+// Between beats while there are more notices than a beat reads. The next beat acknowledges the
+// notices, so the write thread needs time to act on them.
+constexpr std::chrono::milliseconds kNoticesInterval{50};
 // Limit of the threads that are checked in this interval. Readers of further threads wait until the
 // deadline of their requests.
 constexpr size_t kFollowedMax = 10'000;
@@ -122,7 +125,7 @@ std::optional<Duration> HostExecutor::Beat() {
   if (!news.ok()) return Membership::kBeatInterval;
   if (!Take(*news)) return std::nullopt;
   // After the deletion of many threads, a cancellation must not wait behind their notices.
-  return news->may_have_more ? Duration(0) : Duration(Membership::kBeatInterval);
+  return news->may_have_more ? Duration(kNoticesInterval) : Duration(Membership::kBeatInterval);
 }
 
 void HostExecutor::ResumeFollowers() {

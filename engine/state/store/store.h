@@ -176,6 +176,7 @@ class Store {
   Status SyncLease(const std::string& thread_id);
   void ForgetDeleted(const std::string& thread_id);
   void AdoptLease(const std::string& thread_id, const keys::ThreadKey& thread, LeaseRow row);
+  bool IsAccepted(const Lease& lease);  // reads whether the run has a stored request
   void ForgetForeignLeases();
   // The order of runs over all hosts (store_queue.cc). A thread whose next run waits at another
   // host is handed over to that host: its lease row names the host and the run, but no client.

@@ -110,6 +110,7 @@ void Store::TakeGrantsBack(const std::string& client) {
   }
   // They are granted again in this order.
   std::ranges::sort(unbegun);
+  UseAll(unbegun);
   for (const std::string& thread_id : unbegun) LoseLease(thread_id, Loss::kGivenBack);
 }
 

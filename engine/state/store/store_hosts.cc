@@ -101,12 +101,16 @@ void Store::AdoptLease(const std::string& thread_id, const keys::ThreadKey& thre
   }
   lease.thread = thread;
   lease.has_effects = row.last_append > 0;
-  const Result<std::optional<RunRequestRow>> request =
-      transaction_.GetRow<RunRequestRow>(keys::RunRequest(thread, row.run_id));
-  lease.accepted = request.ok() && *request;
   lease.row = std::move(row);
+  lease.accepted = IsAccepted(lease);
   (void)LoadOutsideChange(lease);
   leases_.emplace(thread_id, std::move(lease));
+}
+
+bool Store::IsAccepted(const Lease& lease) {
+  const Result<std::optional<RunRequestRow>> request =
+      transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, lease.row.run_id));
+  return request.ok() && *request;
 }
 
 Status Store::LoadOwnLeases() {

@@ -21,7 +21,8 @@ size_t Store::RefuseStoppedIn(std::vector<QueuedRun>& queue, std::deque<Waiter>&
   return std::erase_if(queue, [&](const QueuedRun& run) {
     const auto waiter = std::ranges::find_if(
         waiters, [&](const Waiter& each) { return each.run.run_id == run.run_id; });
-    if (!run.is_stopped() || waiter == waiters.end()) return false;
+    // Accepted runs have a row, which another host does not only mark but ends.
+    if (!run.is_stopped() || waiter == waiters.end() || waiter->accepted) return false;
     Refuse(waiter->from, RunWasStopped());
     waiters.erase(waiter);
     return true;
@@ -155,6 +156,7 @@ bool Store::HandOver(FreedThread& freed) {
   lease.row.hosts.instance = next.instance;
   lease.row.epoch = (*thread)->lease_epoch;
   lease.row.current_node = kStartNode;
+  lease.accepted = IsAccepted(lease);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   transaction_.Accept(true);
   leases_.emplace(freed.thread_id, std::move(lease));

@@ -45,7 +45,7 @@ void Store::MeasureWaits() {
   const int64_t now = database_.Now();
   int64_t since = now;
   for (const auto& [thread_id, lease] : leases_) {
-    if (lease.accepted && lease.row.client.empty()) {
+    if (lease.accepted && lease.row.client.empty() && IsOurs(lease)) {
       since = std::min(since, lease.waiting_since_micros);
     }
     for (const Waiter& waiter : lease.waiters) {
@@ -170,6 +170,7 @@ void Store::ExpireWaiters(MonotonicClock::time_point now) {
     if (has_overdue) overdue.push_back(thread_id);
   }
   UseAll(overdue);
+  AdmitWaiters();  // of threads that another host has freed
   next_waiter_ = kNoDeadline;
   RemoveWaiters([&](const Lease& lease, const Waiter& waiter) {
     if (waiter.deadline > now) {

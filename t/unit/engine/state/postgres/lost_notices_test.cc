@@ -28,12 +28,15 @@ class LostNoticesTest : public postgres::DatabaseTest {
     const FinishRunRequest finish = FinishOf(RunOn("t", "", "holder"), holding_);
     EXPECT_TRUE(holder_.Execute(Operation::kFinishRun, finish).status.ok());
   }
-  void Stop(const std::string& run_id) {
+  static StopRequest StopOf(const std::string& thread_id, const std::string& run_id) {
     StopRequest stop;
     stop.scope = Scope::All();
-    stop.thread_id = "t";
+    stop.thread_id = thread_id;
     stop.run_id = run_id;
-    const StoreReply stopped = other_.Execute(Operation::kRequestStop, stop);
+    return stop;
+  }
+  void Stop(const std::string& run_id) {
+    const StoreReply stopped = other_.Execute(Operation::kRequestStop, StopOf("t", run_id));
     EXPECT_TRUE(stopped.status.ok()) << stopped.status.ToString();
     StopReply answer;
     EXPECT_TRUE(pack::FromBytes(stopped.reply.body, answer));
@@ -77,7 +80,7 @@ TEST_F(LostNoticesTest, AWaitingRunIsStopped) {
   other_.RunTurn("t", {UserMessage("m")});
 }
 
-TEST_F(LostNoticesTest, AWaitingRunIsStoppedThoughTheThreadIsFree) {
+TEST_F(LostNoticesTest, AStoppedRunDoesNotKeepTheThread) {
   Stop("waiting");
   FinishHolder();
   other_.RunTurn("t", {UserMessage("m")});
@@ -88,6 +91,27 @@ TEST_F(LostNoticesTest, ARunWhoseTurnHasComeIsStopped) {
   Stop("waiting");
   ExpectRefused(waiting_.Look("t"));
   other_.RunTurn("t", {UserMessage("m")});
+}
+
+TEST_F(LostNoticesTest, AnAcceptedRunWhoseTurnHasComeIsStopped) {
+  const BeginRunRequest first = RunOn("u", "", "first");
+  BeginRunReply begun;
+  EXPECT_TRUE(pack::FromBytes(holder_.Execute(Operation::kBeginRun, first).reply.body, begun));
+  AcceptRunRequest accept;
+  accept.begin = RunOn("u", "", "accepted");
+  accept.request = "request";
+  EXPECT_TRUE(waiting_.Execute(Operation::kAcceptRun, accept).status.ok());
+  EXPECT_TRUE(holder_.Execute(Operation::kBeginRun, RunOn("u", "", "last")).queued);
+  EXPECT_TRUE(holder_.Execute(Operation::kFinishRun, FinishOf(first, begun)).status.ok());
+  // The run ends at once, because it has a row, and the last one begins.
+  holder_.Add(Operation::kRequestStop, StopOf("u", "accepted"));
+  const std::vector<StoreReply> replies = holder_.Execute();
+  EXPECT_EQ(replies.size(), 2u);
+  for (const StoreReply& reply : replies) {
+    EXPECT_TRUE(reply.status.ok()) << reply.status.ToString();
+  }
+  EXPECT_EQ(Run({"SELECT count(*) FROM agent_graph.run_request"})[0].Bigint(0), 0);
+  EXPECT_TRUE(waiting_.Look("u").empty());
 }
 
 TEST_F(LostNoticesTest, AStoppedRunIsRefusedIfItsHostComesBack) {
