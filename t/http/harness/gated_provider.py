@@ -40,6 +40,7 @@ class GatedProvider:
         self._finished = 0
         self._sent_bytes = 0
         self._open_connections = 0
+        self._connections = 0
         self.port = free_port()
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
@@ -81,6 +82,12 @@ class GatedProvider:
         with self._lock:
             return self._open_connections
 
+    @property
+    def connections(self):
+        """The number of connections so far, open or not."""
+        with self._lock:
+            return self._connections
+
     def wait_for_waiting(self, count):
         wait_until(lambda: self.waiting >= count, f"{count} streams wait at the gate")
 
@@ -117,6 +124,7 @@ class GatedProvider:
             setattr(self, name, getattr(self, name) + amount)
 
     async def _serve(self, reader, writer):
+        self._count("_connections", 1)
         self._count("_open_connections", 1)
         try:
             while True:
