@@ -39,7 +39,6 @@ def test_a_slow_head_is_cut_off(start_service):
     for connection in waiting:
         connection.send(b"POST /v1/graph/invoke HTTP/1.1\r\nHost: a\r\nX-Slow: ")
 
-
     def served():
         try:
             return service.get("/v1/graph").status == 200
