@@ -62,20 +62,20 @@ def is_alive(pid):
     return _read(pid, reap=True) is not None
 
 
+def _stands_still(thread):
+    try:
+        return _stat(thread / "stat")[0] in "TZ"
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return True
+
+
 def freeze(pid):
     """Sends SIGSTOP; returns when every thread is stopped. Without waiting, the signal might take
     effect only after an answer that the test wants to prevent. A process that has just ended stays as a
-    zombie if its parent is frozen; it stands still, too."""
+    zombie if its parent is frozen; it stands still, too. Raises an error if the process has gone."""
     os.kill(pid, signal.SIGSTOP)
     threads = pathlib.Path("/proc") / str(pid) / "task"
-
-    def stands_still():
-        try:
-            return all(_stat(thread / "stat")[0] in "TZ" for thread in threads.iterdir())
-        except (FileNotFoundError, ProcessLookupError):  # a thread has ended meanwhile
-            return False
-
-    wait_until(stands_still, f"process {pid} stands still")
+    wait_until(lambda: all(map(_stands_still, threads.iterdir())), f"process {pid} stands still")
 
 
 def thaw(pid):
