@@ -1,10 +1,8 @@
 """GET /ready: 503 names the part that fails, and the answer never waits for it."""
 
-import os
-import signal
-
 import pytest
 
+from harness import processes
 from harness.agents import DEMO, behaviour
 from harness.tokens import JWT_ENVIRONMENT
 from harness.waiting import wait_until
@@ -48,11 +46,11 @@ def test_a_frozen_state_server(start_service):
     service = start_service(behaviour("echo"), workers=1)
     _wait_until_ready(service)
     manager = service.cache_manager().pid
-    os.kill(manager, signal.SIGSTOP)
+    processes.freeze(manager)
     try:
         reply = _wait_for_failure(service, "state")
     finally:
-        os.kill(manager, signal.SIGCONT)
+        processes.thaw(manager)
     assert reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
     assert reply.json()["detail"] == "not ready: state"
     assert reply.header("Retry-After")
