@@ -88,7 +88,6 @@ def test_readers_get_everything_when_the_worker_is_killed(serve, provider, worke
 
 def test_direct_runs_end_with_their_worker(serve, provider):
     service = serve(workers=1)
-    service.error_log.allow(r"exited on signal 9")
     with service.connect() as connection:
         config = {"thread_id": "t", "run_id": "r"}
         connection.request("POST", "/v1/graph/stream", [], invocation("go", config=config))
