@@ -122,12 +122,8 @@ def test_programs_live_as_long_as_their_workers(serve):
 
     wait_until(both_used, "both workers have a program")
     assert used == set(_programs(service)), "one for each worker"
-    old = {process.pid for process in service.workers()}
-    for worker in old:
-        service.error_log.allow(rf"worker process {worker} exited on signal 9")
-        service.kill(worker)
+    service.kill_workers()
     wait_until(lambda: not used & set(_programs(service)), "they end with their workers")
-    service.wait_for_workers(other_than=old)
     after = call_tools(service, "pid")[0][0]["pid"]
     service.reload()
     wait_until(lambda: after not in _programs(service), "the old worker's program has ended")

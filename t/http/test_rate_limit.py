@@ -159,11 +159,7 @@ def test_counts_survive_a_reload_and_a_killed_worker(start_service):
     assert _statuses(service, 2) == [200, 200]
     service.reload()
     assert _statuses(service, 2) == [200, 200]
-    victims = [worker.pid for worker in service.workers()]
-    service.error_log.allow(r"exited on signal 9")
-    for pid in victims:
-        service.kill(pid)
-    service.wait_for_workers(other_than=victims)
+    service.kill_workers()
     assert _statuses(service, 2) == [200, 429]
 
 

@@ -330,11 +330,7 @@ def test_stays_true_when_workers_are_killed_and_reloaded(start_service, gated_pr
         assert service.get("/ping").status == 200
     stream = _waiting_stream(service, gated_provider)
     wait_until(lambda: _requests(_metrics(service), "ping", "ok") == 4, "all are counted")
-    victims = {worker.pid for worker in service.workers()}
-    service.error_log.allow(r"exited on signal 9")
-    for pid in victims:
-        service.kill(pid)
-    fresh = service.wait_for_workers(other_than=victims)
+    fresh = service.kill_workers()
     rows = wait_until(
         lambda: (found := _rows(service)) and {row["pid"] for row in found} == fresh and found,
         "the new workers have their rows",

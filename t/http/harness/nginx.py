@@ -226,15 +226,15 @@ class Nginx:
         return victim
 
     def kill_workers(self):
-        """Kills all workers (kill -9) at once, so that none continues the runs of another one; returns when
-        the master has replaced them."""
+        """Kills all workers (kill -9) at once, so that none continues the runs of another one; returns the
+        pids of the new workers when the master has replaced them."""
         before = {process.pid for process in self.workers()}
         self.error_log.allow(r"worker process \d+ exited on signal 9")
         for pid in before:
             processes.freeze(pid)
         for pid in before:
             self.kill(pid)
-        self.wait_for_workers(other_than=before)
+        return self.wait_for_workers(other_than=before)
 
     def upgrade(self):
         """Sends USR2, then QUIT to the old master, so that the new binary takes over. Returns the
