@@ -49,6 +49,12 @@ def as_account(*command):
             "QUIT", *map(str, command)]
 
 
+def patient(url):
+    """The URL with a longer time for a connection than the two seconds of the service, which a loaded
+    machine may exceed."""
+    return f"{url}{'&' if '?' in url else '?'}connect_timeout={environment.PATIENCE}"
+
+
 class Database:
     """One database of a server."""
 
@@ -58,8 +64,7 @@ class Database:
 
     @property
     def url(self):
-        """A loaded machine may need longer for a connection than the two seconds of the service."""
-        return f"{self.server.url_of(self.name)}?connect_timeout={environment.PATIENCE}"
+        return patient(self.server.url_of(self.name))
 
     def query(self, sql):
         """Runs SQL as the server's superuser; returns the rows as lists of texts."""
