@@ -21,7 +21,8 @@ namespace {
 constexpr std::string_view kEndOfStream = "[DONE]";
 // The reply normally ends with its last event. Reading to its end makes the connection reusable.
 constexpr std::chrono::milliseconds kDrainTimeMax{100};
-// After the stop reason follow the counts of tokens and the mark of the end, or neither.
+// After the stop reason follow the counts of tokens and the mark of the end, or neither; with some
+// servers also more text, because each of their chunks has a stop reason.
 constexpr std::chrono::milliseconds kEndTimeMax{5'000};
 
 constexpr size_t kRefusalBytesMax = 64 * 1024;
@@ -116,17 +117,23 @@ Result<ModelReply> ModelCall::Read() {
 
 [[gnu::noinline]] Status ModelCall::ReadStream() {
   net::SseParser parser(event_bytes_max_);
-  for (bool awaits_end = false;;) {
+  for (;;) {
     Result<std::string> piece = call_->Read();
     if (!piece.ok()) return builder_.complete() ? Status::Ok() : LostReply(piece.status());
     const bool last = piece->empty();
     last ? parser.Finish() : parser.Feed(std::move(*piece));
     Status taken = TakeEvents(parser, last);
     if (last || marked_end_ || !taken.ok()) return taken;
-    if (builder_.complete() && !std::exchange(awaits_end, true)) {
-      call_->LimitDeadline(DeadlineAfter(std::min(kEndTimeMax, provider_.idle_timeout)));
-    }
+    if (builder_.complete() && !MayAwaitEnd()) return Status::Ok();
   }
+}
+
+bool ModelCall::MayAwaitEnd() {
+  const Deadline now = MonotonicClock::now();
+  if (end_by_ == kNoDeadline) end_by_ = now + std::min(kEndTimeMax, provider_.idle_timeout);
+  if (now >= end_by_) return false;
+  call_->SetIdleTimeout(std::chrono::ceil<std::chrono::milliseconds>(end_by_ - now));
+  return true;
 }
 
 [[gnu::noinline]] Status ModelCall::TakeEvents(net::SseParser& parser, bool last) {
@@ -165,18 +172,20 @@ Result<ModelReply> ModelCall::Read() {
     AG_RETURN_IF_ERROR(on_delta_(arrived));
     body += *piece;
   }
-  AG_RETURN_IF_ERROR(Deliver(body));
+  AG_RETURN_IF_ERROR(Deliver(body, body.size()));
   marked_end_ = true;
   return Status::Ok();
 }
 
-Status ModelCall::Deliver(std::string_view json) {
-  const Result<ModelDelta> delta = builder_.Add(json);
+Status ModelCall::Deliver(std::string_view json, size_t counted_bytes) {
+  Result<ModelDelta> delta = builder_.Add(json);
   if (!delta.ok()) {
     may_repeat_ = !delivered_ && builder_.failure_may_pass();
     return delta.status();
   }
+  if (delta->bytes() > 0) end_by_ = kNoDeadline;
   const bool adds_text = !delta->text.empty() || !delta->reasoning.empty();
+  delta->hidden_bytes -= std::min(delta->hidden_bytes, counted_bytes);
   if (!adds_text && !delta->usage && delta->hidden_bytes == 0) return Status::Ok();
   if (adds_text && !delivered_) {
     delivered_ = true;

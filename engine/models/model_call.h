@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "models/model.h"
 #include "models/provider_options.h"
@@ -49,12 +50,15 @@ class ModelCall {
   Status Fill();
   Result<Form> ReadForm();
   Status ReadStream();
+  // After the stop reason, and after each piece that came later: for a limited time.
+  bool MayAwaitEnd();
   Status ReadWhole();
   // Delivers the events that are complete. `last`: no more bytes come.
   Status TakeEvents(net::SseParser& parser, bool last);
   // `filled`: the result of Fill.
   Result<ModelReply> Conclude(const Status& filled);
-  Status Deliver(std::string_view json);
+  // `counted_bytes`: how many of its bytes were delivered as hidden ones while they arrived.
+  Status Deliver(std::string_view json, size_t counted_bytes = 0);
   Status RefusalOf(const net::HttpHead& head);
   // The connection failed before the end of the reply.
   Status LostReply(const Status& status);
@@ -70,9 +74,10 @@ class ModelCall {
   WireRequest& wire_;
   ReplyBuilder& builder_;
   std::unique_ptr<net::HttpCall> call_;
-  size_t event_bytes_max_ = 0;  // one event may contain the whole reply
-  bool delivered_ = false;      // a piece was passed to on_delta
-  bool marked_end_ = false;     // the provider has marked the end of the reply
+  size_t event_bytes_max_ = 0;     // one event may contain the whole reply
+  bool delivered_ = false;         // a piece was passed to on_delta
+  Deadline end_by_ = kNoDeadline;  // of a complete reply; unset by each piece that adds to it
+  bool marked_end_ = false;        // the provider has marked the end of the reply
   bool may_repeat_ = false;
   bool was_answered_ = false;
   int sends_ = 0;

@@ -238,4 +238,9 @@ void Http2Call::LimitDeadline(Deadline deadline) {
   if (http1_ != nullptr) http1_->LimitDeadline(deadline);
 }
 
+void Http2Call::SetIdleTimeout(std::chrono::milliseconds timeout) {
+  Transfer::SetIdleTimeout(timeout);
+  if (http1_ != nullptr) http1_->SetIdleTimeout(timeout);
+}
+
 }  // namespace agent_graph::net

@@ -28,6 +28,7 @@ class Http2Call : public HttpCall::Transfer, private Http2Stream, private Http2W
   Result<std::string> Read() override;
   int sends() const override;
   void LimitDeadline(Deadline deadline) override;
+  void SetIdleTimeout(std::chrono::milliseconds timeout) override;
 
  private:
   uint64_t newer_than() const override { return newer_than_; }

@@ -94,6 +94,10 @@ void HttpCall::LimitDeadline(Deadline deadline) {
   transfer_->LimitDeadline(deadline);
 }
 
+void HttpCall::SetIdleTimeout(std::chrono::milliseconds timeout) {
+  transfer_->SetIdleTimeout(timeout);
+}
+
 void HttpCall::Drain(std::chrono::milliseconds timeout) {
   LimitDeadline(DeadlineAfter(timeout));
   for (;;) {

@@ -90,6 +90,8 @@ class HttpCall {
   int sends() const;
   // Sets an earlier deadline for the call. Has no effect if its own is earlier.
   void LimitDeadline(Deadline deadline);
+  // Replaces the request's own for what is read from now on.
+  void SetIdleTimeout(std::chrono::milliseconds timeout);
   // Reads and drops the rest of the body, for at most `timeout`, so that the connection can be
   // reused.
   void Drain(std::chrono::milliseconds timeout);

@@ -25,6 +25,10 @@ void HttpCall::Transfer::LimitDeadline(Deadline deadline) {
   request_.deadline = std::min(request_.deadline, deadline);
 }
 
+void HttpCall::Transfer::SetIdleTimeout(std::chrono::milliseconds timeout) {
+  request_.idle_timeout = timeout;
+}
+
 // While data keeps arriving, waits return without noticing a cancellation or the deadline.
 Status HttpCall::Transfer::CheckStillWanted() const {
   if (cancellation_.cancelled()) {

@@ -24,6 +24,7 @@ class HttpCall::Transfer {
   virtual Result<std::string> Read() = 0;
   virtual int sends() const = 0;
   virtual void LimitDeadline(Deadline deadline);
+  virtual void SetIdleTimeout(std::chrono::milliseconds timeout);
 
  protected:
   // `started`: when the caller's call began; another way may have been tried before.

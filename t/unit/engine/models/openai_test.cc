@@ -102,6 +102,20 @@ TEST_F(OpenAiTest, ReadsOneJsonDocument) {
   EXPECT_EQ(got.hidden_bytes, 80u) << "the document, before its end";
 }
 
+TEST_F(OpenAiTest, CountsTheArgumentsOfADocumentOnce) {
+  const std::string document =
+      R"({"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f",)"
+      R"("arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}]})";
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(WholeReply("200 OK\r\nContent-Type: application/json", document));
+  });
+  const Collected got = Call(server);
+  ASSERT_TRUE(got.reply.ok()) << got.reply.status().ToString();
+  EXPECT_EQ(got.reply->message.ToolCalls().size(), 1u);
+  EXPECT_EQ(got.hidden_bytes, document.size());
+}
+
 TEST_F(OpenAiTest, MalformedEvent) {
   const Status status = FailureOf({TextEvent("x"), Event("{\"choices\":["), kEndEvent});
   EXPECT_EQ(status.code(), StatusCode::kModel);
@@ -158,6 +172,24 @@ TEST_F(OpenAiTest, ServerThatNeverEndsACompleteReply) {
     while (!connection.WaitUntilPeerClosesFor(20)) connection.SendChunk(": waiting\n\n");
   });
   EXPECT_EQ(Call(server).reply->message.Text(), "x");
+}
+
+// As some servers do, and the reply goes on for longer than a complete one may stay open.
+TEST_F(OpenAiTest, ServerThatNamesAStopReasonInEachChunk) {
+  options_.idle_timeout = milliseconds(1'000);
+  const std::string event =
+      Event(R"({"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]})");
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kStreamHead);
+    for (int i = 0; i < 60; ++i) {
+      connection.SendChunk(event);
+      if (connection.WaitUntilPeerClosesFor(20)) return;
+    }
+    connection.SendChunk(kEndEvent);
+    connection.SendChunk("");
+  });
+  EXPECT_EQ(Call(server).reply->message.Text(), std::string(60, 'x'));
 }
 
 TEST_F(OpenAiTest, ErrorInTheStream) {
