@@ -85,12 +85,10 @@ class InputReader {
     }
   }
 
-  // Messages and references may lack a type.
+  // Messages and references may lack a type, or have null. A reference has nothing but its id.
   static std::string_view UnnamedType(const json& item) {
-    const bool has_id_only = api::FindMember(item, "id") != nullptr &&
-                             api::FindMember(item, "role") == nullptr &&
-                             api::FindMember(item, "content") == nullptr;
-    return has_id_only ? "item_reference" : "message";
+    const size_t members = item.size() - item.count("type");
+    return members == 1 && item.contains("id") ? "item_reference" : "message";
   }
 
   // The message to which a further item of the assistant belongs.

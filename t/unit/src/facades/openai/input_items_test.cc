@@ -123,6 +123,9 @@ TEST(ReadInput, AReferenceMayLackItsType) {
   const json without_role = {{"id", "m"}, {"content", "hi"}};
   EXPECT_EQ(ProblemsOf(json::array({without_role}), 1),
             std::vector<std::string>{"body.input.0.role"});
+  const json call_without_type = {{"id", "m"}, {"call_id", "c"}, {"output", "1"}};
+  EXPECT_EQ(ProblemsOf(json::array({call_without_type}), 1, FindAnswer),
+            std::vector<std::string>{"body.input.0.role"});
 }
 
 TEST(ReadInput, ReferencesToTheResultsOfAMessageBringItOnce) {
