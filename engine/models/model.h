@@ -45,7 +45,7 @@ struct ModelDelta {
   // empty. The final counts are in the complete reply.
   std::optional<Usage> usage = {};
   // Bytes of the reply that have arrived and are kept besides these texts: arguments of tool calls,
-  // signatures, and a document before its end. The texts may then be empty, too.
+  // signatures, and the raw bytes of a reply that is not streamed. Both texts may be empty.
   size_t hidden_bytes = 0;
 
   size_t bytes() const { return text.size() + reasoning.size() + hidden_bytes; }

@@ -24,13 +24,14 @@ struct TokenPrice {
 
 // One model of `models` in service.json.
 struct ProviderOptions {
-  std::string name;                            // the name that graphs use
-  std::string provider;                        // the name of a ProviderKind
-  std::string model;                           // the provider's name of the model
-  std::string base_url;                        // empty: the provider's public URL
-  std::string api_key;                         // never appears in a message or a log line
-  std::map<std::string, std::string> headers;  // the values like `api_key`
-  bool http2 = true;                           // false: HTTP/1.1 also if the provider offers HTTP/2
+  std::string name;      // the name that graphs use
+  std::string provider;  // the name of a ProviderKind
+  std::string model;     // the provider's name of the model
+  std::string base_url;  // empty: the provider's public URL
+  std::string api_key;   // never appears in a message or a log line
+  // Their values never appear in a message or a log line either.
+  std::map<std::string, std::string> headers;
+  bool http2 = true;  // false: HTTP/1.1 also if the provider offers HTTP/2
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // until the head of the reply has arrived
   std::chrono::milliseconds idle_timeout{60'000};        // between two pieces of the reply

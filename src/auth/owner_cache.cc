@@ -7,8 +7,8 @@
 namespace agent_graph::auth {
 namespace {
 
-// In seconds. Not every thread that is deleted is removed from Redis: those that expire are not. If
-// their keys stayed, they would fill it, and the limits that it counts could not be checked.
+// In seconds. Deletion removes a thread's key, expiry does not: without a lifetime such keys would
+// fill Redis, and limits that are counted there would fail.
 constexpr char kLifetime[] = "86400";
 
 }  // namespace

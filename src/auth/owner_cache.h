@@ -35,7 +35,7 @@ class OwnerCache {
   RecentMap<std::string, std::string> owners_ AG_GUARDED_BY(mutex_);  // by thread id
 };
 
-// The shared cache: `<prefix>:<thread_id>` → owner, without expiry. Errors count as misses.
+// The shared cache: `<prefix>:<thread_id>` → owner, for a day. Errors count as misses.
 // Thread-safe; call it on fibers, Find suspends.
 class SharedOwnerCache {
  public:

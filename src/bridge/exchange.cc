@@ -108,7 +108,7 @@ Status Exchange::Send(std::string_view bytes, std::chrono::milliseconds wait_max
     return Status::Ok();
   }
   const std::string kept(bytes);
-  // Counted, because many clients that do not read would otherwise make the worker hold one each.
+  // Counted: each client that does not read makes the worker hold such a line.
   const auto kept_bytes = static_cast<int64_t>(kept.size());
   outbox_.memory().CountReplies(kept_bytes);
   Status room = AwaitRoom(cancellation, wait_max);

@@ -37,7 +37,7 @@ class LocalRuns {
   // Null if the run is not here. Clients choose run ids, so that two threads may have the same one.
   std::shared_ptr<LiveRun> Find(const std::string& thread_id, const std::string& run_id) const;
   // Clients of other workers follow the run: publishes its message in progress, as long as they do.
-  // A run that has its lease, and is not here yet, is published when it comes.
+  // If the run is not here yet, it is published as soon as Add is called for it.
   void Publish(const state::RunWatched& watched);
   void CountBytes(int64_t bytes) const {
     if (count_bytes_) count_bytes_(bytes);

@@ -87,7 +87,8 @@ class ListingHeads {
   uint64_t readings_ AG_GUARDED_BY(mutex_) = 0;
   uint64_t commits_ AG_GUARDED_BY(mutex_) = 0;  // number of begun commits
   bool committing_ AG_GUARDED_BY(mutex_) = false;
-  bool some_await_commit_ AG_GUARDED_BY(mutex_) = false;  // heads; they may be gone since
+  // A head was set to kAwaitingCommit in this commit; it may be dropped already.
+  bool some_await_commit_ AG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace agent_graph::state

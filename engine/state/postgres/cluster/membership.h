@@ -79,8 +79,7 @@ class Membership {
   const std::string& id() const { return id_; }  // 32 hex digits; empty before Join
   const ConnectionOptions& database() const { return options_.database; }
   int64_t incarnation() const { return incarnation_; }
-  // Larger for each Join of any instance, also if the database has lost the last ones in a
-  // failover.
+  // Larger for each Join of any instance, even if a failover has lost the latest epochs.
   uint64_t epoch() const { return epoch_; }
   // Changes when the database is restored from a backup.
   uint64_t history() const { return history_; }
