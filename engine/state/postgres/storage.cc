@@ -59,17 +59,7 @@ class PostgresStorage : public Storage {
 
  private:
   Result<std::unique_ptr<Executor>> OpenOnce(const OpenOptions& open) {
-    postgres::MembershipOptions membership_options;
-    membership_options.database = Connections();
-    membership_options.identity_file = options_.directory + "/instance";
-    membership_options.host = HostName();
-    membership_options.channel = postgres::NewChannelName();
-    // Remote tools are valid until nginx ends, on all hosts. The first host that starts removes
-    // those of before.
-    membership_options.when_alone = {{"DELETE FROM agent_graph.meta WHERE key = $1",
-                                      {postgres::Value::Bytes(keys::Meta(kRemoteToolsName))}}};
-    auto membership = std::make_unique<postgres::Membership>(std::move(membership_options));
-    AG_RETURN_IF_ERROR(JoinWhenReachable(open, *membership));
+    AG_ASSIGN_OR_RETURN(std::unique_ptr<postgres::Membership> membership, JoinWhenReachable(open));
 
     postgres::RowDatabaseOptions database_options;
     database_options.connection = Connections();
@@ -101,13 +91,29 @@ class PostgresStorage : public Storage {
   }
 
   // An unreachable database does not count as a failure: clients wait for the next executor.
-  Status JoinWhenReachable(const OpenOptions& open, postgres::Membership& membership) {
+  Result<std::unique_ptr<postgres::Membership>> JoinWhenReachable(const OpenOptions& open) {
     for (auto backoff = kBackoffMin;; backoff = std::min(backoff * 2, kBackoffMax)) {
-      const Status joined = Join(membership);
+      // A new one each time: it continues the instance that the one before has joined as.
+      std::unique_ptr<postgres::Membership> membership = NewMembership();
+      const Status joined = Join(*membership);
+      if (joined.ok()) return membership;
       if (joined.code() != StatusCode::kUnavailable) return joined;
       Report(joined);
       if (!open.wait(backoff)) return joined;
     }
+  }
+
+  std::unique_ptr<postgres::Membership> NewMembership() const {
+    postgres::MembershipOptions options;
+    options.database = Connections();
+    options.identity_file = options_.directory + "/instance";
+    options.host = HostName();
+    options.channel = postgres::NewChannelName();
+    // Remote tools are valid until nginx ends, on all hosts. The first host that starts removes
+    // those of before.
+    options.when_alone = {{"DELETE FROM agent_graph.meta WHERE key = $1",
+                           {postgres::Value::Bytes(keys::Meta(kRemoteToolsName))}}};
+    return std::make_unique<postgres::Membership>(std::move(options));
   }
 
   // Logs each problem once until the database is used again.
@@ -134,7 +140,9 @@ class PostgresStorage : public Storage {
     AG_RETURN_IF_ERROR(membership.Join());
     // An import that has begun before Join has not seen this host.
     Status finished = postgres::CheckImportsFinished(connection);
-    if (!finished.ok()) (void)membership.Leave();
+    // Not if the session has ended meanwhile: the next Join continues the instance, which may have
+    // runs, and they would be lost.
+    if (finished.code() == StatusCode::kNotConfigured) (void)membership.Leave();
     return finished;
   }
 

@@ -57,6 +57,20 @@ class DatabaseFaultsTest : public testing::Test {
     EXPECT_TRUE(finished.ok()) << finished.ToString();
     return acknowledged;
   }
+  // A host that starts reads the table of imports before and after it joins. The second time that
+  // it is read, the session ends.
+  void EndSessionAfterJoin() {
+    postgres::Connection connection({.url = url_});
+    const Status made = connection.RunScript(
+        "CREATE SEQUENCE checks; "
+        "CREATE FUNCTION check_session() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN "
+        "IF nextval('checks') = 2 THEN RAISE EXCEPTION 'ended' USING ERRCODE = '57P01'; END IF; "
+        "RETURN true; END $$; "
+        "DROP TABLE agent_graph.import; "
+        "CREATE VIEW agent_graph.import AS "
+        "SELECT 's' AS source, public.check_session() AS complete, 'd' AS digest");
+    ASSERT_TRUE(made.ok()) << made.ToString();
+  }
   // The log has each entry once, in order.
   void ExpectLog(int entries) {
     uint64_t index = 0;
@@ -107,6 +121,24 @@ TEST_F(DatabaseFaultsTest, SessionsAreEndedAgainAndAgain) {
     }
   });
   ExpectLog(acknowledged);
+}
+
+TEST_F(DatabaseFaultsTest, ASessionThatEndsWhileAHostStartsCostsNoRun) {
+  const BeginRunRequest run = RunOn("t", "", "r");
+  const Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  server_.reset();
+  EndSessionAfterJoin();
+  server_ = StartServer(directory_.path(), "postgres", StateOptions::kNewest, {}, url_);
+  const Status finished = client_->FinishRun(FinishOf(run, *begun));
+  EXPECT_TRUE(finished.ok()) << finished.ToString();
+  // It is still the instance that had the run.
+  postgres::Connection connection({.url = url_});
+  const Result<postgres::Rows> instances = connection.Execute(
+      {"SELECT count(*), (SELECT last_value FROM checks) FROM agent_graph.instance"});
+  ASSERT_TRUE(instances.ok()) << instances.status().ToString();
+  EXPECT_EQ((*instances)[0].Bigint(0), 1);
+  EXPECT_GT((*instances)[0].Bigint(1), 2);  // the host has started again
 }
 
 TEST_F(DatabaseFaultsTest, AStateServerWaitsForADatabaseThatIsAway) {
