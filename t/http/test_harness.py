@@ -56,7 +56,8 @@ def test_upgrade_and_orphans(start_nginx):
     wait_until(lambda: not processes.is_alive(old), "the old master has gone")
     assert http1.fetch(nginx.port, "GET", "/").status == 200
     nginx.kill(new)
-    assert nginx.workers() and not nginx.masters()
+    wait_until(lambda: not nginx.masters(), "the new master has gone")
+    assert nginx.workers()
     for worker in nginx.workers():
         nginx.kill(worker.pid)
     nginx.wait_until_gone()

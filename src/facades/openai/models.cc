@@ -12,16 +12,14 @@
 namespace agent_graph::openai {
 namespace {
 
-// The protocol wants a time of creation; the agent's is that of its worker.
-int64_t StartedAt() {
-  static const auto started = static_cast<int64_t>(UnixSeconds());
-  return started;
-}
+// The protocol wants a time of creation. This module is loaded before the workers are forked, so all
+// of them give the same time.
+const auto loaded_at = static_cast<int64_t>(UnixSeconds());
 
 std::string ModelJson(const std::string& name) {
   std::string out = R"({"id":)";
   AppendJsonString(out, name);
-  out += R"(,"object":"model","created":)" + std::to_string(StartedAt());
+  out += R"(,"object":"model","created":)" + std::to_string(loaded_at);
   out += R"(,"owned_by":"agent-graph"})";
   return out;
 }
