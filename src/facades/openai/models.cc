@@ -12,8 +12,8 @@
 namespace agent_graph::openai {
 namespace {
 
-// The protocol wants a time of creation. This module is loaded before the workers are forked, so all
-// of them give the same time.
+// The protocol wants a time of creation. This module is loaded before the workers are forked, so
+// all of them give the same time.
 const auto loaded_at = static_cast<int64_t>(UnixSeconds());
 
 std::string ModelJson(const std::string& name) {
