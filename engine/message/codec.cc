@@ -30,7 +30,8 @@ Result<std::string> ReadId(const json& object, const std::string& location, Read
   if (id.size() > kIdBytesMax) {
     return InvalidField(MemberLocation(location, "message_id"), "must be at most 1024 bytes");
   }
-  // From clients of the service's own routes it is a placeholder. Others may number their messages.
+  // Clients of the service's own routes send "0" for a message that has no id yet. Clients of other
+  // protocols may count their messages from 0.
   if (id == "0" && mode == ReadMode::kStrict) id.clear();
   return id;
 }

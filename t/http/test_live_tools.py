@@ -129,7 +129,7 @@ def test_an_agent_with_another_model_is_told_words_that_come_late(start_service,
             assert texts(wait_for_messages(service, thread_id, 2)) == ["the expert, please", "I am"]
             return True
 
-        wait_until(is_told, "the expert is told")
+        wait_until(is_told, "the expert gets the words of the user")
 
 
 def test_an_agent_with_another_model_keeps_that_and_its_voice(start_service, live_provider):

@@ -16,7 +16,7 @@ from harness.websocket import PING, PONG, WebSocket, close_frame, frame, handsha
 _LIVE_TARGET = "/v1/graph/live"
 _TOTAL = 5
 _DESCRIPTORS = 200
-# Nobody answers the pings that sockets get after 20 s.
+# The tests do not read their sockets, so they answer no pings, and nginx would close the sockets.
 _QUIET = "agent_graph_ws_ping off;"
 
 

@@ -115,7 +115,7 @@ class MemoryIndex {
   // takes long, and the write thread waits for the lock.
   [[nodiscard]] std::shared_ptr<Entry> Drop(Entry& entry) AG_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::shared_ptr<Entry>> MakeRoom(const Entry& kept) AG_REQUIRES(mutex_);
-  // Counts the bytes of the entry's partition anew.
+  // Sets the size that the entry counts with. Returns the entries that were dropped to make room.
   [[nodiscard]] std::vector<std::shared_ptr<Entry>> Recount(Entry& entry, size_t partition_bytes);
   // Lets the thread of KeepIndexes work on the entry.
   void AddWork(Entry& entry) AG_REQUIRES(mutex_);

@@ -16,8 +16,8 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
-// What writing a batch takes at most: LevelDB adds it to its log, and may still be writing the two
-// batches before it to tables.
+// The disk space that a batch needs at most: its copy in LevelDB's log, and the tables of the two
+// batches before it, which LevelDB writes in the background.
 constexpr uint64_t kRoomOfBatch = 3 * kBatchBytes;
 
 // A draft folder, removed unless the backup is complete: an unfinished one could fill the disk.

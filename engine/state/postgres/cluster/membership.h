@@ -61,7 +61,7 @@ class Membership {
     // Notices that no earlier beat has returned. The next beat acknowledges them, so act on them
     // first.
     std::vector<Notice> notices;
-    // There may be further notices: the next beat should follow at once.
+    // There may be further notices: the next beat should follow soon.
     bool may_have_more = false;
     // All dead instances whose rows still exist: their leases may be taken.
     std::vector<std::string> dead;
