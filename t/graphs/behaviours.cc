@@ -4,7 +4,6 @@
 #include <agent_graph/json.h>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -31,10 +30,8 @@ NodeResult Environment(const State& state, RunContext&) {
   return Message::Assistant(value == nullptr ? "unset" : std::string("set to ") + value);
 }
 
-// Checks neither its cancellation nor the time. It creates the file that the user names when it
-// begins.
-NodeResult Hang(const State& state, RunContext&) {
-  std::ofstream(state.LastUserText()).close();
+// Checks neither its cancellation nor the time.
+NodeResult Hang(const State&, RunContext&) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
