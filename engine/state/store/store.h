@@ -348,6 +348,7 @@ class Store {
   void SetHeard(ClientEntry& entry);
   void TakeGrantsBack(const std::string& client);  // of runs that it has not begun
   void EndOverdueLeases(MonotonicClock::time_point now);
+  void UseOverdueThreads(MonotonicClock::time_point now);
   void ExpireWaiters(MonotonicClock::time_point now);
   void CheckClients(MonotonicClock::time_point now);
   // Deletes a portion of the threads whose retention time has passed (store_threads.cc).

@@ -160,8 +160,9 @@ void Store::RefuseWaitersOf(const std::string& client, const Status& reason) {
   });
 }
 
-void Store::ExpireWaiters(MonotonicClock::time_point now) {
-  // The records of accepted runs are read and written below, so their threads are locked first.
+// The records of overdue accepted runs are read and written, so their threads are locked first.
+void Store::UseOverdueThreads(MonotonicClock::time_point now) {
+  if (!is_shared()) return;
   std::vector<std::string> overdue;
   for (const auto& [thread_id, lease] : leases_) {
     const bool has_overdue = std::ranges::any_of(lease.waiters, [now](const Waiter& waiter) {
@@ -171,6 +172,10 @@ void Store::ExpireWaiters(MonotonicClock::time_point now) {
   }
   UseAll(overdue);
   AdmitWaiters();  // of threads that another host has freed
+}
+
+void Store::ExpireWaiters(MonotonicClock::time_point now) {
+  UseOverdueThreads(now);
   next_waiter_ = kNoDeadline;
   RemoveWaiters([&](const Lease& lease, const Waiter& waiter) {
     if (waiter.deadline > now) {
