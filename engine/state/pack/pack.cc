@@ -1,9 +1,12 @@
 #include "state/pack/pack.h"
 
 #include <bit>
+#include <boost/endian/conversion.hpp>
 
 namespace agent_graph::state::pack {
 namespace {
+
+namespace endian = boost::endian;
 
 enum Marker : uint8_t {
   kNil = 0xc0,
@@ -24,57 +27,50 @@ enum Marker : uint8_t {
 
 }  // namespace
 
-void Packer::BigEndian(uint64_t value, int bytes) {
-  char text[8];
-  for (int i = 0; i < bytes; ++i) text[i] = static_cast<char>(value >> (8 * (bytes - 1 - i)));
-  out_.append(text, static_cast<size_t>(bytes));
+// Appends both at once: a row has up to hundreds of integers.
+template <size_t kBytes>
+void Packer::Marked(uint8_t marker, uint64_t value) {
+  unsigned char item[1 + kBytes] = {marker};
+  endian::endian_store<uint64_t, kBytes, endian::order::big>(item + 1, value);
+  out_.append(reinterpret_cast<const char*>(item), sizeof item);
 }
 
 void Packer::Unsigned(uint64_t value) {
   if (value < 0x80) {
     out_.push_back(static_cast<char>(value));
   } else if (value <= 0xff) {
-    out_.push_back(static_cast<char>(kUint8));
-    BigEndian(value, 1);
+    Marked<1>(kUint8, value);
   } else if (value <= 0xffff) {
-    out_.push_back(static_cast<char>(kUint16));
-    BigEndian(value, 2);
+    Marked<2>(kUint16, value);
   } else if (value <= 0xffffffff) {
-    out_.push_back(static_cast<char>(kUint32));
-    BigEndian(value, 4);
+    Marked<4>(kUint32, value);
   } else {
     FixedUnsigned(value);
   }
 }
 
 void Packer::FixedUnsigned(uint64_t value) {
-  out_.push_back(static_cast<char>(kUint64));
-  BigEndian(value, 8);
+  Marked<8>(kUint64, value);
 }
 
 void Packer::Signed(int64_t value) {
   if (value >= 0) return Unsigned(static_cast<uint64_t>(value));
-  out_.push_back(static_cast<char>(kInt64));
-  BigEndian(static_cast<uint64_t>(value), 8);
+  Marked<8>(kInt64, static_cast<uint64_t>(value));
 }
 
 void Packer::Float(double value) {
-  out_.push_back(static_cast<char>(kFloat64));
-  BigEndian(std::bit_cast<uint64_t>(value), 8);
+  Marked<8>(kFloat64, std::bit_cast<uint64_t>(value));
 }
 
 void Packer::Text(std::string_view value) {
   if (value.size() < 32) {
     out_.push_back(static_cast<char>(0xa0 | value.size()));
   } else if (value.size() <= 0xff) {
-    out_.push_back(static_cast<char>(kText8));
-    BigEndian(value.size(), 1);
+    Marked<1>(kText8, value.size());
   } else if (value.size() <= 0xffff) {
-    out_.push_back(static_cast<char>(kText16));
-    BigEndian(value.size(), 2);
+    Marked<2>(kText16, value.size());
   } else {
-    out_.push_back(static_cast<char>(kText32));
-    BigEndian(value.size(), 4);
+    Marked<4>(kText32, value.size());
   }
   out_.append(value);
 }
@@ -83,18 +79,14 @@ void Packer::Array(size_t count) {
   if (count < 16) {
     out_.push_back(static_cast<char>(0x90 | count));
   } else if (count <= 0xffff) {
-    out_.push_back(static_cast<char>(kArray16));
-    BigEndian(count, 2);
+    Marked<2>(kArray16, count);
   } else {
-    out_.push_back(static_cast<char>(kArray32));
-    BigEndian(count, 4);
+    Marked<4>(kArray32, count);
   }
 }
 
 void PatchFixedUnsigned(std::string& bytes, size_t position, uint64_t value) {
-  for (int i = 0; i < 8; ++i) {
-    bytes[position + 1 + static_cast<size_t>(i)] = static_cast<char>(value >> (56 - 8 * i));
-  }
+  endian::store_big_u64(reinterpret_cast<unsigned char*>(&bytes[position + 1]), value);
 }
 
 uint8_t Unpacker::Byte() {
@@ -105,12 +97,6 @@ uint8_t Unpacker::Byte() {
   return static_cast<uint8_t>(bytes_[position_++]);
 }
 
-uint64_t Unpacker::BigEndian(int bytes) {
-  uint64_t value = 0;
-  for (int i = 0; i < bytes; ++i) value = value << 8 | Byte();
-  return ok_ ? value : 0;
-}
-
 std::string_view Unpacker::Take(size_t count) {
   if (!ok_ || count > remaining()) {
     ok_ = false;
@@ -119,6 +105,14 @@ std::string_view Unpacker::Take(size_t count) {
   std::string_view taken = bytes_.substr(position_, count);
   position_ += count;
   return taken;
+}
+
+template <size_t kBytes>
+uint64_t Unpacker::BigEndian() {
+  const std::string_view taken = Take(kBytes);
+  if (taken.empty()) return 0;
+  return endian::endian_load<uint64_t, kBytes, endian::order::big>(
+      reinterpret_cast<const unsigned char*>(taken.data()));
 }
 
 bool Unpacker::TakeNil() {
@@ -140,13 +134,13 @@ uint64_t Unpacker::Unsigned() {
   if (marker < 0x80) return marker;
   switch (marker) {
     case kUint8:
-      return BigEndian(1);
+      return BigEndian<1>();
     case kUint16:
-      return BigEndian(2);
+      return BigEndian<2>();
     case kUint32:
-      return BigEndian(4);
+      return BigEndian<4>();
     case kUint64:
-      return BigEndian(8);
+      return BigEndian<8>();
     default:
       ok_ = false;
       return 0;
@@ -156,14 +150,14 @@ uint64_t Unpacker::Unsigned() {
 int64_t Unpacker::Signed() {
   if (remaining() > 0 && static_cast<uint8_t>(bytes_[position_]) == kInt64) {
     ++position_;
-    return static_cast<int64_t>(BigEndian(8));
+    return static_cast<int64_t>(BigEndian<8>());
   }
   return static_cast<int64_t>(Unsigned());
 }
 
 double Unpacker::Float() {
   if (Byte() != kFloat64) ok_ = false;
-  return std::bit_cast<double>(BigEndian(8));
+  return std::bit_cast<double>(BigEndian<8>());
 }
 
 std::string_view Unpacker::Text() {
@@ -171,11 +165,11 @@ std::string_view Unpacker::Text() {
   if ((marker & 0xe0) == 0xa0) return Take(marker & 0x1f);
   switch (marker) {
     case kText8:
-      return Take(BigEndian(1));
+      return Take(BigEndian<1>());
     case kText16:
-      return Take(BigEndian(2));
+      return Take(BigEndian<2>());
     case kText32:
-      return Take(BigEndian(4));
+      return Take(BigEndian<4>());
     default:
       ok_ = false;
       return {};
@@ -188,9 +182,9 @@ size_t Unpacker::Array() {
   if ((marker & 0xf0) == 0x90) {
     count = marker & 0x0f;
   } else if (marker == kArray16) {
-    count = BigEndian(2);
+    count = BigEndian<2>();
   } else if (marker == kArray32) {
-    count = BigEndian(4);
+    count = BigEndian<4>();
   } else {
     ok_ = false;
   }

@@ -28,7 +28,9 @@ class Packer {
   void Array(size_t count);
 
  private:
-  void BigEndian(uint64_t value, int bytes);
+  // A marker, and the lowest bytes of the value in big-endian order.
+  template <size_t kBytes>
+  void Marked(uint8_t marker, uint64_t value);
 
   std::string& out_;
 };
@@ -61,7 +63,8 @@ class Unpacker {
 
  private:
   uint8_t Byte();
-  uint64_t BigEndian(int bytes);
+  template <size_t kBytes>
+  uint64_t BigEndian();
   std::string_view Take(size_t count);
 
   std::string_view bytes_;
