@@ -79,7 +79,7 @@ void BlotOut(const std::vector<std::string>& secrets, std::string& text) {
   }
 }
 
-void BlotOutOfBeginning(const std::vector<std::string>& secrets, std::string& text) {
+void BlotOutOfCutText(const std::vector<std::string>& secrets, std::string& text) {
   BlotOut(secrets, text);
   size_t shown = text.size();
   for (const std::string& secret : secrets) {

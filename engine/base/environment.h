@@ -27,7 +27,7 @@ Result<std::string> ExpandVariables(std::string_view text, const Environment& en
 void BlotOut(const std::vector<std::string>& secrets, std::string& text);
 // The same for a text whose end was cut off: an end that may be the beginning of a secret is
 // replaced, too.
-void BlotOutOfBeginning(const std::vector<std::string>& secrets, std::string& text);
+void BlotOutOfCutText(const std::vector<std::string>& secrets, std::string& text);
 // The same for all texts and member names in `value`, and for numbers.
 void BlotOut(const std::vector<std::string>& secrets, json& value);
 

@@ -173,7 +173,7 @@ class Endpoint {
     const std::string_view type = head.Header("content-type");
     if (body.ok() && !body->empty() && (IsText(type) || type.find("json") != type.npos)) {
       const bool is_cut = body->size() >= kRefusalBytesMax;
-      is_cut ? BlotOutOfBeginning(secrets_, *body) : BlotOut(secrets_, *body);
+      is_cut ? BlotOutOfCutText(secrets_, *body) : BlotOut(secrets_, *body);
       const std::string_view shown = CutAtCharacter(*body, kRefusalBytesMax - 8);
       text += ": " + std::string(shown) + (shown.size() < body->size() ? "..." : "");
     }

@@ -26,7 +26,7 @@ void LineLog::Feed(std::string_view bytes) {
 
 std::string LineLog::Printable(std::string_view line) const {
   std::string text = OneLine(line, kLogLineBytesMax);
-  line.size() > kLogLineBytesMax ? BlotOutOfBeginning(secrets_, text) : BlotOut(secrets_, text);
+  line.size() > kLogLineBytesMax ? BlotOutOfCutText(secrets_, text) : BlotOut(secrets_, text);
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }

@@ -53,7 +53,7 @@ TEST(BlotOut, ReplacesSecretsButNotWordsThatAreTooShort) {
 TEST(BlotOut, ReplacesAnEndThatMayBeTheBeginningOfASecret) {
   const std::vector<std::string> secrets = {"secret-1", "cre", "another"};
   const auto shown = [&](std::string text) {
-    BlotOutOfBeginning(secrets, text);
+    BlotOutOfCutText(secrets, text);
     return text;
   };
   EXPECT_EQ(shown("key=secret-1, key=secret-"), "key=***, key=***");
