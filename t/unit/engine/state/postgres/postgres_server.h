@@ -5,14 +5,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +31,6 @@ namespace agent_graph::state {
 
 struct PostgresServerOptions {
   bool fsync = false;
-  bool tcp = false;  // also on a free port of 127.0.0.1
 };
 
 // One server. Starting fails the test if PostgreSQL is not installed. The server ends with the
@@ -44,7 +41,6 @@ class PostgresServer {
   explicit PostgresServer(PostgresServerOptions options = {}) : options_(options) {
     RemoveAbandoned();
     MakeDirectory();
-    if (options_.tcp) port_ = FreePort();
     Start();
   }
   ~PostgresServer() {
@@ -68,11 +64,7 @@ class PostgresServer {
     return Url(name);
   }
   std::string Url(const std::string& database) const {
-    return "postgresql://postgres@/" + database + "?host=" + directory_ +
-           "&port=" + std::to_string(port_);
-  }
-  std::string TcpUrl(const std::string& database) const {
-    return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/" + database;
+    return "postgresql://postgres@/" + database + "?host=" + directory_ + "&port=" + kPort;
   }
   // Executes one SQL statement as the superuser.
   void Execute(const std::string& database, const std::string& sql) {
@@ -227,26 +219,12 @@ class PostgresServer {
     }
   }
 
-  static int FreePort() {
-    const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    bind(probe, reinterpret_cast<sockaddr*>(&address), length);
-    getsockname(probe, reinterpret_cast<sockaddr*>(&address), &length);
-    close(probe);
-    return ntohs(address.sin_port);
-  }
-
   pid_t Spawn() {
     const std::string onoff = options_.fsync ? "on" : "off";
-    return Run(
-        {Programs() + "/postgres", "-D", data(), "-k", directory_, "-p", std::to_string(port_),
-         "-c", std::string("listen_addresses=") + (options_.tcp ? "127.0.0.1" : ""), "-c",
-         "fsync=" + onoff, "-c", "full_page_writes=" + onoff, "-c", "max_connections=60", "-c",
-         "shared_buffers=16MB"},
-        directory_ + "/log");
+    return Run({Programs() + "/postgres", "-D", data(), "-k", directory_, "-p", kPort, "-c",
+                "listen_addresses=", "-c", "fsync=" + onoff, "-c", "full_page_writes=" + onoff,
+                "-c", "max_connections=60", "-c", "shared_buffers=16MB"},
+               directory_ + "/log");
   }
   void WaitUntilReady() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -283,9 +261,11 @@ class PostgresServer {
     for (const pid_t process : Processes()) kill(process, signal);
   }
 
+  // Part of the name of the socket.
+  static constexpr char kPort[] = "5432";
+
   const PostgresServerOptions options_;
   std::string directory_;
-  int port_ = 5432;
   pid_t process_ = 0;
   int databases_ = 0;
 };
