@@ -125,8 +125,8 @@ export function Page({ids}: PageProps) {
       </header>
       <div class="body cards">
         <HealthView />
-        <Figures chosen={ids[0]} />
         <Configuration />
+        <Figures chosen={ids[0]} />
       </div>
     </div>
   );
