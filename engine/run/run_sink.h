@@ -93,10 +93,10 @@ struct RunOutcome {
   // False: the state has not taken the end. Another worker may continue the run if it was accepted.
   bool is_stored = true;
   RunStatus status = RunStatus::kDone;
-  Status error;                            // set if status is kError; also sent as a kError event
-  std::string interrupt_json;              // set if status is kInterrupted: InterruptJson
-  std::vector<std::string> messages_json;  // the working window after the run, oldest first
-  std::string state_json;                  // AgentState
+  Status error;                // set if status is kError; also sent as a kError event
+  std::string interrupt_json;  // set if status is kInterrupted: InterruptJson
+  std::string messages_json;   // array: the working window after the run, oldest first
+  std::string state_json;      // AgentState
   std::optional<std::string> summary;
 };
 

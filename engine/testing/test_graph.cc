@@ -112,8 +112,8 @@ struct TestGraph::Implementation {
     result.pause = PauseOf(after);
     result.fields = FieldsOf(after);
     std::set<std::string>& known = known_messages[thread_id];
-    for (const std::string& text : outcome.messages_json) {
-      const Result<Message> message = message::FromJsonText(text);
+    for (const json& text : json::parse(outcome.messages_json)) {
+      const Result<Message> message = message::FromJsonText(text.dump());
       ThrowIfFailed(message.status());
       result.messages.push_back(*message);
     }

@@ -82,9 +82,13 @@ class WorkingThread {
   std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
   // The calls without a result, with the messages of the window that contain them.
   std::vector<state::OpenCall> OpenCalls() const;
-  // The window as invoke returns it, from index `first` to before `end`: without remote calls that
-  // already have their result, which a client would otherwise execute again.
-  std::vector<std::string> VisibleMessages(size_t first = 0, size_t end = SIZE_MAX) const;
+  // Calls `show` with the JSON text of each message from index `first` to before `end` as clients
+  // see it: without remote calls that already have their result, which they would otherwise execute
+  // again.
+  void ShowMessages(size_t first, size_t end,
+                    const std::function<void(std::string_view)>& show) const;
+  // All messages as clients see them, as a JSON array.
+  std::string VisibleMessages() const;
   // Gives the messages away for the next run; this object has no window afterwards. Empty if a user
   // function may still be reading them.
   DecodedWindow TakeWindow();

@@ -108,24 +108,33 @@ std::vector<state::OpenCall> WorkingThread::OpenCalls() const {
   return open;
 }
 
-std::vector<std::string> WorkingThread::VisibleMessages(size_t first, size_t end) const {
+void WorkingThread::ShowMessages(size_t first, size_t end,
+                                 const std::function<void(std::string_view)>& show) const {
   const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
-  std::vector<std::string> out;
-  out.reserve(stored_.size());
   for (size_t i = first; i < std::min(end, stored_.size()); ++i) {
     const Message& message = state_->messages()[i];
     auto is_answered = [&](const ContentBlock& block) {
       return IsAnsweredRemoteCall(block, answered);
     };
     if (std::none_of(message.content.begin(), message.content.end(), is_answered)) {
-      out.push_back(stored_[i].json);
+      show(stored_[i].json);
       continue;
     }
     Message rest = message;
     std::erase_if(rest.content, is_answered);
-    if (!rest.content.empty()) out.push_back(message::ToJsonText(rest));
+    if (!rest.content.empty()) show(message::ToJsonText(rest));
   }
-  return out;
+}
+
+std::string WorkingThread::VisibleMessages() const {
+  std::string array = "[";
+  array.reserve(message_bytes_ + stored_.size() + 2);  // a window may be large
+  ShowMessages(0, stored_.size(), [&](std::string_view message) {
+    if (array.size() > 1) array += ',';
+    array += message;
+  });
+  array += ']';
+  return array;
 }
 
 }  // namespace agent_graph::run

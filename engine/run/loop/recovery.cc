@@ -205,10 +205,8 @@ bool RunLoop::IsAnswered() const {
 
 RunLoop::Ending RunLoop::AnswerAgain() {
   meta_ = paused_before_;
-  for (const std::string& text :
-       thread_.VisibleMessages(repetition_.answer_begins, repetition_.answer_ends)) {
-    QueueMessage(text, "", 0, 0);
-  }
+  thread_.ShowMessages(repetition_.answer_begins, repetition_.answer_ends,
+                       [&](std::string_view text) { QueueMessage(text, "", 0, 0); });
   const bool paused = meta_.interrupted();
   return {paused ? RunStatus::kInterrupted : RunStatus::kDone, {}, {}};
 }

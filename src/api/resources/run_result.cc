@@ -25,13 +25,14 @@ constexpr std::chrono::milliseconds kRetryAfter{500};
 // Limit on the pages of one run's log.
 constexpr size_t kLogPagesMax = 10'000;
 
-void AppendArray(std::string& out, const std::vector<std::string>& messages) {
-  out += '[';
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (i > 0) out += ',';
-    out += messages[i];
+std::string JoinMessages(const std::vector<state::StoredMessage>& messages) {
+  std::string array = "[";
+  for (const state::StoredMessage& message : messages) {
+    if (array.size() > 1) array += ',';
+    array += message.json;
   }
-  out += ']';
+  array += ']';
+  return array;
 }
 
 // The parts of a run's log that its result needs.
@@ -100,22 +101,15 @@ std::optional<ErrorInfo> KeepMessagesOf(HandlerContext& context, const state::Ru
 
 std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
   const bool shows_state = granularity != Granularity::kLow;
-  size_t bytes = 1024 + outcome.state_json.size();
-  for (const std::string& message : outcome.messages_json) {
-    bytes += (shows_state ? 2 : 1) * (message.size() + 1);
-  }
+  const size_t copies = shows_state ? 2 : 1;
   std::string out;
-  out.reserve(bytes);  // it may be large
+  out.reserve(1024 + outcome.state_json.size() + copies * outcome.messages_json.size());
   out += "{\"messages\":";
-  AppendArray(out, outcome.messages_json);
+  out += outcome.messages_json;
   out += ",\"state\":";
   out += shows_state ? std::string_view(outcome.state_json) : "null";
   out += ",\"context\":";
-  if (shows_state) {
-    AppendArray(out, outcome.messages_json);
-  } else {
-    out += "null";
-  }
+  out += shows_state ? std::string_view(outcome.messages_json) : "null";
   out += ",\"summary\":";
   if (granularity == Granularity::kFull && outcome.summary) {
     AppendJsonString(out, *outcome.summary);
@@ -188,9 +182,7 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
     if (meta.interrupted()) outcome.interrupt_json = run::InterruptJson(meta);
   }
   if (granularity != Granularity::kLow) outcome.state_json = run::AgentStateJson(*state);
-  for (state::StoredMessage& message : state->window) {
-    outcome.messages_json.push_back(std::move(message.json));
-  }
+  outcome.messages_json = JoinMessages(state->window);
   outcome.summary = std::move(state->snapshot.summary);
   context.Succeed(200, InvokeData(std::move(outcome), granularity),
                   {{"Location", RunStreamPath(context, run.thread_id, run.run_id)}});

@@ -111,7 +111,7 @@ TEST_F(ContextPolicyTest, RemovedMessagesAreSummarized) {
   const RunOutcome outcome = RunOk(Ask("three"));
   EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(outcome.summary, "they counted");
-  EXPECT_EQ(outcome.messages_json.size(), 2u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 2u);
   EXPECT_EQ(Window(), 2u);
   const std::string told = model_.requests.back().messages.at(0).Text();
   EXPECT_NE(told.find("user: one\nassistant: to one\nuser: two\n"), std::string::npos) << told;

@@ -78,8 +78,7 @@ class OpenInputsTest : public RunTest {
   }
   static std::vector<json> Results(const RunOutcome& outcome) {
     std::vector<json> results;
-    for (const std::string& text : outcome.messages_json) {
-      const json message = json::parse(text);
+    for (const json& message : json::parse(outcome.messages_json)) {
       for (const json& block : message.at("content")) {
         if (block.at("type") == "tool_result") results.push_back(block);
       }
@@ -113,7 +112,7 @@ TEST_F(OpenInputsTest, ARunPausesWithTheQuestionAndResumesWithTheAnswer) {
   EXPECT_EQ(results[1].at("call_id"), "c1");
   EXPECT_EQ(results[1].at("output"),
             json::parse(R"([["q0",{"action":"accept","content":{"age":30,"name":"Bob"}}]])"));
-  EXPECT_EQ(outcome.messages_json.size(), 5u) << "the answer itself is no message";
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 5u) << "the answer itself is no message";
 }
 
 TEST_F(OpenInputsTest, SeveralQuestionsAreAnsweredOneByOne) {

@@ -34,8 +34,9 @@ class RepeatedTest : public RunTest {
   }
   static std::vector<std::string> Texts(const RunOutcome& outcome) {
     std::vector<std::string> texts;
-    for (const std::string& text : outcome.messages_json)
-      texts.push_back(TextOf(json::parse(text)));
+    for (const json& message : json::parse(outcome.messages_json)) {
+      texts.push_back(TextOf(message));
+    }
     return texts;
   }
 
@@ -71,7 +72,7 @@ TEST_F(RepeatedTest, AnotherMessageOfThatIdIsAnotherMessage) {
 
 TEST_F(RepeatedTest, AMessageWithoutAnIdIsNewEachTime) {
   RunOk(Ask("hi"));
-  EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(RunOk(Ask("hi")).messages_json).size(), 4u);
 }
 
 TEST_F(RepeatedTest, NewMessagesBesideRepeatedOnesAreTheInput) {
@@ -152,7 +153,7 @@ TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsRunFailed) {
   fail_ = false;
   const RunOutcome outcome = RunOk(request);
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  EXPECT_EQ(outcome.messages_json.size(), 3u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 3u);
   // It has been answered now.
   EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
   request.messages = {Message::ToolResult("c1", "\"other\"")};
@@ -190,7 +191,7 @@ TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsResumeWasCancelled) {
   cancellation_ = runtime::Cancellation();
   const RunOutcome outcome = RunOk(request);
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  EXPECT_EQ(outcome.messages_json.size(), 3u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 3u);
   EXPECT_EQ(calls_, 1);
 }
 

@@ -59,8 +59,8 @@ TEST_F(BudgetTest, AReplyBeyondTheBudgetIsKept) {
   model_.script = {{.pieces = {"Hel", "lo"}}};
   const RunOutcome outcome = RunOk(AskWith(R"({"tokens":4})"));
   ExpectExceeded(outcome, "4 tokens");
-  ASSERT_EQ(outcome.messages_json.size(), 2u);
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Hello");
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 2u);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "Hello");
   const std::vector<json> errors = sink_.Of(RunEvent::Kind::kError);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].at("code"), "BUDGET_EXCEEDED");
@@ -79,8 +79,8 @@ TEST_F(BudgetTest, AReportDuringACallEndsItAndKeepsItsText) {
   model_.script = {{.pieces = {"Hel"}, .report = Usage{.prompt_tokens = 90, .total_tokens = 90}}};
   const RunOutcome outcome = RunOk(AskWith(R"({"tokens":50})"));
   ExpectExceeded(outcome, "50 tokens");
-  ASSERT_EQ(outcome.messages_json.size(), 2u);
-  const json partial = json::parse(outcome.messages_json.back());
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 2u);
+  const json partial = json::parse(outcome.messages_json).back();
   EXPECT_EQ(TextOf(partial), "Hel");
   EXPECT_EQ(partial.at("metadata").at("stop_reason"), "budget");
   EXPECT_EQ(json::parse(finished_.usage_json).at("input_tokens"), 90);
@@ -124,7 +124,7 @@ TEST_F(BudgetTest, AFunctionThatCallsAModelCannotHideIt) {
   model_.script = {{.pieces = {"1"}}, {.pieces = {"2"}}, {.pieces = {"3"}}};
   const RunOutcome outcome = RunOk(AskWith(R"({"model_calls":2})"));
   ExpectExceeded(outcome, "2 model calls");
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "never mind");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "never mind");
 }
 
 TEST_F(BudgetTest, AFunctionThatFailsBecauseOfItIsNotRetried) {

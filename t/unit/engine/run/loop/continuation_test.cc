@@ -69,7 +69,7 @@ TEST_F(ContinuationTest, TheLogNamesAMessageBeforeItsFirstPiece) {
   const std::optional<EntryBody> begun = Decode(appends_.front().entries.back());
   ASSERT_TRUE(begun && std::holds_alternative<entry::ModelStarted>(*begun));
   EXPECT_EQ(std::get<entry::ModelStarted>(*begun).message_id,
-            json::parse(outcome.messages_json.back())["message_id"]);
+            json::parse(outcome.messages_json).back()["message_id"]);
 }
 
 TEST_F(ContinuationTest, AnAttemptBehindOneThatStoredNothingBeginsNormally) {
@@ -110,8 +110,8 @@ TEST_F(ContinuationTest, AMessageThatWasDeletedDuringTheRunStaysDeleted) {
   window.erase(window.begin());
   const RunOutcome second = RunOk(NextAttempt());
   EXPECT_EQ(second.status, RunStatus::kDone);
-  ASSERT_EQ(second.messages_json.size(), 2u);
-  EXPECT_EQ(TextOf(json::parse(second.messages_json[0])), "one");
+  ASSERT_EQ(json::parse(second.messages_json).size(), 2u);
+  EXPECT_EQ(TextOf(json::parse(second.messages_json)[0]), "one");
 }
 
 TEST_F(ContinuationTest, AMessageThatTheLastAttemptDidNotStoreIsAdded) {
@@ -126,8 +126,8 @@ TEST_F(ContinuationTest, AMessageThatTheLastAttemptDidNotStoreIsAdded) {
   testing::Mock::VerifyAndClearExpectations(&state_);
   const RunOutcome outcome = RunOk(Attempt(3, "A", 0));
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  ASSERT_EQ(outcome.messages_json.size(), 3u);  // the call, the question, the answer
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[1])), "hi");
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 3u);  // the call, the question, the answer
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json)[1]), "hi");
 }
 
 TEST_F(ContinuationTest, CallsOfANodeThatDiedAreSettledByTheLog) {
@@ -317,7 +317,7 @@ TEST_F(ContinuationTest, ASinkThatNeedsNoMessagesGetsOnlyTheirPositions) {
   EXPECT_EQ(sink_.events[0].kind, RunEvent::Kind::kMessage);
   EXPECT_TRUE(sink_.events[0].message_json.empty());
   EXPECT_GT(sink_.events[0].log_end, 0u);
-  EXPECT_EQ(outcome.messages_json.size(), 2u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 2u);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_F(HeldBytesTest, KeepACompleteReplyWithoutMemory) {
     const bool is_complete = sink_.awaited_in_all.size() == 3;
     return is_complete ? Status(StatusCode::kResourceExhausted, "no memory") : Status::Ok();
   };
-  EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 2u);
+  EXPECT_EQ(json::parse(RunOk(Ask("hi")).messages_json).size(), 2u);
   EXPECT_EQ(sink_.awaited_in_all.size(), 3u);
 }
 

@@ -108,7 +108,7 @@ TEST_F(KeptStateTest, ARequestThatIsTooLargeLeavesAPausedThreadPaused) {
   EXPECT_EQ(state_.At("t1").state.snapshot.execution_json, paused);
   const RunOutcome resumed = RunOk(Ask("go on"));
   EXPECT_EQ(resumed.status, RunStatus::kDone);
-  EXPECT_EQ(TextOf(json::parse(resumed.messages_json.back())), "two");
+  EXPECT_EQ(TextOf(json::parse(resumed.messages_json).back()), "two");
 }
 
 TEST_F(KeptStateTest, ARunLeavesNoMoreThanCanBeLoadedAgain) {
@@ -234,7 +234,7 @@ TEST_F(KeptStateTest, FieldsThatAThreadLacksHaveTheirDefaults) {
   });
   builder_.AddEdge(START, "A");
   state_.At("t1").state.snapshot.fields_json = R"({"old":1})";
-  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json.back())), "Rome");
+  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json).back()), "Rome");
 }
 
 TEST_F(KeptStateTest, MessagesOfARunMayLeaveTheWindowAtItsEnd) {
@@ -253,9 +253,9 @@ TEST_F(KeptStateTest, MessagesOfARunMayLeaveTheWindowAtItsEnd) {
   const RunOutcome outcome = RunOk(request);
   EXPECT_EQ(finished.forgotten.through, 2u);
   EXPECT_EQ(finished.forgotten.ids, (std::vector<std::string>{"a", "b"}));
-  ASSERT_EQ(outcome.messages_json.size(), 2u);
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[0])), "c");
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[1])), "one");
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 2u);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json)[0]), "c");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json)[1]), "one");
   EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
 }
 

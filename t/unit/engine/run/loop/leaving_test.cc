@@ -31,8 +31,8 @@ TEST_F(LeavingTest, ARunLeavesBeforeItsNextNodeAndGoesOnThere) {
   EXPECT_FALSE(second.left);
   EXPECT_EQ(second.status, RunStatus::kDone);
   EXPECT_EQ(calls, 1);
-  ASSERT_EQ(second.messages_json.size(), 4u);  // question, call, result, answer
-  EXPECT_EQ(TextOf(json::parse(second.messages_json.back())), "Three.");
+  ASSERT_EQ(json::parse(second.messages_json).size(), 4u);  // question, call, result, answer
+  EXPECT_EQ(TextOf(json::parse(second.messages_json).back()), "Three.");
   const std::vector<std::string> kinds = state_.Kinds("t1");
   EXPECT_EQ(std::ranges::count(kinds, "run_started"), 1);
   EXPECT_EQ(std::ranges::count(kinds, "attempt_started"), 1);
@@ -53,7 +53,7 @@ TEST_F(LeavingTest, AModelCallIsCutAndAskedAgainElsewhere) {
   EXPECT_EQ(appends_.back().step, 0);
   const RunOutcome second = RunOk(NextAttempt());
   EXPECT_EQ(second.status, RunStatus::kDone);
-  EXPECT_EQ(second.messages_json.size(), 2u);
+  EXPECT_EQ(json::parse(second.messages_json).size(), 2u);
 }
 
 TEST_F(LeavingTest, IdempotentCallsAreCutAndMadeAgain) {
@@ -134,7 +134,7 @@ TEST_F(LeavingTest, ARunThatLeavesAtAnInterruptIsPaused) {
   EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   EXPECT_EQ(finished_.status, "interrupted");
   EXPECT_EQ(json::parse(outcome.interrupt_json).at("node"), "B");
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Hello.");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "Hello.");
 }
 
 }  // namespace

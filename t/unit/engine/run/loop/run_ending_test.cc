@@ -19,7 +19,7 @@ class RunEndingTest : public RunTest {
     builder_.AddEdge(START, "A");
     const RunOutcome outcome = RunOk(Ask("hi"));
     EXPECT_EQ(outcome.error.code(), StatusCode::kDeadlineExceeded);
-    EXPECT_EQ(outcome.messages_json.size(), 1u);
+    EXPECT_EQ(json::parse(outcome.messages_json).size(), 1u);
   }
 };
 
@@ -93,7 +93,7 @@ TEST_F(RunEndingTest, AResumedRunThatIsCancelledAtOnceStaysPaused) {
   cancellation_ = runtime::Cancellation();
   const RunOutcome outcome = RunOk(Ask("on"));
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "two");
 }
 
 TEST_F(RunEndingTest, AnExceptionAfterTheLastNodeStillReleasesTheLease) {

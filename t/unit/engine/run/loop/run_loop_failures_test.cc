@@ -59,7 +59,7 @@ TEST_F(RunLoopFailuresTest, TheRecursionLimitIsAnErrorOfItsOwn) {
   request.recursion_limit = 3;
   RunOutcome outcome = RunOk(request);
   EXPECT_EQ(outcome.error.code(), StatusCode::kRecursionLimit);
-  EXPECT_EQ(outcome.messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 4u);
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 3u);
 }
 

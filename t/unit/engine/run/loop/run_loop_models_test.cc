@@ -30,10 +30,10 @@ TEST_F(RunLoopModelsTest, ANodeMayAskAModelFromItsThread) {
   });
   builder_.AddEdge(START, "A");
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "fourteen");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "fourteen");
   auto deltas = sink_.Of(RunEvent::Kind::kMessageDelta);
   ASSERT_EQ(deltas.size(), 2u);
-  EXPECT_EQ(deltas[0].at("message_id"), json::parse(outcome.messages_json.back()).at("message_id"));
+  EXPECT_EQ(deltas[0].at("message_id"), json::parse(outcome.messages_json).back().at("message_id"));
   EXPECT_EQ(model_.requests.at(0).system_prompt, "Count.");
 }
 
@@ -72,7 +72,7 @@ TEST_F(RunLoopModelsTest, AModelFailureReachesTheNodeAsAnException) {
     }
   });
   builder_.AddEdge(START, "A");
-  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json.back())), "no quota");
+  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json).back()), "no quota");
 }
 
 TEST_F(RunLoopModelsTest, TheIdOfAStreamedTextIsThatOfTheFirstAnswerWithoutOne) {
@@ -88,11 +88,11 @@ TEST_F(RunLoopModelsTest, TheIdOfAStreamedTextIsThatOfTheFirstAnswerWithoutOne) 
   const RunOutcome outcome = RunOk(Ask("hi"));
   const json delta = sink_.Of(RunEvent::Kind::kMessageDelta).at(0);
   std::vector<bool> same;
-  for (const std::string& text : outcome.messages_json) {
-    same.push_back(json::parse(text).at("message_id") == delta.at("message_id"));
+  for (const json& message : json::parse(outcome.messages_json)) {
+    same.push_back(message.at("message_id") == delta.at("message_id"));
   }
   EXPECT_EQ(same, (std::vector<bool>{false, false, false, true, false}));
-  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("message_id"), "mine");
+  EXPECT_EQ(json::parse(outcome.messages_json)[2].at("message_id"), "mine");
 }
 
 TEST_F(RunLoopModelsTest, AModelCallOfANodeIsLikeThatOfAnAgent) {

@@ -101,7 +101,7 @@ TEST_F(StoredRunTest, TurnsAddUpAndStateIsIdleAfterwards) {
   EXPECT_TRUE(Finish(Start("hi")).start.is_new_thread);
   RunOutcome second = Finish(Start("again"));
   EXPECT_FALSE(second.start.is_new_thread);
-  EXPECT_EQ(second.messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(second.messages_json).size(), 4u);
   json meta = Meta();
   EXPECT_EQ(meta.at("is_running"), false);
   EXPECT_EQ(meta.at("current_node"), "END");
@@ -151,7 +151,7 @@ TEST_F(StoredRunTest, AStopRequestEndsTheRunBetweenNodes) {
   gate.open.set_value();
   RunOutcome outcome = Finish(std::move(run));
   EXPECT_EQ(outcome.status, RunStatus::kStopped);
-  EXPECT_EQ(outcome.messages_json.size(), 2u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 2u);
   EXPECT_EQ(Meta().at("is_stopped_requested"), false);
 }
 
@@ -164,7 +164,7 @@ TEST_F(StoredRunTest, RunsOfOneThreadFollowEachOther) {
   for (int i = 0; i < 8; ++i) runs.push_back(Start("hi"));
   size_t longest = 0;
   for (auto& run : runs) {
-    longest = std::max(longest, Finish(std::move(run)).messages_json.size());
+    longest = std::max(longest, json::parse(Finish(std::move(run)).messages_json).size());
   }
   EXPECT_EQ(longest, 16u);
 }

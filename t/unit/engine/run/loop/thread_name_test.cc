@@ -61,9 +61,9 @@ TEST_F(ThreadNameTest, ThreadsAndMessagesGetConfiguredIds) {
   const RunOutcome outcome = RunOk(Ask("hi", ""));
   const std::regex digits("[0-9]{10,20}");
   EXPECT_TRUE(std::regex_match(outcome.start.thread_id, digits)) << outcome.start.thread_id;
-  ASSERT_EQ(outcome.messages_json.size(), 2u);
-  for (const std::string& message : outcome.messages_json) {
-    const std::string id = json::parse(message).at("message_id");
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 2u);
+  for (const json& message : json::parse(outcome.messages_json)) {
+    const std::string id = message.at("message_id");
     EXPECT_TRUE(std::regex_match(id, digits)) << id;
   }
 }

@@ -12,8 +12,8 @@ class ThreadTest : public RunTest {
  protected:
   static std::vector<std::string> Ids(const RunOutcome& outcome) {
     std::vector<std::string> ids;
-    for (const std::string& text : outcome.messages_json) {
-      ids.push_back(json::parse(text).at("message_id"));
+    for (const json& message : json::parse(outcome.messages_json)) {
+      ids.push_back(message.at("message_id"));
     }
     return ids;
   }
@@ -80,7 +80,7 @@ TEST_F(ThreadTest, PausesBeforeANodeAndResumesThere) {
   builder_.InterruptBefore({"B"});
   RunOutcome paused = RunOk(Ask("hi"));
   EXPECT_EQ(paused.status, RunStatus::kInterrupted);
-  EXPECT_EQ(paused.messages_json.size(), 2u);
+  EXPECT_EQ(json::parse(paused.messages_json).size(), 2u);
   json meta = Meta(paused);
   EXPECT_EQ(meta.at("is_interrupted"), true);
   EXPECT_EQ(meta.at("is_running"), false);
@@ -90,8 +90,8 @@ TEST_F(ThreadTest, PausesBeforeANodeAndResumesThere) {
 
   RunOutcome resumed = RunOk(Ask("go on"));
   EXPECT_EQ(resumed.status, RunStatus::kDone);
-  ASSERT_EQ(resumed.messages_json.size(), 5u);
-  EXPECT_EQ(TextOf(json::parse(resumed.messages_json[3])), "two");
+  ASSERT_EQ(json::parse(resumed.messages_json).size(), 5u);
+  EXPECT_EQ(TextOf(json::parse(resumed.messages_json)[3]), "two");
   EXPECT_FALSE(Meta(resumed).contains("interrupt"));
   EXPECT_EQ(Meta(resumed).at("current_node"), "END");
 }
@@ -111,7 +111,7 @@ TEST_F(ThreadTest, APauseBehindTheLastNodeIsFollowedByAFreshStart) {
   builder_.InterruptAfter({"A"});
   EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kInterrupted);
   RunOutcome second = RunOk(Ask("again"));
-  EXPECT_EQ(second.messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(second.messages_json).size(), 4u);
 }
 
 TEST_F(ThreadTest, ANodeMayPauseTheRunWithData) {
@@ -146,11 +146,11 @@ TEST_F(ThreadTest, CallsThatACrashLeftOpenAreClosed) {
   calling.content.emplace_back(ToolCallBlock{"c1", "charge", "{}", false});
   state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
   RunOutcome outcome = RunOk(Ask("hi"));
-  ASSERT_EQ(outcome.messages_json.size(), 4u);
-  json closed = json::parse(outcome.messages_json[1]);
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 4u);
+  json closed = json::parse(outcome.messages_json)[1];
   EXPECT_EQ(closed.at("content").at(0).at("call_id"), "c1");
   EXPECT_EQ(closed.at("content").at(0).at("is_error"), true);
-  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("role"), "user");
+  EXPECT_EQ(json::parse(outcome.messages_json)[2].at("role"), "user");
 }
 
 TEST_F(ThreadTest, ACallThatTheRequestAnswersIsNotClosedAndShownOnce) {
@@ -182,10 +182,8 @@ TEST_F(ThreadTest, AnAnsweredRemoteCallIsNotReturnedAgain) {
   RunRequest request = Ask("");
   request.messages = {Message::ToolResult("c1", "\"shown\"")};
   RunOutcome outcome = RunOk(request);
-  for (const std::string& text : outcome.messages_json) {
-    EXPECT_EQ(text.find("remote_tool_call"), std::string::npos);
-  }
-  EXPECT_EQ(outcome.messages_json.size(), 3u);
+  EXPECT_EQ(outcome.messages_json.find("remote_tool_call"), std::string::npos);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 3u);
 }
 
 TEST_F(ThreadTest, UnreadableStoredStateIsAClearError) {
@@ -243,8 +241,8 @@ TEST_F(ThreadTest, AMessageKeepsItsTimeOrGetsOne) {
   RunRequest request = Ask("hi");
   request.messages[0].timestamp = 1.5;
   const RunOutcome outcome = RunOk(request);
-  EXPECT_EQ(json::parse(outcome.messages_json[0]).at("timestamp"), 1.5);
-  EXPECT_GT(json::parse(outcome.messages_json[1]).at("timestamp").get<double>(), 1.5);
+  EXPECT_EQ(json::parse(outcome.messages_json)[0].at("timestamp"), 1.5);
+  EXPECT_GT(json::parse(outcome.messages_json)[1].at("timestamp").get<double>(), 1.5);
 }
 
 TEST_F(ThreadTest, ARunPausesAgainAtTheSameNode) {
@@ -254,7 +252,7 @@ TEST_F(ThreadTest, ARunPausesAgainAtTheSameNode) {
   const RunOutcome outcome = RunOk(Ask("go on"));
   EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   EXPECT_EQ(Meta(outcome).at("interrupted_node"), "B");
-  EXPECT_EQ(outcome.messages_json.size(), 5u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 5u);
 }
 
 TEST_F(ThreadTest, TheLogOfTheLastRunSaysHowAnOpenCallEnded) {
@@ -279,11 +277,11 @@ TEST_F(ThreadTest, TheLogOfTheLastRunSaysHowAnOpenCallEnded) {
   EXPECT_EQ(asked.thread_id, "t1");
   EXPECT_EQ(asked.scope.user_id, "alice");
   EXPECT_EQ(asked.runs_max, 1u);
-  ASSERT_EQ(outcome.messages_json.size(), 5u);
-  const json ended = json::parse(outcome.messages_json[1]).at("content").at(0);
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 5u);
+  const json ended = json::parse(outcome.messages_json)[1].at("content").at(0);
   EXPECT_EQ(ended.at("output"), "paid");
   EXPECT_EQ(ended.at("is_error"), false);
-  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("content").at(0).at("is_error"), true);
+  EXPECT_EQ(json::parse(outcome.messages_json)[2].at("content").at(0).at("is_error"), true);
 }
 
 }  // namespace

@@ -66,8 +66,7 @@ class UndecidedCallsTest : public RunTest {
   }
   static std::vector<json> ToolResults(const RunOutcome& outcome) {
     std::vector<json> results;
-    for (const std::string& text : outcome.messages_json) {
-      const json message = json::parse(text);
+    for (const json& message : json::parse(outcome.messages_json)) {
       if (message.at("role") == "tool") results.push_back(message.at("content").at(0));
     }
     return results;

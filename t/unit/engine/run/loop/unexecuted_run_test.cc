@@ -158,14 +158,14 @@ TEST_F(ResumeElsewhereTest, TheThreadStaysPausedIfItIsCancelledThere) {
   repeated.messages.front().id = "m1";
   const RunOutcome outcome = RunOk(repeated);
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "two");
 }
 
 TEST_F(ResumeElsewhereTest, IsExecutedThere) {
   LeaveBeforePause();
   const RunOutcome outcome = RunOk(NextAttempt());
   EXPECT_EQ(outcome.status, RunStatus::kDone);
-  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json).back()), "two");
 }
 
 TEST_F(ResumeElsewhereTest, ThePauseHasEndedIfAnAttemptWasLost) {

@@ -34,7 +34,7 @@ TEST_F(AgentNodeTest, PiecesThenTheWholeMessageUnderOneId) {
   EXPECT_EQ(messages[0].at("usages").at("total_tokens"), 5);
   EXPECT_EQ(messages[0].at("metadata").at("model"), "scripted-1");
   EXPECT_EQ(sink_.events.front().node, "MAIN");
-  EXPECT_EQ(json::parse(outcome.messages_json.back()), messages[0]);
+  EXPECT_EQ(json::parse(outcome.messages_json).back(), messages[0]);
 }
 
 TEST_F(AgentNodeTest, NoPiecesIfTheSinkOrTheAgentDoesNotStream) {
@@ -77,8 +77,8 @@ TEST_F(AgentNodeTest, CallsToolsAndAnswers) {
   model_.script = {{.pieces = {"Let me see."}, .calls = {Call("c1")}, .failure = {}},
                    {.pieces = {"Done."}, .calls = {}, .failure = {}}};
   RunOutcome outcome = RunOk(Ask("hi"));
-  ASSERT_EQ(outcome.messages_json.size(), 4u);
-  json result = json::parse(outcome.messages_json[2]);
+  ASSERT_EQ(json::parse(outcome.messages_json).size(), 4u);
+  json result = json::parse(outcome.messages_json)[2];
   EXPECT_EQ(result.at("role"), "tool");
   EXPECT_EQ(result.at("content").at(0).at("call_id"), "c1");
   EXPECT_EQ(result.at("content").at(0).at("output"), json({{"x", 1}}));
@@ -96,8 +96,7 @@ TEST_F(AgentNodeTest, CallIdsThatRepeatOrAreMissingAreReplaced) {
   RunOutcome outcome = RunOk(Ask("hi"));
   ASSERT_EQ(outcome.status, RunStatus::kDone) << outcome.error.ToString();
   std::set<std::string> ids;
-  for (const std::string& text : outcome.messages_json) {
-    const json message = json::parse(text);
+  for (const json& message : json::parse(outcome.messages_json)) {
     for (const json& block : message.at("content")) {
       if (block.at("type") == "tool_result") ids.insert(block.at("call_id").get<std::string>());
     }
@@ -114,7 +113,7 @@ TEST_F(AgentNodeTest, AModelFailureIsTheRunsError) {
   RunOutcome outcome = RunOk(Ask("hi"));
   EXPECT_EQ(outcome.error.code(), StatusCode::kModel);
   EXPECT_EQ(outcome.error.message(), "the provider answered 500");
-  EXPECT_EQ(outcome.messages_json.size(), 1u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 1u);
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).at(0).at("code"), "MODEL");
 }
 

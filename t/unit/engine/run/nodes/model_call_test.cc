@@ -34,7 +34,7 @@ TEST_F(ModelCallTest, TheLogNamesModelAndUsage) {
                          {"model_name", "default"},
                          {"model", "scripted-1"},
                          {"stop_reason", "stop"},
-                         {"message_id", json::parse(outcome.messages_json.back())["message_id"]},
+                         {"message_id", json::parse(outcome.messages_json).back()["message_id"]},
                          {"input_tokens", 3},
                          {"output_tokens", 2}}));
 }
@@ -104,7 +104,7 @@ TEST_F(ModelCallTest, AnOutputFieldReceivesTheTextInsteadOfTheClient) {
   model_.script = {{.pieces = {half, half}}};
   const RunOutcome outcome = RunOk(Ask("hi"));
   EXPECT_EQ(json::parse(outcome.state_json).at("verdict"), half + half);
-  EXPECT_EQ(outcome.messages_json.size(), 1u);
+  EXPECT_EQ(json::parse(outcome.messages_json).size(), 1u);
   EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessageDelta).empty());
   EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
   // While the reply arrives, 1.5 times the size of its text is counted, so that it can grow.

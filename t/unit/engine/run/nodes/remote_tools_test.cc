@@ -42,10 +42,9 @@ class RemoteToolsTest : public RunTest {
     message.content.emplace_back(TextBlock{text});
     return message;
   }
-  static std::vector<json> Blocks(const std::vector<std::string>& messages, const char* type) {
+  static std::vector<json> Blocks(const std::string& messages, const char* type) {
     std::vector<json> blocks;
-    for (const std::string& text : messages) {
-      const json message = json::parse(text);
+    for (const json& message : json::parse(messages)) {
       for (const json& block : message.at("content")) {
         if (block.at("type") == type) blocks.push_back(block);
       }

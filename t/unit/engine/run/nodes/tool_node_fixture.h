@@ -33,8 +33,7 @@ class ToolNodeTest : public RunTest {
                      {.pieces = {"Done."}, .calls = {}, .failure = {}}};
     outcome_ = RunOk(Ask("hi"));
     std::vector<json> results;
-    for (const std::string& text : outcome_.messages_json) {
-      json message = json::parse(text);
+    for (const json& message : json::parse(outcome_.messages_json)) {
       if (message.at("role") == "tool") results.push_back(message.at("content").at(0));
     }
     return results;

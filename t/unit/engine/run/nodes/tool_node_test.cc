@@ -199,8 +199,7 @@ TEST_F(ToolNodeTest, MessagesOfResultsAndRemoteCallsNameTheirTool) {
   outcome_ = RunOk(Ask("hi"));
   EXPECT_EQ(outcome_.status, RunStatus::kInterrupted);
   json metadata = json::array();
-  for (const std::string& text : outcome_.messages_json) {
-    const json message = json::parse(text);
+  for (const json& message : json::parse(outcome_.messages_json)) {
     if (message.at("role") == "tool") metadata.push_back(message.at("metadata"));
   }
   EXPECT_EQ(metadata,
