@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/version.h"
 #include "state/postgres/cluster/host_link.h"
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/database/connection.h"
@@ -108,6 +109,7 @@ class PostgresStorage : public Storage {
     options.database = Connections();
     options.identity_file = options_.directory + "/instance";
     options.host = HostName();
+    options.version = kVersion;
     options.channel = postgres::NewChannelName();
     // Remote tools are valid until nginx ends, on all hosts. The first host that starts removes
     // those of before.

@@ -11,6 +11,7 @@
 
 #include "../conformance/grants.h"
 #include "../fixture.h"
+#include "base/version.h"
 #include "hosts_fixture.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
@@ -268,6 +269,17 @@ TEST_F(HostsTest, ALockOfAnotherTransactionDelaysOnlyTheBatchThatWaitsForIt) {
   // The host's executor was not replaced: its clients are still connected to it.
   RunTurn(on_a_, "t", "", {UserMessage("m3")});
   other.Rollback();
+}
+
+TEST_F(HostsTest, TheTableOfInstancesShowsTheVersionOfEachHost) {
+  postgres::Connection connection({.url = url_});
+  const Result<postgres::Rows> versions =
+      connection.Execute({"SELECT version FROM agent_graph.instance"});
+  ASSERT_TRUE(versions.ok()) << versions.status().ToString();
+  ASSERT_EQ(versions->size(), 2u);
+  for (size_t host = 0; host < versions->size(); ++host) {
+    EXPECT_EQ((*versions)[host].Text(0), kVersion);
+  }
 }
 
 }  // namespace
