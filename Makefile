@@ -24,7 +24,7 @@ PYTEST_FILES := $(PYTEST) -n $(FILES_AT_ONCE) --dist loadfile
 
 .PHONY: deps build serving docs ui module install deb run test test-scale check prove prove-scale prove-broken bench-peers mutants bench bench-scale conformance lint asan tsan fuzz clean
 
-# All packages that the targets need; each target installs only its own.
+# The packages of all targets, except those of `deb` and of the chart's checks; each target also installs its own.
 deps:
 	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check cache scale
 
