@@ -107,6 +107,13 @@ def test_missing_rights(database, start_service, grants, words):
         assert words in _first_line(start_service, url)
 
 
+def test_hosts_name_their_version(database, start_service):
+    service = start_service(_settings(database.url))
+    assert service.invoke("hello").status == 200
+    versions = database.query("SELECT DISTINCT version FROM agent_graph.instance")
+    assert versions == [[admin.admin("--version").split()[1]]]
+
+
 def test_the_rights_of_the_documents_suffice(database, start_service):
     grants = (
         "GRANT USAGE ON SCHEMA agent_graph TO {role};"
