@@ -97,14 +97,38 @@ def _role(database, grants):
         database.query(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
+_TABLE_RIGHTS = (
+    "GRANT USAGE ON SCHEMA agent_graph TO {role};"
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA agent_graph TO {role};"
+)
+# Those of docs/scale-out.md.
+_RIGHTS = _TABLE_RIGHTS + "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA agent_graph TO {role};"
+
+
 @pytest.mark.parametrize("grants, words", [
     ("", "permission denied for schema agent_graph"),
     ("GRANT USAGE ON SCHEMA agent_graph TO {role};"
-     "GRANT SELECT ON ALL TABLES IN SCHEMA agent_graph TO {role};", "permission denied for table"),
+     "GRANT SELECT ON ALL TABLES IN SCHEMA agent_graph TO {role};", "lacks a right on agent_graph.cluster"),
+    (_TABLE_RIGHTS, "lacks a right on agent_graph.memory_number"),
+    (_RIGHTS + "REVOKE INSERT ON agent_graph.memory_row FROM {role};",
+     "lacks a right on agent_graph.memory_row"),
 ])
 def test_missing_rights(database, start_service, grants, words):
     with _role(database, grants) as url:
         assert words in _first_line(start_service, url)
+
+
+def test_a_right_that_is_taken_away_is_logged_once(database, start_service):
+    with _role(database, _RIGHTS) as url:
+        service = start_service(_settings(url))
+        assert service.invoke("hello").status == 200
+        service.error_log.allow(r"\[(crit|error)\]")
+        database.query(f"REVOKE INSERT ON agent_graph.lease FROM role_of_{database.name}")
+        assert service.invoke("hello").status == 503
+        assert len(service.error_log.lines("lacks a right on agent_graph.lease")) == 1
+        assert len(service.error_log.lines("permission denied for table lease")) == 1
+        service.stop()
+        service.wait_until_gone()
 
 
 def test_hosts_name_their_version(database, start_service):
@@ -115,12 +139,7 @@ def test_hosts_name_their_version(database, start_service):
 
 
 def test_the_rights_of_the_documents_suffice(database, start_service):
-    grants = (
-        "GRANT USAGE ON SCHEMA agent_graph TO {role};"
-        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA agent_graph TO {role};"
-        "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA agent_graph TO {role};"
-    )
-    with _role(database, grants) as url:
+    with _role(database, _RIGHTS) as url:
         service = start_service(_settings(url))
         assert service.invoke("hello").status == 200
         admin.admin("verify", url)

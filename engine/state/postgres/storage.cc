@@ -138,6 +138,7 @@ class PostgresStorage : public Storage {
   Status JoinDatabase(postgres::Membership& membership) const {
     postgres::Connection connection(Connections());
     AG_RETURN_IF_ERROR(postgres::CheckSchema(connection));
+    AG_RETURN_IF_ERROR(postgres::CheckRights(connection));
     AG_RETURN_IF_ERROR(postgres::CheckImportsFinished(connection));
     AG_RETURN_IF_ERROR(membership.Join());
     // An import that has begun before Join has not seen this host.

@@ -52,6 +52,22 @@ CREATE TABLE IF NOT EXISTS agent_graph.schema_version (
 );
 )sql";
 
+// The first table or sequence of the schema that the service cannot write. It only reads
+// schema_version and import. Sequences of identity columns need no right.
+constexpr char kLackingRights[] = R"sql(
+SELECT relname::text FROM pg_class
+WHERE relnamespace = to_regnamespace('agent_graph')
+  AND relname NOT IN ('schema_version', 'import')
+  AND NOT CASE relkind
+    WHEN 'r' THEN has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+      AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')
+    WHEN 'S' THEN has_sequence_privilege(oid, 'USAGE')
+      OR EXISTS (SELECT 1 FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'i')
+    ELSE true END
+  AND (SELECT max(number) FROM agent_graph.schema_version) = $1
+ORDER BY relname LIMIT 1
+)sql";
+
 // Executes one step unless another process has done so meanwhile.
 Status ExecuteStep(Connection& connection, const SchemaStep& step) {
   std::string script = LockScript();
@@ -108,6 +124,17 @@ Status CheckSchema(Connection& connection, std::span<const SchemaStep> steps) {
                          "): install a newer build");
   }
   return Status::Ok();
+}
+
+Status CheckRights(Connection& connection) {
+  AG_ASSIGN_OR_RETURN(
+      const Rows lacking,
+      connection.Execute({kLackingRights, {Value::Integer(SchemaSteps().back().number)}}));
+  if (lacking.empty()) return Status::Ok();
+  return SchemaProblem("the user of the database lacks a right on agent_graph." +
+                       std::string(lacking[0].Text(0)) +
+                       ": grant SELECT, INSERT, UPDATE and DELETE on all tables of the schema "
+                       "agent_graph, and USAGE and SELECT on its sequences");
 }
 
 Status MigrateSchema(Connection& connection,

@@ -22,6 +22,11 @@ Result<SchemaVersion> ReadSchemaVersion(Connection& connection);
 // missing, older, or newer than it permits.
 Status CheckSchema(Connection& connection, std::span<const SchemaStep> steps = SchemaSteps());
 
+// kNotConfigured with a line for the operator if the role lacks a right that the service needs,
+// such as one on a table that the latest step has added. Without this check each request that needs
+// the right would fail and make the host connect again. Tables of a newer version are not checked.
+Status CheckRights(Connection& connection);
+
 // Executes the missing steps, each in a transaction of its own, and calls `done` after each. Only
 // one process migrates at a time; another one waits for it for up to 30 seconds. The role must own
 // the schema agent_graph, or have the right to create it.
