@@ -95,6 +95,19 @@ def test_a_backup_that_does_not_fit_leaves_the_room(make_service, small_disk):
     wait_until(lambda: append(100), "messages are stored")
 
 
+def test_a_small_backup_leaves_the_room_of_a_full_disk(make_service, small_disk):
+    service = make_service(behaviour("echo"))
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    assert service.invoke("hello").status == 200
+    _fill_but(disk / "filler", disk, 1 << 20)
+    assert "too little room" in admin("backup", disk / "test", "small", code=1)
+    assert [path.name for path in (disk / "test/backups").iterdir()] == [".lock"]
+    (disk / "filler").unlink()
+    assert "rows" in admin("backup", disk / "test", "small")
+
+
 def test_a_backup_of_files_from_another_disk_leaves_the_room(make_service, small_disk):
     service = make_service(behaviour("echo", store="leveldb", embedding="hash")
                            | {"media": {"storage_path": "media/files"}})

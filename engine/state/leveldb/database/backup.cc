@@ -62,6 +62,8 @@ Result<BackupReport> LevelDatabase::BackUp(const std::string& directory,
   Draft draft(directory + ".draft");
   fs::create_directories(fs::path(directory).parent_path(), error);
   fs::permissions(fs::path(directory).parent_path(), fs::perms::owner_all, error);
+  // Before the first batch, too, which is the only one of a small database.
+  AG_RETURN_IF_ERROR(CheckDiskRoom(fs::path(directory).parent_path(), kRoomOfBatch));
   BackupReport report;
   {
     AG_ASSIGN_OR_RETURN(const std::unique_ptr<LevelDatabase> copy,
