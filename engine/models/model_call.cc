@@ -10,6 +10,7 @@
 #include "base/free_memory.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "net/http_failure.h"
 #include "net/retry.h"
 #include "net/retry_after.h"
 #include "net/url.h"
@@ -226,9 +227,13 @@ Status ModelCall::TransportStatus(const Status& status) const {
       status.code() == StatusCode::kInternal) {
     return status;
   }
+  const bool is_certificate =
+      status.message() == net::StatusOf(net::HttpFailure::kCertificate).message();
   return WithAdvice(Status(StatusCode::kModel, "the model provider failed: " + status.message())
                         .WithDetail(status.detail()),
-                    "base_url, and that its server runs");
+                    is_certificate ? "base_url and the server's certificate; SSL_CERT_FILE may "
+                                     "name the one of a private authority"
+                                   : "base_url, and that its server runs");
 }
 
 Status ModelCall::WithAdvice(Status status, std::string_view what) const {

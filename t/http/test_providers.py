@@ -151,6 +151,8 @@ def test_secure_connection(make_service, secure_mock):
 
 
 def test_unknown_certificate(serve_model, secure_mock):
-    assert failure_of(serve_model(secure_mock[0]), "hello") == (
+    service = serve_model(secure_mock[0])
+    assert failure_of(service, "hello") == (
         "the model provider failed: the server's certificate was not accepted"
     )
+    assert service.error_log.lines("check base_url and the server's certificate; SSL_CERT_FILE may name")
