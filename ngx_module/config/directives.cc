@@ -188,6 +188,8 @@ char* PrepareBasePath(ngx_conf_t* cf, LocationConfig* location) {
   return prepared == NGX_CONF_OK ? PrepareStudio(cf, *location) : prepared;
 }
 
+constexpr off_t kMebibyte = 1024 * 1024;
+
 void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
   if (location->service->settings == nullptr) return;
   auto* core = static_cast<ngx_http_core_loc_conf_t*>(
@@ -199,8 +201,9 @@ void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
   if (core->client_max_body_size == 0 || core->client_max_body_size >= limit) return;
   ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
                      "\"client_max_body_size\" of location \"%V\" is below the service's own "
-                     "limit of %O bytes and refuses requests first",
-                     &core->name, limit);
+                     "limit of %O bytes and refuses requests first: write "
+                     "\"client_max_body_size %Om\"",
+                     &core->name, limit, limit / kMebibyte + 1);
 }
 
 void DeleteMainConfig(void* conf) noexcept {

@@ -224,6 +224,7 @@ def test_a_small_body_size_of_nginx_is_warned_of(make_service):
     service = make_service(_ECHO, location="client_max_body_size 20m;")
     accepted, printed = service.test_configuration()
     assert accepted and "below the service's own limit of 26214400 bytes" in printed
+    assert 'write "client_max_body_size 26m"' in printed
 
 
 @pytest.mark.local_files
