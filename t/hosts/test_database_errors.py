@@ -55,6 +55,11 @@ def test_a_database_without_tables(empty_database, start_service):
     )
 
 
+def test_a_database_that_accepts_no_writes(database, start_service):
+    url = _change(database, f"ALTER DATABASE {database.name} SET default_transaction_read_only = on")
+    assert "the state database accepts no writes" in _first_line(start_service, url)
+
+
 def test_older_tables(database, start_service):
     url = _change(
         database,

@@ -105,6 +105,8 @@ constexpr ConnectRow kConnectProblems[] = {
     {.text = "certificate", .message = "TLS with the state database cannot be set up"},
     {.text = "password authentication failed",
      .message = "the state database refuses the user or the password"},
+    // A standby, or a role or database with default_transaction_read_only.
+    {.text = "session is read-only", .message = "the state database accepts no writes"},
     {.text = "FATAL:", .message = "the state database refuses the connection"},
     {.text = "", .message = "the state database is not reachable"},
 };
