@@ -71,11 +71,13 @@ const Node* CompiledGraph::FindNode(std::string_view name) const {
 
 std::vector<EdgeView> CompiledGraph::edges() const {
   std::vector<EdgeView> views;
-  for (const OutgoingEdge& edge : definition_.edges) {
-    // Edges into and out of subgraphs are shown at the nodes that they connect.
-    const bool inner = edge.from != START && FindNode(edge.from) == nullptr;
-    if (inner) continue;
-    for (const std::string& target : edge.targets) AddViews(edge.from, target, 0, views);
+  for (const auto* edges : {&definition_.edges, &definition_.go_to}) {
+    for (const OutgoingEdge& edge : *edges) {
+      // Edges into and out of subgraphs are shown at the nodes that they connect.
+      const bool inner = edge.from != START && FindNode(edge.from) == nullptr;
+      if (inner) continue;
+      for (const std::string& target : edge.targets) AddViews(edge.from, target, 0, views);
+    }
   }
   for (const Node& node : definition_.nodes) {
     const std::string_view scope = ScopeOf(node.name);
@@ -134,18 +136,17 @@ Result<std::string> CompiledGraph::Follow(std::string_view from, const State& st
   const OutgoingEdge* edge = EdgeFrom(from);
   if (edge == nullptr) return std::string(ScopeOf(from)) + END;
   if (!edge->conditional) return edge->targets[0];
-  std::string source(from);
+  const std::string source = from == START ? "START" : "node \"" + std::string(from) + "\"";
   const AllocationScope scope;
   try {
     std::string target = edge->predicate(state);
     for (size_t i = 0; i < edge->targets.size(); ++i) {
       if (edge->labels[i] == target) return edge->targets[i];
     }
-    return GraphFailure("the predicate after node \"" + source + "\" chose \"" + target +
+    return GraphFailure("the predicate after " + source + " chose \"" + target +
                         "\", which is not a target of its edge");
   } catch (...) {
-    return GraphFailure("the predicate after node \"" + source +
-                        "\" failed: " + CaughtUserFailure().text);
+    return GraphFailure("the predicate after " + source + " failed: " + CaughtUserFailure().text);
   }
 }
 

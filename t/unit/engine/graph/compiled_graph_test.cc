@@ -21,6 +21,18 @@ Message Calling(const std::string& id) {
   return message;
 }
 
+TEST(CompiledGraphTest, ShowsDeclaredJumpsAsEdges) {
+  GraphBuilder builder;
+  const auto nothing = [](const State&, RunContext&) { return NodeResult(); };
+  builder.AddFunction("A", nothing).AddFunction("B", nothing).AddEdge(START, "A");
+  builder.AddGoTo("A", {"B", END});
+  std::vector<std::string> edges;
+  for (const EdgeView& edge : Compile(builder)->edges()) {
+    edges.push_back(edge.source + ">" + edge.target);
+  }
+  EXPECT_THAT(edges, ElementsAre("__start__>A", "A>B", "A>__end__"));
+}
+
 TEST(CompiledGraphTest, ShowsItsStructure) {
   GraphBuilder builder;
   AddAgentAndTools(builder);
@@ -88,7 +100,8 @@ TEST(CompiledGraphTest, PredicateFailuresAreStatuses) {
   builder.AddConditionalEdge("B", [](const State&) -> std::string { throw 1; }, {END});
   auto graph = Compile(builder);
   EXPECT_EQ(graph->Next(START, State()).status().code(), StatusCode::kGraph);
-  EXPECT_THAT(graph->Next(START, State()).status().message(), HasSubstr("chose \"Z\""));
+  EXPECT_THAT(graph->Next(START, State()).status().message(),
+              HasSubstr("the predicate after START chose \"Z\""));
   EXPECT_THAT(graph->Next("A", State()).status().message(), HasSubstr("oops"));
   EXPECT_FALSE(graph->Next("B", State()).ok());
 }
