@@ -84,8 +84,7 @@ std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_v
   for (;;) {
     const size_t end = text.find('\n');
     std::optional<ToolCallBlock> call = ParseCall(request, text.substr(0, end));
-    if (!call) break;
-    calls.push_back(*std::move(call));
+    if (call) calls.push_back(*std::move(call));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }

@@ -72,14 +72,16 @@ TEST(DemoModel, CallsSeveralToolsWithContinuingIds) {
   request.messages.push_back(
       testing::Of(Role::kAssistant, {ToolCallBlock{.id = "call_1", .name = "add"}}));
   request.messages.push_back(Message::ToolResult("call_1", "3"));
-  request.messages.push_back(Message::User("call get_time\r\ncall add {}\nplease\ncall add"));
+  request.messages.push_back(
+      Message::User("Hello\ncall get_time\r\ncall add {}\nplease\ncall add"));
   const Collected got = Collect(model, request);
   const auto calls = got.reply->message.ToolCalls();
-  ASSERT_EQ(calls.size(), 2u);
+  ASSERT_EQ(calls.size(), 3u);
   EXPECT_EQ(calls[0]->id, "call_2");
   EXPECT_EQ(calls[0]->name, "get_time");
   EXPECT_EQ(calls[0]->arguments_json, "{}");
   EXPECT_EQ(calls[1]->id, "call_3");
+  EXPECT_EQ(calls[2]->id, "call_4");
 }
 
 TEST(DemoModel, CallsOfTwoConversationsHaveDifferentIds) {
