@@ -98,31 +98,38 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
   return calls;
 }
 
-// Returns the tool's output, or a failure if it must not be stored and shown.
-ToolOutput CheckedOutput(ToolOutput output, const std::string& name) {
+// Why an output must not be stored and shown; "" if it may.
+std::string OutputProblem(const ToolOutput& output, const std::string& name) {
   if (output.json.size() > kToolOutputBytesMax) {
-    return Failure("the output of \"" + name + "\" is larger than " +
-                   std::to_string(kToolOutputBytesMax) + " bytes");
+    return "the output of \"" + name + "\" is larger than " + std::to_string(kToolOutputBytesMax) +
+           " bytes";
   }
   if (!ParseJson(output.json, kSizedJsonLimits).ok()) {
-    return Failure("the output of \"" + name + "\" is not valid JSON");
+    return "the output of \"" + name + "\" is not valid JSON";
   }
-  return output;
+  return "";
 }
 
-ToolOutput Explain(const Status& failure, const PendingCall& call) {
+std::string Explain(const Status& failure, const PendingCall& call) {
   const std::string label = "\"" + call.block.name + "\"";
   switch (failure.code()) {
     case StatusCode::kDeadlineExceeded:
-      return Failure(label + " did not finish within " +
-                     std::to_string(call.tool->timeout.count()) + " ms");
+      return label + " did not finish within " + std::to_string(call.tool->timeout.count()) + " ms";
     case StatusCode::kCancelled:
-      return Failure(label + " was cancelled");
+      return label + " was cancelled";
     case StatusCode::kGraph:
-      return Failure(label + " " + failure.message());
+      return label + " " + failure.message();
     default:
-      return Failure(label + " failed: " + failure.message());
+      return label + " failed: " + failure.message();
   }
+}
+
+// The model receives `problem`; the log also has the text of an exception that clients do not see.
+void Fail(PendingCall& call, const std::string& node, const std::string& problem,
+          const std::string& detail = "") {
+  call.environment->Log(LogLevel::kWarning, node,
+                        "tool call: " + problem + (detail.empty() ? "" : ": " + detail));
+  call.result = Failure(problem);
 }
 
 // Handles a tool that needs answers of the user before it can continue.
@@ -156,15 +163,14 @@ void Execute(const PendingCallPtr& call, const std::string& node_name,
     Status status = CallUserCode(environment, call->tool->execution, work,
                                  node_name + "/" + call->block.name, deadline);
     if (!status.ok()) {
-      environment.Log(LogLevel::kWarning, node_name,
-                      "tool " + call->block.name + ": " + status.ToString());
-    }
-    if (!status.ok()) {
-      call->result = Explain(status, *call);
+      Fail(*call, node_name, Explain(status, *call), status.detail());
     } else if (call->input && call->input->pause) {
       Ask(*call);
+    } else if (const std::string problem = OutputProblem(call->output, call->block.name);
+               !problem.empty()) {
+      Fail(*call, node_name, problem);
     } else {
-      call->result = CheckedOutput(std::move(call->output), call->block.name);
+      call->result = std::move(call->output);
     }
   }
   call->finished_micros = UnixMicros();

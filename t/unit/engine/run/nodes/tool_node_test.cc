@@ -1,5 +1,7 @@
 #include "run/nodes/tool_node.h"
 
+#include <gmock/gmock.h>
+
 #include <atomic>
 
 #include "../run_fixture.h"
@@ -58,6 +60,24 @@ TEST_F(ToolNodeTest, BadCallsGetFailedResults) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(results[i].at("is_error"), true) << i;
   EXPECT_EQ(results[4].at("is_error"), false);
   EXPECT_EQ(results[4].at("output").at("x"), 1);
+}
+
+TEST_F(ToolNodeTest, TheLogHasTheReasonOfEachFailedCall) {
+  std::vector<std::string> lines;
+  options_.services.log = [&](LogLevel, const std::string& line) { lines.push_back(line); };
+  options_.services.show_exception_text = false;
+  Tool bad = MakeTool("bad", [](const json&, ToolContext&) -> ToolOutput {
+    throw std::runtime_error("no network");
+  });
+  Tool broken = MakeTool(
+      "broken", [](const json&, ToolContext&) { return ToolOutput::FromJsonText("{not json"); });
+  auto results = Results({bad, broken}, {Call("c1", "bad"), Call("c2", "broken")});
+  // The exception's text is for the operator only.
+  EXPECT_EQ(results.at(0).at("output").at("error"), "\"bad\" failed");
+  EXPECT_THAT(lines,
+              testing::UnorderedElementsAre(
+                  testing::EndsWith("tool call: \"bad\" failed: no network"),
+                  testing::EndsWith("tool call: the output of \"broken\" is not valid JSON")));
 }
 
 TEST_F(ToolNodeTest, ArgumentsThatDoNotFitTheSchemaNeverReachTheTool) {
