@@ -253,6 +253,10 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
     return Status(StatusCode::kGraph, "node \"" + node + "\" interrupted the run with more than " +
                                           std::to_string(state::kInterruptBytesMax) + " bytes");
   }
+  if (result.interrupt && !ParseJson(result.interrupt->data_json, kSizedJsonLimits).ok()) {
+    return Status(StatusCode::kGraph,
+                  "node \"" + node + "\" interrupted the run with data that is not valid JSON");
+  }
   // Limits the memory of the reducers and predicates called below, but not that of the engine.
   const AllocationScope user_code(environment_->runtime->function_bytes_max());
   const TolerateAllocations tolerated;

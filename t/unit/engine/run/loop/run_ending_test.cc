@@ -175,6 +175,17 @@ TEST_F(RunEndingTest, TheLogSaysWhereARunPaused) {
                                            {"data", {{"amount", 3}}}}));
 }
 
+TEST_F(RunEndingTest, APauseWithBrokenDataIsAFailure) {
+  builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
+    NodeResult result;
+    result.interrupt = Interrupt{"approve it?", R"({"amount":)"};
+    return result;
+  });
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(RunOk(Ask("hi")).error.message(),
+            "node \"A\" interrupted the run with data that is not valid JSON");
+}
+
 TEST_F(RunEndingTest, AFailedNodeIsTheReasonEvenIfTheEndIsNotStored) {
   builder_.AddFunction(
       "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("boom"); });
