@@ -1,13 +1,17 @@
 #include "graph/shared_object.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -24,12 +28,26 @@ std::string VersionText(uint32_t version) {
          std::to_string(version % 100);
 }
 
+// Names of C++ functions as they are written in the source: "_Z6Helperv" becomes "Helper()".
+std::string Demangled(const std::string& text) {
+  const size_t begin = text.find("_Z");
+  if (begin == std::string::npos) return text;
+  const size_t end = std::min(text.find_first_of(" \t", begin), text.size());
+  const std::string name = text.substr(begin, end - begin);
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  if (demangled == nullptr) return text;
+  return text.substr(0, begin) + demangled.get() + text.substr(end);
+}
+
 // The dynamic linker's error message, on one line and without the name of the file.
 std::string LinkerProblem(const std::string& path) {
   const char* text = dlerror();  // NOLINT: the C library keeps one text per thread
   std::string problem = text == nullptr ? "unknown reason" : text;
   if (problem.starts_with(path + ": ")) problem.erase(0, path.size() + 2);
   std::replace(problem.begin(), problem.end(), '\n', ' ');
+  problem = Demangled(problem);
   if (problem.find("undefined symbol") != std::string::npos &&
       problem.find("agent_graph") != std::string::npos) {
     problem += " (built against the headers of another version? compile it again)";
@@ -106,7 +124,17 @@ Status CallBuilder(const GraphDescriptor& descriptor, const std::string& attribu
   }
 }
 
+// Set once, in a process that only tries shared objects.
+std::function<void(const std::string&)>& LoadingObserver() {
+  static std::function<void(const std::string&)> observer;
+  return observer;
+}
+
 }  // namespace
+
+void ObserveLoading(std::function<void(const std::string& path)> observer) {
+  LoadingObserver() = std::move(observer);
+}
 
 Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
   const std::string kAgain = ": compile it again with the server's headers";
@@ -138,6 +166,7 @@ Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
 
 Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
                                const std::string& symbol) {
+  if (LoadingObserver()) LoadingObserver()(path);
   Libraries libraries;
   if (copy != nullptr) AG_RETURN_IF_ERROR(libraries.Load(*copy));
   // dlopen searches for a name without a slash in the folders of the system.

@@ -1,6 +1,7 @@
 // The C++ form of graphs: a shared object that exports a graph with AGENT_GRAPH_EXPORT.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "agent_graph/graph.h"
@@ -21,6 +22,10 @@ Status BuildFromSharedObject(const std::string& path, const SealedCopy& copy,
 // file in dladdr, stack traces and debuggers.
 Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
                                const std::string& symbol);
+
+// FindExport calls `observer` with the path before it loads anything. For a process that only tries
+// shared objects: if one crashes it, the parent knows which one.
+void ObserveLoading(std::function<void(const std::string& path)> observer);
 
 // Ok if the graph may be called; otherwise one sentence with the difference and what to do about
 // it.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/errno_text.h"
 #include "base/file_descriptor.h"
+#include "graph/shared_object.h"
 
 namespace agent_graph::service {
 namespace {
@@ -23,6 +25,10 @@ namespace {
 // The first byte of a report.
 constexpr char kSucceeded = '+';
 constexpr char kFailed = '-';
+constexpr char kTerminated = '!';
+// Before the report: a shared object that the child is about to load. The path ends with a zero.
+constexpr char kLoading = '@';
+constexpr size_t kPathsBytesMax = 64UL * 1024;
 
 Status Fault(const std::string& text) {
   return Status(StatusCode::kGraph, text);
@@ -38,7 +44,30 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// The pipe to the parent, for ReportTermination; only set in the child.
+const int* report_of_child = nullptr;
+
+// std::terminate: an exception left a function that must not throw, such as the constructor of a
+// static variable. Without an exception the process ends as usual.
+[[noreturn]] void ReportTermination() {
+  if (std::current_exception() == nullptr) std::abort();
+  std::string text(1, kTerminated);
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const std::exception& error) {
+    text += error.what();
+  } catch (...) {
+    text += "not a std::exception";
+  }
+  WriteAll(*report_of_child, text);
+  _exit(1);
+}
+
 [[noreturn]] void RunChild(const Trial& trial, int report) {
+  report_of_child = &report;
+  std::set_terminate(ReportTermination);
+  graph::ObserveLoading(
+      [&report](const std::string& path) { WriteAll(report, kLoading + path + '\0'); });
   Result<std::string> result = std::string();
   try {
     result = trial.function(report);
@@ -68,8 +97,20 @@ bool ReadReport(int fd, const Trial& trial, std::string& report) {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return true;
     report.append(buffer.data(), static_cast<size_t>(count));
-    if (report.size() > trial.bytes_max) return true;
+    if (report.size() > kPathsBytesMax + trial.bytes_max) return true;
   }
+}
+
+// Removes the paths before the report and returns the last one, or "" if there is none.
+std::string TakeLastPath(std::string& report) {
+  std::string path;
+  while (report.starts_with(kLoading)) {
+    const size_t end = report.find('\0');
+    if (end == std::string::npos) break;
+    path = report.substr(1, end - 1);
+    report.erase(0, end + 1);
+  }
+  return path;
 }
 
 // The reason why there is no report.
@@ -97,7 +138,7 @@ Result<std::string> TryInChild(const Trial& trial) {
   if (child == 0) RunChild(trial, writing.get());
   const int fork_error = errno;
   writing.Reset();
-  std::string report;
+  std::string report, path;
   std::string fate = "needs a process: " + ErrnoText(fork_error);
   if (child > 0) {
     const bool in_time = ReadReport(reading.get(), trial, report);
@@ -106,10 +147,17 @@ Result<std::string> TryInChild(const Trial& trial) {
     int wait_status = 0;
     const bool reaped = waitpid(child, &wait_status, 0) == child;
     fate = Fate(trial, in_time, reaped, wait_status);
+    path = TakeLastPath(report);
     if (!in_time) report.clear();
   }
   sigprocmask(SIG_SETMASK, &previous, nullptr);  // NOLINT: the caller has one thread
-  if (report.empty()) return Fault(trial.graph + ": loading the graph " + fate);
+  const std::string loading = path.empty() || path == trial.graph
+                                  ? trial.graph + ": loading the graph "
+                                  : path + ": loading it ";
+  if (report.empty()) return Fault(loading + fate);
+  if (report[0] == kTerminated) {
+    return Fault(loading + "ended with an uncaught exception: " + report.substr(1));
+  }
   if (report[0] == kFailed) return Fault(report.substr(1));
   return report.substr(1);
 }

@@ -14,7 +14,8 @@ namespace agent_graph::service {
 constexpr std::chrono::seconds kTrialLimit{10};
 
 struct Trial {
-  std::string graph;     // its file, named by failures of the child itself
+  // Named by failures of the child itself, unless it was loading another shared object.
+  std::string graph;
   size_t bytes_max = 0;  // bounds the text or message that `function` returns; the rest is cut off
   std::chrono::seconds limit = kTrialLimit;
   // The child's part; an exception becomes a failure with its text. `report` is the descriptor of
@@ -23,7 +24,8 @@ struct Trial {
 };
 
 // Forks, so call it in a process without other threads. Returns what the function returns. kGraph:
-// the child crashed, ended the process, or took longer than the limit. No child is left behind.
+// the child crashed, ended the process, or took longer than the limit; the text names the shared
+// object that the child loaded last. No child is left behind.
 Result<std::string> TryInChild(const Trial& trial);
 
 }  // namespace agent_graph::service

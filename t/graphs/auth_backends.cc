@@ -2,6 +2,7 @@
 #include <agent_graph/auth.h>
 
 #include <agent_graph/json.h>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -45,6 +46,14 @@ class ByHeader : public AuthenticationBackend {
 class NeverMade : public AuthenticationBackend {
  public:
   NeverMade() { throw std::runtime_error("no key file"); }
+  json Authenticate(const AuthRequest&, AuthResponse&, const std::optional<std::string>&) override {
+    return nullptr;
+  }
+};
+
+class Crashing : public AuthenticationBackend {
+ public:
+  Crashing() { std::raise(SIGSEGV); }
   json Authenticate(const AuthRequest&, AuthResponse&, const std::optional<std::string>&) override {
     return nullptr;
   }
@@ -112,6 +121,7 @@ class Lenient : public AuthorizationBackend {
 
 AGENT_GRAPH_EXPORT_AUTHENTICATION(ByHeader, ByHeader)
 AGENT_GRAPH_EXPORT_AUTHENTICATION(NeverMade, NeverMade)
+AGENT_GRAPH_EXPORT_AUTHENTICATION(Crashing, Crashing)
 AGENT_GRAPH_EXPORT_AUTHORIZATION(ByUser, ByUser)
 AGENT_GRAPH_EXPORT_AUTHORIZATION(Open, Open)
 AGENT_GRAPH_EXPORT_AUTHORIZATION(FirstComes, FirstComes)

@@ -24,6 +24,9 @@ void Crashes(GraphBuilder&) {
 void Leaves(GraphBuilder&) {
   std::_Exit(0);
 }
+void Terminates(GraphBuilder& graph) noexcept {
+  Throws(graph);
+}
 void Empty(GraphBuilder&) {}
 
 constexpr AbiRecord Changed(void (*change)(AbiRecord& abi)) {
@@ -38,6 +41,7 @@ AGENT_GRAPH_EXPORT(throwing, Throws)
 AGENT_GRAPH_EXPORT(throwing_number, ThrowsNumber)
 AGENT_GRAPH_EXPORT(crashing, Crashes)
 AGENT_GRAPH_EXPORT(leaving, Leaves)
+AGENT_GRAPH_EXPORT(terminating, Terminates)
 AGENT_GRAPH_EXPORT(empty, Empty)
 
 #define EXPORT_WITH(attribute, magic, change)                                      \

@@ -50,6 +50,12 @@ def _assert_refused(reply, status, code, detail=None):
 # Authentication
 
 
+def test_a_backend_that_crashes_is_named(make_service):
+    """Not the graph, which was loaded before it."""
+    service = make_service(behaviour("echo", auth={"method": "custom", "path": _backend("Crashing")}))
+    assert f"{_GRAPHS}/auth_backends.so: loading it crashed (Segmentation fault)" in service.refusal()
+
+
 def test_sample_backend(make_service):
     settings = behaviour("echo", auth={"method": "custom", "path": "auth/api_keys.so:ApiKeys"})
     service = make_service(settings)

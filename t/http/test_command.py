@@ -246,6 +246,7 @@ def test_check_agrees_with_nginx(make_service):
 @pytest.mark.parametrize("name, reason", [
     ("crashing", r"loading the graph crashed \(Segmentation fault\)"),
     ("leaving", "loading the graph ended the process"),
+    ("terminating", "loading the graph ended with an uncaught exception: no configuration"),
 ])  # fmt: skip
 def test_a_graph_that_crashes_ends_only_its_own_process(make_service, name, reason):
     """The same line from nginx -t, check and draw; it names the file."""

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <exception>
 #include <stdexcept>
+
+#include "graph/shared_object.h"
 
 namespace agent_graph::service {
 namespace {
@@ -46,6 +49,34 @@ TEST(Trial, SaysHowTheChildEnded) {
             "/g/agent.so: loading the graph crashed (Segmentation fault)");
   const auto exit = Try([]() -> Result<std::string> { _exit(0); });
   EXPECT_EQ(exit.status().message(), "/g/agent.so: loading the graph ended the process");
+}
+
+TEST(Trial, NamesTheSharedObjectThatCrashed) {
+  const auto crash = Try([] {
+    (void)graph::FindExport("/g/agent.so", nullptr, "graph");
+    (void)graph::FindExport("/g/keys.so", nullptr, "keys");
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would report it
+    std::raise(SIGSEGV);
+    return std::string();
+  });
+  EXPECT_EQ(crash.status().message(), "/g/keys.so: loading it crashed (Segmentation fault)");
+  EXPECT_EQ(*Try([] {
+    (void)graph::FindExport("/g/keys.so", nullptr, "keys");
+    return std::string("@fine");
+  }),
+            "@fine");
+}
+
+TEST(Trial, ReportsAnExceptionThatNobodyCatches) {
+  const auto thrown = Try([] {
+    const auto constructor = [](const std::function<void()>& body) noexcept { body(); };
+    constructor([] { throw std::runtime_error("no file"); });
+    return std::string();
+  });
+  EXPECT_EQ(thrown.status().message(),
+            "/g/agent.so: loading the graph ended with an uncaught exception: no file");
+  const auto aborted = Try([]() -> Result<std::string> { std::terminate(); });
+  EXPECT_EQ(aborted.status().message(), "/g/agent.so: loading the graph crashed (Aborted)");
 }
 
 TEST(Trial, EndsAChildThatHangs) {
