@@ -320,6 +320,11 @@ void WarnAboutAccess(Settings& settings) {
         "authorization: without auth all callers are the same user, so \"ownership\" keeps nobody "
         "apart; set auth");
   }
+  if (anonymous &&
+      (authorization.policy == Policy::kCustom || authorization.policy == Policy::kRoles)) {
+    settings.warnings.emplace_back(
+        "authorization: without auth every request is allowed and this is not used; set auth");
+  }
   if (anonymous || !by_owner) return;
   if (settings.checkpointer.type == CheckpointerSettings::Type::kNone) {
     settings.warnings.emplace_back(

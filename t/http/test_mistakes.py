@@ -286,6 +286,10 @@ def test_a_state_folder_that_others_may_read(make_service):
      "JWT_SECRET_KEY: is shorter than the 32 bytes that HS256 needs to be safe"),
     (DEMO | {"authorization": "ownership"}, {},
      'authorization: without auth all callers are the same user, so "ownership" keeps nobody apart; set auth'),
+    (DEMO | {"authorization": {"backend": "rbac", "roles": {"clerk": ["graph:read"]}}}, {},
+     "authorization: without auth every request is allowed and this is not used; set auth"),
+    (DEMO | {"authorization": f"{environment.BUILD}/t/graphs/auth_backends.so:ByUser"}, {},
+     "authorization: without auth every request is allowed and this is not used; set auth"),
 ])  # fmt: skip
 def test_warnings(make_service, settings, variables, warning):
     accepted, printed = make_service(settings).test_configuration(extra_environment=variables)
