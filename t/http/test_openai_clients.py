@@ -7,7 +7,7 @@ import pytest
 
 from harness.clients import run_client
 from harness.tokens import JWT_ENVIRONMENT, token
-from harness.tool_graph import asks, tool_graph
+from harness.tool_graph import PLAIN_GRAPH, asks, tool_graph
 
 _FIXTURES = [
     *asks("weather", ("get_weather", {"city": "Oslo"})),
@@ -17,15 +17,16 @@ _FIXTURES = [
 
 
 @pytest.fixture
-def service(make_service, start_mock_provider):
+def service(make_service, start_mock_provider, request):
     mock = start_mock_provider(_FIXTURES, chunk_size=4)
     model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+    graph = getattr(request, "param", None) or tool_graph(tools=["calculator"])
     return make_service(
         {
             "agent": "graph.json:app", "models": {"default": model}, "auth": "jwt", "env": "secrets.env",
             "authorization": "ownership",
         },
-        files={"graph.json": json.dumps(tool_graph(tools=["calculator"])), "secrets.env": JWT_ENVIRONMENT},
+        files={"graph.json": json.dumps(graph), "secrets.env": JWT_ENVIRONMENT},
     ).start()
 
 
@@ -132,3 +133,13 @@ def test_vercel_ai_sdk(run):
         name, status, message = found[f"{provider} errors"] or ["", 0, ""]
         if provider != "responses":  # which has no stop texts
             assert (name, status) == ("AI_APICallError", 400) and message.startswith("stop: ")
+
+
+@pytest.mark.parametrize("service", [PLAIN_GRAPH], ids=["no tool node"], indirect=True)
+def test_tools_of_clients_of_an_agent_without_tools(run):
+    found = run("openai_client.py", "tools", "response_tools")
+    assert found["tools"] == ["tool_calls", "get_weather", {"city": "Oslo"}, "done"]
+    assert found["response_tools"] == ["function_call", "get_weather", {"city": "Oslo"}, "done"]
+    found = run("vercel_client.mjs", "tools")
+    for provider in ("openai", "responses", "compatible"):
+        assert found[f"{provider} tools"] == ["done", ["Oslo"], ["tool-calls", "stop"]]

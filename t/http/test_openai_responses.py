@@ -9,7 +9,7 @@ from harness.agents import DEMO
 from harness.messages import texts
 from harness.openai_chat import error
 from harness.openai_responses import PATH, ask, completed, deltas, events, output_text
-from harness.tool_graph import asks, serve_with_mock, tool_graph
+from harness.tool_graph import PLAIN_GRAPH, asks, serve_with_mock, tool_graph
 
 _WEATHER = {
     "type": "function", "name": "get_weather", "description": "A tool.",
@@ -23,8 +23,8 @@ def service(start_service):
 
 
 @pytest.fixture
-def with_tools(make_service, start_mock_provider):
-    """An agent whose model calls the tool that the user names."""
+def with_tools(make_service, start_mock_provider, request):
+    """An agent whose model calls the tool that the user names. A test may choose its graph."""
     mock = start_mock_provider(
         [
             *asks("weather", ("get_weather", {"city": "Oslo"})),
@@ -35,7 +35,13 @@ def with_tools(make_service, start_mock_provider):
             {"match": {"userMessage": "plain"}, "response": {"content": "fine"}},
         ]
     )
-    return serve_with_mock(make_service, mock, tool_graph(tools=["calculator"]))
+    graph = getattr(request, "param", None) or tool_graph(tools=["calculator"])
+    return serve_with_mock(make_service, mock, graph)
+
+
+_WITH_EACH_GRAPH = pytest.mark.parametrize(
+    "with_tools", [None, PLAIN_GRAPH], ids=["tool node", "no tool node"], indirect=True
+)
 
 
 # Answers
@@ -135,6 +141,7 @@ def test_parts_and_items_of_all_kinds_are_understood(service):
     assert not rest["has_more"] and len(rest["data"]) == 5
 
 
+@_WITH_EACH_GRAPH
 def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
     datas = events(with_tools.post(PATH, ask("weather", tools=[_WEATHER], stream=True)))
     (call,) = datas[-1]["response"]["output"]
@@ -144,6 +151,7 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
     assert "".join(pieces) == call["arguments"]
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
     first_id = datas[-1]["response"]["id"]
+    assert with_tools.get(f"{PATH}/{first_id}").json()["output"] == [call]
     # The client continues the response, refers to its items, sends everything again, or continues the
     # same response once more, which makes a branch.
     for body in (
@@ -158,6 +166,19 @@ def test_the_clients_tools_are_called_and_their_results_go_on(with_tools):
         assert output_text(response) == "done", body
         told = [m["role"] for m in with_tools.mock.messages()]
         assert told == ["user", "assistant", "tool"], body
+
+
+@_WITH_EACH_GRAPH
+def test_a_background_response_has_the_calls_of_the_client(with_tools):
+    """Also if its tools are too large to be kept in the log."""
+    large = _WEATHER | {"description": "x" * 65_536}
+    datas = events(with_tools.post(PATH, ask("weather", tools=[large], background=True, stream=True)))
+    (call,) = datas[-1]["response"]["output"]
+    assert call["name"] == "get_weather"
+    response_id = datas[-1]["response"]["id"]
+    response = with_tools.get(f"{PATH}/{response_id}").json()
+    assert response["output"] == [call] and [tool["name"] for tool in response["tools"]] == ["get_weather"]
+    assert events(with_tools.get(f"{PATH}/{response_id}?stream=true")) == datas
 
 
 def test_images_in_the_results_of_tools_reach_the_model(with_tools):

@@ -13,7 +13,8 @@
 namespace agent_graph::openai {
 namespace {
 
-// A larger note keeps only the members of a bounded size, so not the tools or the instructions.
+// A larger note keeps only the members of a bounded size, and of the tools their names, by which
+// the reader of the run knows the client's calls.
 constexpr size_t kNoteBytesMax = 64 * 1024;
 
 // A member of a response that repeats the request, with its value if the request lacks it.
@@ -52,6 +53,17 @@ bool IsSmall(std::string_view name) {
          name == "parallel_tool_calls" || name == "previous_response_id";
 }
 
+json NamesOf(const json& tools) {
+  json named = json::array();
+  for (const json& tool : tools) {
+    const std::string_view name = facades::TextOf(tool, "name");
+    if (facades::TextOf(tool, "type") == "function") {
+      named.push_back({{"type", "function"}, {"name", name}});
+    }
+  }
+  return named;
+}
+
 std::string NoteWith(const json& body, bool is_stored, const std::string& thread_id,
                      bool with_large) {
   std::string note = is_stored ? R"({"store":true)" : R"({"store":false)";
@@ -63,6 +75,8 @@ std::string NoteWith(const json& body, bool is_stored, const std::string& thread
     note += "\":";
     if (std::string_view(member.name) == "conversation" && !thread_id.empty()) {
       note += DumpJson({{"id", thread_id}});
+    } else if (value != nullptr && !with_large && std::string_view(member.name) == "tools") {
+      note += DumpJson(NamesOf(*value));
     } else if (!is_shown) {
       note += member.fallback_json;
     } else {

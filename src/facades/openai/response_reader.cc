@@ -83,10 +83,20 @@ void ResponseReader::Announce() {
   if (note.ok() && note->is_object()) {
     is_background_ = facades::IsTrue(*note, "background");
     wants_encrypted_ |= HasEntry(*note, "include", kEncryptedContent);
+    ReadToolNames(*note);
   }
   response_.status = is_background_ ? "queued" : "in_progress";
   AddObjectEvent("response.created");
   if (is_background_) AddObjectEvent("response.queued");
+}
+
+void ResponseReader::ReadToolNames(const json& note) {
+  const auto tools = note.find("tools");
+  if (tools == note.end() || !tools->is_array()) return;
+  for (const json& tool : *tools) {
+    const std::string_view name = facades::TextOf(tool, "name");
+    if (facades::TextOf(tool, "type") == "function") tool_names_.emplace(name);
+  }
 }
 
 void ResponseReader::Begin() {
@@ -108,6 +118,10 @@ Status ResponseReader::OnEnd(const api::RunEnd& end, const EventPlace& place) {
   if (failed && !error_) error_ = failure;
   if (!stopped || begun_) Begin();
   CloseAll(kIncomplete);
+  // An agent without a tool node leaves the calls of the client's tools to the end of the run.
+  if (!failed && !stopped && end.interrupt_json.empty()) {
+    for (const WaitingCall& waiting : waiting_) SendCall(waiting.head, waiting.call);
+  }
   response_.usage = usage();
   if (!facades::WaitsForTools(end.interrupt_json)) response_.interrupt_json = end.interrupt_json;
   if (stopped) {
@@ -169,7 +183,10 @@ Status ResponseReader::OnToolCall(const MessageHead& head, const ToolCallBlock& 
                                   const EventPlace&) {
   if (call.remote) {
     Begin();
+    RemoveWaiting(call.id);
     SendCall(head, call);
+  } else if (tool_names_.contains(call.name)) {
+    waiting_.push_back({head, call});
   } else {
     ShowTool(MessageOf(head.id), call.name + " " + call.arguments_json);
   }
@@ -193,12 +210,17 @@ Status ResponseReader::OnMessageFinished(const MessageHead& head, const Message&
 Status ResponseReader::OnToolResult(const MessageHead& head, const ToolResultBlock& result,
                                     const EventPlace&) {
   Begin();
+  RemoveWaiting(result.call_id);
   if (options_.show_tools == ResponseReaderOptions::ShowTools::kHidden) return Flush();
   OpenMessage message{.message_id = head.id};
   ShowTool(message, "-> " + result.output_json);
   CloseReasoning(message, kCompleted);
   CloseText(message, kCompleted);
   return Flush();
+}
+
+void ResponseReader::RemoveWaiting(const std::string& call_id) {
+  std::erase_if(waiting_, [&](const WaitingCall& waiting) { return waiting.call.id == call_id; });
 }
 
 Status ResponseReader::OnMessageVoid(const MessageHead& head, uint32_t) {

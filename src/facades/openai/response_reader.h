@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "api/http/errors.h"
 #include "facades/openai/object_ids.h"
 #include "facades/openai/response_events.h"
@@ -118,6 +120,14 @@ class ResponseReader final : public facades::StepReader {
   void AddPartEvent(std::string_view type, const OpenItem& item, std::string_view members);
   void CountHeld(size_t more);
   Status Flush();
+  void ReadToolNames(const json& note);
+  void RemoveWaiting(const std::string& call_id);
+
+  // A call of one of the client's tools that has no result and that no tool node has handed out.
+  struct WaitingCall {
+    facades::MessageHead head;
+    ToolCallBlock call;
+  };
 
   const ResponseReaderOptions options_;
   ResponseObject response_;
@@ -131,6 +141,8 @@ class ResponseReader final : public facades::StepReader {
   uint64_t held_ = 0;      // approximate size of the output
   uint64_t counted_ = 0;   // the part of these for which `hold` was called
   std::vector<OpenMessage> open_;
+  std::set<std::string, std::less<>> tool_names_;  // the client's tools
+  std::vector<WaitingCall> waiting_;
   std::optional<api::ErrorInfo> error_;
 };
 
