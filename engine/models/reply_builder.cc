@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "message/broken_arguments.h"
 #include "models/json_fields.h"
 #include "models/stop_reason.h"
 #include "net/retry.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr size_t kModelNameBytesMax = 256;
 constexpr size_t kCallIdBytesMax = 1024;
-constexpr size_t kToolNameShown = 64;
 
 // Types of temporary errors within a stream whose status was 200.
 constexpr std::string_view kPassingErrors[] = {
@@ -146,10 +146,8 @@ Result<ToolCallBlock> ReplyBuilder::MakeToolCall(std::string id, std::string nam
                                           std::to_string(kCallIdBytesMax) + " bytes");
   }
   if (arguments.empty()) arguments = "{}";
-  if (!IsObject(arguments)) {
-    return Status(StatusCode::kModel, "the model called tool \"" + OneLine(name, kToolNameShown) +
-                                          "\" with arguments that are not a JSON object");
-  }
+  // The model gets an error as the result of the call and may correct it.
+  if (!IsObject(arguments)) arguments = message::BrokenArguments(arguments);
   if (id.empty()) id = "call_" + NewHexId();
   return ToolCallBlock{
       .id = std::move(id), .name = std::move(name), .arguments_json = std::move(arguments)};

@@ -53,8 +53,8 @@ class ReplyBuilder {
 
   static Status TooManyCalls();
   static Status TooManyBlocks();
-  // Parses the arguments; an empty text becomes {}. kModel if the name is missing or the arguments
-  // are not an object. A missing id is generated.
+  // Empty arguments become {}, and those that are not an object BrokenArguments. kModel if the name
+  // is missing. A missing id is generated.
   static Result<ToolCallBlock> MakeToolCall(std::string id, std::string name,
                                             std::string arguments);
   // Appends the call. Leaves it out if the limit of tokens has cut its arguments, so that the rest

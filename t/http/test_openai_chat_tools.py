@@ -20,6 +20,7 @@ def with_tools(make_service, start_mock_provider):
                 *asks("sum", ("calculator", {"expression": "6*7"}), id_prefix="sum"),
                 *asks("both", ("calculator", {"expression": "6*7"}), ("get_weather", {"city": "Rome"}),
                       id_prefix="both"),
+                *asks("broken", ("get_weather", '{"city": Oslo')),
                 {"match": {"userMessage": "plain"}, "response": {"content": "fine"}},
             ]
         )
@@ -49,6 +50,36 @@ def test_the_client_executes_its_tools(with_tools, graph):
     assert [m["role"] for m in service.mock.messages()] == ["user", "assistant", "tool"]
     assert service.mock.messages()[-1]["content"] == "sunny"
     assert service.get("/v1/threads").json()["data"]["threads"] == []
+
+
+def test_a_call_whose_arguments_are_no_object_is_for_the_model(with_tools):
+    """Models write such arguments now and then, and can correct them."""
+    service = with_tools()
+    assert answer(service.post(PATH, chat("broken", tools=[_WEATHER])))["content"] == "done"
+    call, result = service.mock.messages()[-2:]
+    assert call["tool_calls"][0]["function"]["arguments"] == '{"INVALID_JSON":"{\\"city\\": Oslo"}'
+    assert "not a JSON object" in result["content"]
+
+
+def test_arguments_that_are_no_object_go_to_a_client_and_back(with_tools):
+    """Without a tool node nothing checks the calls of the client's tools. It gets what the model wrote, as from
+    OpenAI, and its next request has it, too."""
+    service = with_tools(PLAIN_GRAPH)
+    message = answer(service.post(PATH, chat("broken", tools=[_WEATHER])))
+    (call,) = message["tool_calls"]
+    assert call["function"]["arguments"] == '{"city": Oslo'
+    result = {"role": "tool", "tool_call_id": call["id"], "content": "no JSON"}
+    assert answer(service.post(PATH, chat("broken", message, result, tools=[_WEATHER])))["content"] == "done"
+
+    tool_of_responses = {"type": "function"} | _WEATHER["function"]
+    request = {"model": "support", "input": "broken", "tools": [tool_of_responses]}
+    response = service.post("/openai/v1/responses", request).json()
+    (item,) = response["output"]
+    assert item["arguments"] == '{"city": Oslo'
+    output = {"type": "function_call_output", "call_id": item["call_id"], "output": "no JSON"}
+    request["input"] = [{"role": "user", "content": "broken"}, item, output]
+    response = service.post("/openai/v1/responses", request).json()
+    assert response["output"][0]["content"][0]["text"] == "done"
 
 
 def test_parallel_calls_have_an_index(with_tools):

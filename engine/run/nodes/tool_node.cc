@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/sized_json.h"
 #include "graph/flatten.h"
+#include "message/broken_arguments.h"
 #include "run/context/handed_out_calls.h"
 #include "run/context/run_meter.h"
 #include "run/hand_over.h"
@@ -39,7 +40,7 @@ void Resolve(PendingCall& call, const OfferedTools& tools) {
     return;
   }
   Result<json> arguments = ParseJson(call.block.arguments_json, kSizedJsonLimits);
-  if (!arguments.ok() || !arguments->is_object()) {
+  if (!arguments.ok() || !arguments->is_object() || message::AreBroken(*arguments)) {
     call.result = Failure("the arguments of \"" + call.block.name + "\" are not a JSON object");
     return;
   }

@@ -135,19 +135,14 @@ class MessageReader {
   void ReadCalls() {
     const json* calls = FindMember(source_, "tool_calls");
     if (calls == nullptr) return;
-    for (size_t i = 0; i < calls->size(); ++i) {
-      const json& call = (*calls)[i];
+    for (const json& call : *calls) {
       const json& function = call.at("function");
       ToolCallBlock block;
       block.id = call.at("id").get<std::string>();
       block.name = function.at("name").get<std::string>();
       const json* arguments = FindMember(function, "arguments");
       const std::string text = arguments != nullptr ? arguments->get<std::string>() : "";
-      const Location function_place =
-          Below(Below(Below(location_, "tool_calls"), std::to_string(i)), "function");
-      auto parsed = ReadArguments(text, Below(function_place, "arguments"), problems_);
-      if (!parsed) continue;
-      block.arguments_json = *std::move(parsed);
+      block.arguments_json = ReadArguments(text);
       message_.content.emplace_back(std::move(block));
     }
   }

@@ -10,6 +10,7 @@
 #include "facades/openai/reply.h"
 #include "facades/run/flush_events.h"
 #include "graph/compiled_graph.h"
+#include "message/broken_arguments.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -43,7 +44,7 @@ void AppendCall(std::string& out, const ToolCallBlock& call, std::optional<size_
   out += R"(,"type":"function","function":{"name":)";
   AppendJsonString(out, call.name);
   out += R"(,"arguments":)";
-  AppendJsonString(out, call.arguments_json);
+  AppendJsonString(out, message::WrittenArguments(call.arguments_json));
   out += "}}";
 }
 

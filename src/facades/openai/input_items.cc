@@ -210,11 +210,10 @@ class InputReader {
     const std::string* name = RequiredText(item, "name", place, problems_);
     const std::string* arguments = TextMember(item, "arguments", place, problems_);
     if (id == nullptr || name == nullptr) return;
-    auto read =
-        ReadArguments(arguments != nullptr ? *arguments : "", Below(place, "arguments"), problems_);
-    if (!read) return;
     Answer(false).content.emplace_back(
-        ToolCallBlock{.id = *id, .name = *name, .arguments_json = *std::move(read)});
+        ToolCallBlock{.id = *id,
+                      .name = *name,
+                      .arguments_json = ReadArguments(arguments != nullptr ? *arguments : "")});
   }
 
   void ReadResult(const json& item, const Location& place) {

@@ -6,6 +6,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/letter_case.h"
+#include "message/broken_arguments.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -123,12 +124,10 @@ std::optional<MediaBlock> ReadFilePart(const json& file, const Location& place,
   return block;
 }
 
-std::optional<std::string> ReadArguments(const std::string& text, const Location& place,
-                                         api::Problems& problems) {
+std::string ReadArguments(const std::string& text) {
   const Result<json> parsed = ParseJson(text.empty() ? "{}" : text);
-  if (parsed.ok() && parsed->is_object()) return DumpJson(*parsed);
-  problems.Add(place, "must be the text of a JSON object", api::ProblemType::kJsonSyntax);
-  return std::nullopt;
+  const bool is_object = parsed.ok() && parsed->is_object();
+  return is_object ? DumpJson(*parsed) : message::BrokenArguments(text);
 }
 
 }  // namespace agent_graph::openai

@@ -36,8 +36,8 @@ std::optional<MediaBlock> ReadAudioPart(const json& audio, const Location& place
 std::optional<MediaBlock> ReadFilePart(const json& file, const Location& place,
                                        api::Problems& problems);
 
-// The text of a JSON object, compact; empty text: no members.
-std::optional<std::string> ReadArguments(const std::string& text, const Location& place,
-                                         api::Problems& problems);
+// The arguments of a call as a JSON object: no members for an empty text, and BrokenArguments for
+// one that is not an object, which the protocol allows.
+std::string ReadArguments(const std::string& text);
 
 }  // namespace agent_graph::openai

@@ -16,6 +16,7 @@
 #include "facades/run/json_member.h"
 #include "facades/run/run_end.h"
 #include "facades/run/signed_reasoning.h"
+#include "message/broken_arguments.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -332,16 +333,17 @@ void ResponseReader::CloseAll(std::string_view status) {
 
 // A call comes as a whole.
 void ResponseReader::SendCall(const MessageHead& head, const ToolCallBlock& call) {
-  CountHeld(call.arguments_json.size());
+  const std::string written = message::WrittenArguments(call.arguments_json);
+  CountHeld(written.size());
   const OpenItem item = NewItem(ItemId({ItemKind::kCall, thread_id_, head.id, call.id}), kNoPart);
   AddItemEvent("response.output_item.added", item.index,
                CallItem(item.id, "in_progress", call, ""));
-  events_.AddDelta("response.function_call_arguments.delta", item.place, call.arguments_json, "");
+  events_.AddDelta("response.function_call_arguments.delta", item.place, written, "");
   std::string arguments;
   AppendMember(arguments, "name", call.name);
-  AppendMember(arguments, "arguments", call.arguments_json);
+  AppendMember(arguments, "arguments", written);
   AddPartEvent("response.function_call_arguments.done", item, arguments);
-  response_.output.push_back(CallItem(item.id, kCompleted, call, call.arguments_json));
+  response_.output.push_back(CallItem(item.id, kCompleted, call, written));
   AddItemEvent("response.output_item.done", item.index, response_.output.back());
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "facades/openai/object_ids.h"
 #include "facades/openai/response_items.h"
+#include "message/broken_arguments.h"
 
 namespace agent_graph::openai {
 namespace {
@@ -79,8 +80,8 @@ class ItemWriter {
     if (const auto* result = std::get_if<ToolResultBlock>(&block)) {
       items_.push_back(DumpJson(ResultItem(IdOf(ItemKind::kCallOutput, result->call_id), *result)));
     } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
-      items_.push_back(
-          CallItem(IdOf(ItemKind::kCall, call->id), "completed", *call, call->arguments_json));
+      items_.push_back(CallItem(IdOf(ItemKind::kCall, call->id), "completed", *call,
+                                message::WrittenArguments(call->arguments_json)));
     } else if (const auto* reasoning = std::get_if<ReasoningBlock>(&block)) {
       const std::string parts = reasoning->summary.empty() ? "" : SummaryPart(reasoning->summary);
       items_.push_back(

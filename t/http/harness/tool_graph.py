@@ -50,9 +50,11 @@ def serve_with_mock(make_service, mock, graph, **settings):
 
 
 def asks(text, *calls, id_prefix="call"):
-    """Fixtures of the mock: it answers `text` with these calls, and their results with "done"."""
+    """Fixtures of the mock: it answers `text` with these calls, and their results with "done".
+    Arguments that are a text are sent as they are."""
     tool_calls = [
-        {"name": name, "arguments": json.dumps(arguments), "id": f"{id_prefix}_{index}"}
+        {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+         "id": f"{id_prefix}_{index}"}
         for index, (name, arguments) in enumerate(calls)
     ]
     match = {"userMessage": text}

@@ -141,8 +141,9 @@ TEST_F(AnthropicReplyTest, ArgumentsThatAreNoObject) {
   Start(0, R"({"type":"tool_use","id":"c1","name":"f","input":{}})");
   Change(0, R"({"type":"input_json_delta","partial_json":"{\"x\":"})");
   Stop("tool_use");
-  EXPECT_EQ(builder_.Finish(true).status().message(),
-            "the model called tool \"f\" with arguments that are not a JSON object");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  EXPECT_EQ(reply->message.ToolCalls().at(0)->arguments_json, R"({"INVALID_JSON":"{\"x\":"})");
 }
 
 TEST_F(AnthropicReplyTest, BlocksAreBounded) {

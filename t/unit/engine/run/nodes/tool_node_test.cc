@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "../run_fixture.h"
+#include "message/broken_arguments.h"
 #include "state/requests.h"
 #include "tool_node_fixture.h"
 
@@ -78,6 +79,13 @@ TEST_F(ToolNodeTest, TheLogHasTheReasonOfEachFailedCall) {
               testing::UnorderedElementsAre(
                   testing::EndsWith("tool call: \"bad\" failed: no network"),
                   testing::EndsWith("tool call: the output of \"broken\" is not valid JSON")));
+}
+
+TEST_F(ToolNodeTest, BrokenArgumentsNeverReachTheTool) {
+  Tool tool = MakeTool("echo", [](const json& a, ToolContext&) -> ToolOutput { return a; });
+  auto results = Results({tool}, {Call("c1", "echo", message::BrokenArguments("{\"x\":"))});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].at("output").at("error"), "the arguments of \"echo\" are not a JSON object");
 }
 
 TEST_F(ToolNodeTest, ArgumentsThatDoNotFitTheSchemaNeverReachTheTool) {

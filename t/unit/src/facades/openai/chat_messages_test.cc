@@ -120,9 +120,6 @@ TEST(ReadChatMessages, NamesWhatIsWrong) {
   EXPECT_EQ(ProblemIn(R"([{"role": "tool", "tool_call_id": "c", "content": [
               {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]}])"),
             "body.messages.0.content.0.type");
-  EXPECT_EQ(ProblemIn(R"([{"role": "assistant", "tool_calls": [{"id": "c", "type": "function",
-              "function": {"name": "f", "arguments": "[1]"}}]}])"),
-            "body.messages.0.tool_calls.0.function.arguments");
 }
 
 TEST(TailOf, IsBehindTheLastAnswer) {
