@@ -84,7 +84,9 @@ void ChatReplyBuilder::FindOnlyText(const JsonNode& message, const ModelDelta& d
 
 Status ChatReplyBuilder::TakeMessage(const JsonNode& message, ModelDelta& delta) {
   AppendText(delta.text, message, "content");
+  const size_t answered = delta.text.size();
   AppendText(delta.text, message, "refusal");
+  refused_ = refused_ || delta.text.size() > answered;
   AppendText(delta.reasoning, message, "reasoning_content");
   if (delta.reasoning.empty()) AppendText(delta.reasoning, message, "reasoning");
   text_ += delta.text;
@@ -131,6 +133,8 @@ ChatReplyBuilder::Call* ChatReplyBuilder::FindCall(std::optional<int64_t> index,
 }
 
 Status ChatReplyBuilder::MoveContent(std::vector<ContentBlock>& content) {
+  // The provider's reason is "stop". A caller that asked for JSON must not read the text as such.
+  if (refused_) Stop("content_filter");
   if (!reasoning_.empty()) {
     content.emplace_back(
         ReasoningBlock{.summary = std::move(reasoning_), .details = {}, .signature = {}});

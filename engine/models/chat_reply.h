@@ -37,6 +37,7 @@ class ChatReplyBuilder : public ReplyBuilder {
 
   std::string text_;
   std::string reasoning_;
+  bool refused_ = false;
   bool only_reasons_ = false;  // only_text_ belongs to the reasoning
   std::vector<Call> calls_;
 };

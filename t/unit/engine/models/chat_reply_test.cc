@@ -151,6 +151,18 @@ TEST_F(ChatReplyTest, ArgumentsThatAreNoObject) {
   EXPECT_EQ(Calls(), Strings{R"(a f {"INVALID_JSON":"{\"x\":"})"});
 }
 
+// The provider's own reason is "stop".
+TEST_F(ChatReplyTest, ARefusalIsNoOrdinaryAnswer) {
+  EXPECT_EQ(AddDelta(R"({"role":"assistant","content":null,"refusal":""})")->text, "");
+  EXPECT_EQ(AddDelta(R"({"refusal":"I can"})")->text, "I can");
+  EXPECT_EQ(AddDelta(R"({"refusal":"not."})")->text, "not.");
+  Stop("stop");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  EXPECT_EQ(reply->message.Text(), "I cannot.");
+  EXPECT_EQ(reply->stop_reason, "content_filter");
+}
+
 TEST_F(ChatReplyTest, ACallThatTheLimitOfTokensHasCutIsLeftOut) {
   AddText("Let me see.");
   AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}})",
