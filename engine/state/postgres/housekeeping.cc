@@ -15,6 +15,7 @@ namespace agent_graph::state::postgres {
 namespace {
 
 constexpr char kJob[] = "housekeeping";
+constexpr char kSweepJob[] = "sweep";
 // The replay_lag of a standby that has replayed everything is null after a while.
 constexpr char kStandbys[] =
     "SELECT count(*), coalesce(bool_and(state IS NOT NULL), false), "
@@ -73,14 +74,26 @@ void Housekeeping::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-Status Housekeeping::Tidy() {
-  Status tidied = TidyIfDue();
+void Housekeeping::Report(const Status& done, bool& failing) {
   // Logged once, not each minute. Others log that the database is away.
   const bool is_away = EndsSession(connection_.failure().kind);
-  if (!tidied.ok() && !failing_ && !is_away)
-    warn_("old rows of the database cannot be removed: " + tidied.ToString());
-  failing_ = !tidied.ok() && !is_away;
+  const bool fails = !done.ok() && !is_away;
+  if (fails && !failing) {
+    warn_("old rows of the database cannot be removed: " + done.ToString());
+  }
+  failing = fails;
+}
+
+Status Housekeeping::Tidy() {
+  Status tidied = TidyIfDue();
+  Report(tidied, tidy_fails_);
   return tidied;
+}
+
+Status Housekeeping::Sweep(Deadline until) {
+  Status swept = SweepIfDue(until);
+  Report(swept, sweep_fails_);
+  return swept;
 }
 
 Status Housekeeping::TidyIfDue() {
@@ -96,6 +109,17 @@ Status Housekeeping::TidyIfDue() {
   AG_RETURN_IF_ERROR(connection_.ExecuteAll(of_the_dead).status());
   AG_RETURN_IF_ERROR(connection_.Execute(RemoveUnusedInstances()).status());
   return FinishJob(connection_, *claim, kInterval);
+}
+
+Status Housekeeping::SweepIfDue(Deadline until) {
+  AG_ASSIGN_OR_RETURN(const std::optional<JobClaim> claim,
+                      ClaimJob(connection_, kSweepJob, instance_));
+  if (!claim) return Status::Ok();
+  bool more = true;
+  while (more && MonotonicClock::now() < until) {
+    AG_ASSIGN_OR_RETURN(more, sweep_.Next());
+  }
+  return FinishJob(connection_, *claim, more ? std::chrono::seconds(0) : kSweepPause);
 }
 
 void Housekeeping::Measure() {
@@ -125,9 +149,10 @@ void Housekeeping::Run() {
       (void)Tidy();
       tidy = DeadlineAfter(kInterval);
     }
+    const Deadline next = DeadlineAfter(kMeasureInterval);
+    (void)Sweep(next);
     // Until the next interval the connection would only be idle.
     connection_.Close();
-    const Deadline next = DeadlineAfter(kMeasureInterval);
     MutexLock lock(mutex_);
     while (!stopping_ && stop_.WaitUntil(mutex_, next)) continue;
     if (stopping_) return;

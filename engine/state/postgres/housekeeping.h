@@ -8,10 +8,12 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "state/database_status.h"
 #include "state/postgres/database/connection.h"
+#include "state/postgres/row_sweep.h"
 
 namespace agent_graph::state::postgres {
 
@@ -23,6 +25,8 @@ class Housekeeping {
  public:
   static constexpr std::chrono::seconds kInterval{60};
   static constexpr std::chrono::seconds kMeasureInterval{15};
+  // Less than the interval at which each host asks, so that none is left out.
+  static constexpr std::chrono::seconds kSweepPause{10};
 
   using Warn = std::function<void(const std::string& text)>;
 
@@ -36,18 +40,26 @@ class Housekeeping {
   // Does the work if it is due and no other host does it. Warns if the database refuses it, unless
   // it did the last time, too. Call only before Start.
   Status Tidy();
+  // Deletes what deleted threads and cut logs have left, until nothing is left or the time is over,
+  // if no other host does it. Warns like Tidy. Call only before Start.
+  Status Sweep(Deadline until);
   // Reads how far standbys are behind, and the number of dead rows. Call only before Start.
   void Measure();
 
  private:
   void Run();
   Status TidyIfDue();
+  Status SweepIfDue(Deadline until);
+  // Warns of a failure, unless `failing` is already true.
+  void Report(const Status& done, bool& failing);
 
   Connection connection_;  // its thread, after Start
   const std::string instance_;
   const std::shared_ptr<DatabaseStatus> status_;
   const Warn warn_;
-  bool failing_ = false;  // the last Tidy has warned, or would have
+  RowSweep sweep_{connection_};
+  bool tidy_fails_ = false;  // the last Tidy has warned, or would have
+  bool sweep_fails_ = false;
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ AG_GUARDED_BY(mutex_) = false;

@@ -17,8 +17,9 @@ namespace {
 
 constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
-// Maximum time between two background sweeps, even if writes never pause.
-constexpr std::chrono::milliseconds kSweepInterval{50};
+// Maximum time between two background sweeps, even if writes never pause. A sweep takes a
+// millisecond or two.
+constexpr std::chrono::milliseconds kSweepInterval{10};
 constexpr int kReadThreads = 2;
 // Bits of the numbers of watches; an executor never needs more. Above them are the lowest bits of
 // its epoch, by which executors that follow each other differ.

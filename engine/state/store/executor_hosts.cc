@@ -36,7 +36,7 @@ bool StoreExecutor::MayBeTried(const WriteItem& item) {
 }
 
 StoreExecutor::Trial StoreExecutor::TryBatch(std::vector<WriteItem>& items, const BatchUse& use) {
-  const bool is_idle = !store_.wants_sweep() && store_.next_tick() > MonotonicClock::now();
+  const bool is_idle = store_.next_tick() > MonotonicClock::now();
   if (!is_idle || !std::ranges::all_of(items, MayBeTried) || !store_.CanTry(use)) {
     return Trial::kNone;
   }

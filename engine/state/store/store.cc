@@ -8,8 +8,6 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr size_t kSweepRows = 256;
-
 // On a full disk only operations that free space, or that end what has begun, are executed.
 bool NeedsSpace(Operation operation) {
   switch (operation) {
@@ -313,10 +311,13 @@ void Store::Tick(MonotonicClock::time_point now) {
 }
 
 void Store::Sweep() {
-  const bool more =
-      TakesSweep(SweepDeletedThread(database_, transaction_, kSweepRows, thread_sweep_),
-                 thread_sweep_) ||
-      TakesSweep(SweepCutLog(database_, transaction_, kSweepRows, log_sweep_), log_sweep_);
+  SweepPortion portion;
+  bool more = true;
+  while (more && !portion.is_used_up()) {
+    more = TakesSweep(SweepDeletedThread(database_, transaction_, portion, thread_sweep_),
+                      thread_sweep_) ||
+           TakesSweep(SweepCutLog(database_, transaction_, portion, log_sweep_), log_sweep_);
+  }
   // The sweep does not see changes that are not committed yet: there may be more to delete.
   wants_sweep_ = more || !transaction_.empty();
 }
@@ -329,10 +330,9 @@ bool Store::TakesSweep(const Result<bool>& more, SweepPosition& position) {
     return *more;
   }
   transaction_.Reject();
-  const bool is_away = is_shared() && more.status().code() != StatusCode::kDataLoss;
-  const bool goes_on = !is_away && position.SkipThread();
+  const bool goes_on = position.SkipThread();
   if (!goes_on) position.BeginAgain();
-  if (!is_away && !std::exchange(position.is_reported, true)) {
+  if (!std::exchange(position.is_reported, true)) {
     reports_.push_back({true, "deleted data cannot be read, and stays on the disk until it can: " +
                                   more.status().ToString()});
   }

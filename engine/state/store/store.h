@@ -106,9 +106,10 @@ class Store {
   }
   // See RunTotals; may be read by any thread.
   const std::atomic<int64_t>& longest_wait_micros() const { return longest_wait_micros_; }
-  // Deletes a portion of the rows of deleted threads and of cut logs.
+  // Deletes a portion of the rows of deleted threads and of cut logs. Housekeeping does it in a
+  // database that several hosts write.
   void Sweep();
-  bool wants_sweep() const { return wants_sweep_; }
+  bool wants_sweep() const { return wants_sweep_ && !is_shared(); }
   using Notice = StoreNotice;
   using Report = StoreReport;
   // Bytes that Commit would write.

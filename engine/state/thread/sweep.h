@@ -1,7 +1,8 @@
 // Deletes, in the background, the rows of threads that were deleted, and entries of logs that were
-// cut.
+// cut. Only for databases that one host writes: hosts that share one use postgres/row_sweep.h.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -13,27 +14,45 @@
 
 namespace agent_graph::state {
 
-// How far a sweep has come, so that the next portion does not scan deleted rows again.
+// Limits how much the write thread sweeps before it looks for requests again. The sizes are those
+// of the rows that are read.
+struct SweepPortion {
+  size_t rows = 256;
+  size_t bytes = size_t{1} * 1024 * 1024;
+
+  void Take(size_t rows_taken, size_t bytes_taken) {
+    rows -= std::min(rows, rows_taken);
+    bytes -= std::min(bytes, bytes_taken);
+  }
+  bool is_used_up() const { return rows == 0 || bytes == 0; }
+};
+
+// How far a sweep has come, so that it does not step over deleted rows again and again: LevelDB
+// keeps them for a while. Markers that are added behind it are found by the next pass.
 struct SweepPosition {
   std::set<std::string> skipped = {};  // keys of markers of threads that cannot be swept
-  std::string marker = {};             // of the thread that is swept; empty: none was found
-  keys::ThreadKey thread = {};
+  std::string after = {};              // the marker that was swept last; empty: none in this pass
+  std::string marker = {};             // of the thread that is swept; empty: none
   size_t table = 0;
   std::string from = {};     // empty: the first row of the table
   bool is_reported = false;  // an error of this sweep
 
-  // After an error: the next portion sweeps another thread. False: there is no thread to skip, or
-  // too many were skipped.
+  // Goes on with the next thread.
+  void Pass();
+  // After an error: goes on with another thread. False: there is no thread to skip, or too many
+  // were skipped.
   bool SkipThread();
   void BeginAgain();  // with the first thread that is not skipped
 };
 
-// Deletes up to `rows_max` rows of one deleted thread. Returns false if no deleted thread is left.
-Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,
-                                SweepPosition& position);
+// Deletes rows of one deleted thread, until the portion is used up. Returns false if no deleted
+// thread is left.
+Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
+                                SweepPortion& portion, SweepPosition& position);
 
-// Deletes up to `rows_max` log rows that were cut off. Returns false if none are left.
-Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max,
+// Deletes log rows that were cut off one thread, until the portion is used up. Returns false if
+// none are left.
+Result<bool> SweepCutLog(const Database& database, Transaction& transaction, SweepPortion& portion,
                          SweepPosition& position);
 
 }  // namespace agent_graph::state

@@ -24,11 +24,7 @@ TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
     Apply(++sequence, Operation::kDeleteThread, ThreadRequest{Scope::All(), thread_id});
     Commit();
   }
-  for (int portion = 0; store_->wants_sweep(); ++portion) {
-    ASSERT_LT(portion, 100);
-    store_->Sweep();
-    Commit();
-  }
+  SweepAll();
   std::vector<keys::Table> left;
   ASSERT_TRUE(database_
                   ->Scan({}, {},
@@ -43,6 +39,58 @@ TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   }
 }
 
+TEST_F(StoreTest, ASweepTakesManySmallThreads) {
+  uint64_t sequence = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::string thread_id = Numbered("t", i);
+    Apply(++sequence, Operation::kAppendMessages, MessagesOn(thread_id, "", {UserMessage("m")}));
+    Apply(++sequence, Operation::kDeleteThread, ThreadRequest{Scope::All(), thread_id});
+    Commit();
+  }
+  EXPECT_LE(SweepAll(), 30);
+  EXPECT_EQ(RowsOf(keys::Table::kDeleted), 0);
+  EXPECT_EQ(RowsOf(keys::Table::kMessage), 0);
+}
+
+// The write thread does nothing else meanwhile.
+TEST_F(StoreTest, ASweepReadsFewBytes) {
+  StoredMessage large = UserMessage("");
+  large.json = R"({"role":"user","content":")" + std::string(400'000, 'x') + "\"}";
+  std::vector<StoredMessage> messages;
+  for (int i = 0; i < 20; ++i) {
+    large.id = Numbered("m", i);
+    messages.push_back(large);
+  }
+  Apply(1, Operation::kAppendMessages, MessagesOn("t", "", messages));
+  Commit();
+  Apply(2, Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"});
+  Commit();
+  store_->Sweep();
+  Commit();
+  EXPECT_EQ(RowsOf(keys::Table::kMessage), 17);
+  SweepAll();
+  EXPECT_EQ(RowsOf(keys::Table::kMessage), 0);
+}
+
+// The threads of an owner come before those of others.
+TEST_F(StoreTest, AThreadThatIsDeletedBehindASweepIsSweptByTheNextPass) {
+  uint64_t sequence = 0;
+  for (int i = 0; i < 100; ++i) {
+    Apply(++sequence, Operation::kAppendMessages,
+          MessagesOn(Numbered("t", i), "zoe", {UserMessage("m")}));
+    Apply(++sequence, Operation::kDeleteThread, ThreadRequest{Scope::All(), Numbered("t", i)});
+  }
+  Apply(++sequence, Operation::kAppendMessages, MessagesOn("t", "anna", {UserMessage("m")}));
+  Commit();
+  store_->Sweep();
+  Commit();
+  EXPECT_TRUE(store_->wants_sweep());
+  Apply(++sequence, Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"});
+  Commit();
+  SweepAll();
+  EXPECT_EQ(RowsOf(keys::Table::kMessage), 0);
+}
+
 // The write thread sweeps right after it has applied an operation.
 TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
   Apply(1, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
@@ -50,18 +98,8 @@ TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
   Apply(2, Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"});
   store_->Sweep();
   Commit();
-  for (int portion = 0; store_->wants_sweep(); ++portion) {
-    ASSERT_LT(portion, 100);
-    store_->Sweep();
-    Commit();
-  }
-  const std::string prefix = keys::TablePrefix(keys::Table::kMessage);
-  int left = 0;
-  ASSERT_TRUE(database_
-                  ->Scan(prefix, keys::PrefixEnd(prefix),
-                         [&](std::string_view, std::string_view) { return ++left > 0; })
-                  .ok());
-  EXPECT_EQ(left, 0);
+  SweepAll();
+  EXPECT_EQ(RowsOf(keys::Table::kMessage), 0);
 }
 
 // A repair marks what a thread without a record has left.
@@ -73,11 +111,7 @@ TEST_F(StoreTest, WhatIsLeftInTheIndexIsSwept) {
   batch->Put(indexed, pack::ToBytes(IndexedThreadRow{.updated_micros = 1}));
   ASSERT_TRUE(database_->WriteRows(*batch, WriteSync::kNone).ok());
   Open();
-  for (int portion = 0; store_->wants_sweep(); ++portion) {
-    ASSERT_LT(portion, 100);
-    store_->Sweep();
-    Commit();
-  }
+  SweepAll();
   const Result<std::optional<std::string>> left = database_->Get(indexed);
   ASSERT_TRUE(left.ok());
   EXPECT_FALSE(*left);
@@ -99,10 +133,7 @@ class LogRetentionTest : public StoreTest {
                              {"run_finished", "{}", 0}};
     Apply(++sequence_, Operation::kFinishRun, finish);
     for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
-    while (store_->wants_sweep()) {
-      store_->Sweep();
-      Commit();
-    }
+    SweepAll();
   }
   void Run(int runs) {
     for (int i = 0; i < runs; ++i) RunOnce();

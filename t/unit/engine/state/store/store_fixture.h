@@ -43,6 +43,26 @@ class StoreTest : public StoreInMemory {
     EXPECT_TRUE(replies.ok());
     return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
   }
+  // Sweeps as the write thread does. Returns the number of portions.
+  int SweepAll() {
+    int portions = 0;
+    for (; store_->wants_sweep(); ++portions) {
+      EXPECT_LT(portions, 100);
+      if (portions == 100) break;
+      store_->Sweep();
+      Commit();
+    }
+    return portions;
+  }
+  int RowsOf(keys::Table table) {
+    int rows = 0;
+    const std::string prefix = keys::TablePrefix(table);
+    EXPECT_TRUE(database_
+                    ->Scan(prefix, keys::PrefixEnd(prefix),
+                           [&](std::string_view, std::string_view) { return ++rows > 0; })
+                    .ok());
+    return rows;
+  }
 
   bool HasThread(const std::string& thread_id) {
     return ReadThread(DatabaseSnapshot(*database_), Scope::All(), thread_id).ok();
