@@ -56,6 +56,7 @@ struct Lease {
   size_t unbegun_bytes = 0;
   uint64_t log_bytes = 0;            // bytes of the run's entries since this object exists
   int64_t waiting_since_micros = 0;  // when an accepted run began to wait for a worker
+  Deadline deadline = kNoDeadline;   // when an accepted run that waits for a worker ends
   // The client that has returned the accepted run, without having stored anything of it.
   std::string returned_by = {};
 

@@ -214,13 +214,14 @@ class Store {
   Status LoadOwnAcceptedRuns();
   Status TakeRequest(const keys::ThreadKey& thread, const std::string& run_id);
   Waiter WaiterOf(const AcceptRunRequest& accept);
+  Deadline DeadlineOf(const AcceptRunRequest& accept) const;  // its times are those of rows
   Result<std::optional<AcceptRunReply>> FindRunOfKey(const AcceptRunRequest& accept,
                                                      int64_t micros) const;
   void PutKey(const std::string& user, const RunKey& key, const RunKeyRow& row);
   void StageKey(const AcceptRunRequest& accept, const ThreadRow& thread, int64_t micros);
   // Grants of these runs (store_grants.cc). Reserve gives the thread's lease to a run that no
   // worker executes yet; it fails without a change.
-  Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run);
+  Status Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run, Deadline deadline);
   // Grants the run of a reserved lease: to `preferred`, if that client takes runs. If no client
   // does, or other runs wait already, the run waits.
   void GrantOrWait(const std::string& thread_id, const std::string& preferred);
@@ -235,6 +236,8 @@ class Store {
   void CountRun(uint64_t RunTotals::* counter);
   void MeasureWaits();
   void GrantRuns(MonotonicClock::time_point now);
+  // Ends runs whose deadline passes while they wait for a worker.
+  void EndUngrantedRuns(MonotonicClock::time_point now);
   void WaitForGrant(const std::string& thread_id, Deadline not_before);
   // `client` has not executed the run: it gets it again only if no other client takes it.
   void GrantElsewhere(Lease& lease, const std::string& client);

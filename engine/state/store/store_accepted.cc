@@ -77,15 +77,17 @@ ReplyRow AnswerOf(const Answer& answer) {
 Waiter Store::WaiterOf(const AcceptRunRequest& accept) {
   Waiter waiter;
   waiter.run = accept.begin;
-  waiter.deadline = kNoDeadline;
+  waiter.deadline = DeadlineOf(accept);
   waiter.accepted = true;
   waiter.micros = database_.Now();
-  if (accept.deadline_micros != 0) {
-    waiter.deadline =
-        MonotonicClock::now() + std::chrono::microseconds(accept.deadline_micros - waiter.micros);
-    next_waiter_ = std::min(next_waiter_, waiter.deadline);
-  }
+  next_waiter_ = std::min(next_waiter_, waiter.deadline);
   return waiter;
+}
+
+Deadline Store::DeadlineOf(const AcceptRunRequest& accept) const {
+  if (accept.deadline_micros == 0) return kNoDeadline;
+  return MonotonicClock::now() +
+         std::chrono::microseconds(accept.deadline_micros - database_.Now());
 }
 
 Status Store::LoadAcceptedRuns() {
@@ -118,6 +120,7 @@ Status Store::LoadAcceptedRun(const std::string& instance, const Database::Accep
     lease->second.suspect = record && record->suspect;
     CountGrant(lease->second, true);
     lease->second.waiting_since_micros = database_.Now();
+    lease->second.deadline = DeadlineOf(request->accept);
     if (lease->second.row.client.empty()) WaitForGrant(begin.thread_id, MonotonicClock::now());
     return Status::Ok();
   }
@@ -221,7 +224,7 @@ Result<ReplyRow> Store::AcceptRun(const ReplyAddress& from, const AcceptRunReque
     TrimRecords(runs, micros);
   }
   if (busy == leases_.end()) {
-    AG_RETURN_IF_ERROR(Reserve(place, begin));
+    AG_RETURN_IF_ERROR(Reserve(place, begin, DeadlineOf(accept)));
     leases_.at(begin.thread_id).row.created_thread = created;
     GrantOrWait(begin.thread_id, from.client);
   }

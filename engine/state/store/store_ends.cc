@@ -1,13 +1,21 @@
-// Store: the ends of runs, as their workers send them.
+// Store: the ends of runs, as their workers send them, and of accepted runs that no worker
+// executes.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "state/requests.h"
+#include "state/rules/lost_run.h"
 #include "state/rules/run_state.h"
 #include "state/store/store.h"
 #include "state/thread/thread_read.h"
 
 namespace agent_graph::state {
+namespace {
+
+constexpr size_t kEndedAtOnce = 128;
+
+}  // namespace
 
 // True for a FinishRun that was executed before, and is resent because its reply was lost.
 Result<bool> Store::HasFinished(const AppendRunRequest& append) const {
@@ -49,6 +57,57 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& fi
   lease->window_is_kept = finish.window_is_kept;
   EndLease(thread_id);
   return ReplyRow{};
+}
+
+Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
+                                    RunState run_state, const std::string& reason) {
+  const std::string record_key = keys::Run(thread, run_id);
+  AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
+  transaction_.Delete(keys::RunRequest(thread, run_id));
+  // Another host may have ended it already.
+  if (!run || run->record.finished_micros != 0) return Status::Ok();
+  ThreadEditor editor(transaction_, thread);
+  AG_ASSIGN_OR_RETURN(run->log_end, editor.NextLogIndex());
+  run->record.state = run_state;
+  run->record.reason = reason;
+  run->record.finished_micros = database_.Now();
+  if (run->record.started_micros == 0) run->record.log_begin = run->log_end;
+  transaction_.PutRow(record_key, *run);
+  return Status::Ok();
+}
+
+void Store::EndReserved(const std::string& thread_id, RunState run_state,
+                        const std::string& reason) {
+  const Lease& lease = leases_.at(thread_id);
+  Result<std::optional<RunRow>> run =
+      transaction_.GetRow<RunRow>(keys::Run(lease.thread, lease.row.run_id));
+  // The entries of an earlier attempt need an end as well. Otherwise only record the epoch in the
+  // thread, so that no later lease gets the same one.
+  const bool has_appended = run.ok() && *run && (*run)->has_appended;
+  (void)(has_appended ? StageLostRun(lease, reason) : StageReleased(lease));
+  (void)StageEndWithoutWorker(lease.thread, lease.row.run_id, run_state, reason);
+  EndLease(thread_id);
+}
+
+void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState run_state,
+                      const std::string& reason) {
+  // A row that cannot be read: the run is not executed, and its request is deleted.
+  (void)StageEndWithoutWorker(lease.thread, run_id, run_state, reason);
+  changed_runs_.push_back(lease.row.thread_id);
+}
+
+void Store::EndUngrantedRuns(MonotonicClock::time_point now) {
+  const std::vector<std::string> overdue = ungranted_.Overdue(now, kEndedAtOnce);
+  UseAll(overdue);
+  for (const std::string& thread_id : overdue) {
+    const auto lease = leases_.find(thread_id);
+    // Another host may have ended it, or may continue it.
+    const bool waits = lease != leases_.end() && IsOurs(lease->second);
+    if (waits) EndReserved(thread_id, RunState::kError, kDeadlineReason);
+    ungranted_.Erase(thread_id);
+    transaction_.Accept(sync_ != SyncLevel::kNone);
+  }
+  AdmitWaiters();
 }
 
 }  // namespace agent_graph::state

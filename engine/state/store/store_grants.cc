@@ -29,7 +29,8 @@ size_t BytesOf(const GrantedRun& run) {
 
 }  // namespace
 
-Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run) {
+Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run,
+                      Deadline deadline) {
   AG_CHECK(!leases_.contains(run.thread_id), "a thread is reserved while it has no lease");
   AG_ASSIGN_OR_RETURN(const std::optional<ThreadRow> row, FindThread(transaction_, run.thread_id));
   if (!row || row->key() != thread) return NotFound("thread not found");
@@ -47,6 +48,7 @@ Status Store::Reserve(const keys::ThreadKey& thread, const BeginRunRequest& run)
   lease.row.current_node = kStartNode;
   lease.row.log_begin = log_begin;
   lease.waiting_since_micros = database_.Now();
+  lease.deadline = deadline;
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(thread), lease.row);
   leases_.emplace(run.thread_id, std::move(lease));
@@ -66,7 +68,7 @@ void Store::StartAccepted(const Waiter& waiter) {
     status = request.status();
   }
   if (status.ok() && !*thread) status = NotFound("thread not found");
-  if (status.ok()) status = Reserve((*thread)->key(), waiter.run);
+  if (status.ok()) status = Reserve((*thread)->key(), waiter.run, waiter.deadline);
   if (status.ok()) {
     GrantOrWait(waiter.run.thread_id, {});
     transaction_.Accept(false);
@@ -116,8 +118,9 @@ void Store::NoteBegun(Lease& lease) {
 }
 
 void Store::WaitForGrant(const std::string& thread_id, Deadline not_before) {
-  ungranted_.Put(thread_id, not_before);
-  next_grant_ = std::min(next_grant_, not_before);
+  const Deadline deadline = leases_.at(thread_id).deadline;
+  ungranted_.Put(thread_id, {.not_before = not_before, .deadline = deadline});
+  next_grant_ = std::min({next_grant_, not_before, deadline});
 }
 
 // A run that the next client returns as well waits: otherwise it would go to and fro without end.
@@ -244,9 +247,10 @@ bool Store::CanGrant() const {
 }
 
 void Store::GrantRuns(MonotonicClock::time_point now) {
+  EndUngrantedRuns(now);
   if (ungranted_.empty() || !TakesRuns()) {
     // Runs are granted when a client that takes runs connects.
-    next_grant_ = kNoDeadline;
+    next_grant_ = ungranted_.next_deadline();
     return;
   }
   std::vector<std::string> due;
@@ -263,7 +267,7 @@ void Store::GrantRuns(MonotonicClock::time_point now) {
   // The next batch follows at once, unless the clients have to take what was sent, or to begin it.
   const bool pauses = ungranted_.HasDue(now) && count < kGrantsAtOnce;
   const Duration pause = database_.low_on_space() ? Duration(kGrantAgainAfter) : kGrantPause;
-  next_grant_ = pauses ? now + pause : ungranted_.next();
+  next_grant_ = std::min(pauses ? now + pause : ungranted_.next(), ungranted_.next_deadline());
 }
 
 Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
@@ -315,6 +319,7 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
   ForgetAttempt(lease);
   lease.suspect = run->suspect;
   lease.waiting_since_micros = now;
+  lease.deadline = DeadlineOf(request->accept);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   transaction_.PutRow(record_key, *run);
   return std::string();
@@ -342,49 +347,12 @@ Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunR
   return ReplyRow{};
 }
 
-Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
-                                    RunState run_state, const std::string& reason) {
-  const std::string record_key = keys::Run(thread, run_id);
-  AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
-  transaction_.Delete(keys::RunRequest(thread, run_id));
-  // Another host may have ended it already.
-  if (!run || run->record.finished_micros != 0) return Status::Ok();
-  ThreadEditor editor(transaction_, thread);
-  AG_ASSIGN_OR_RETURN(run->log_end, editor.NextLogIndex());
-  run->record.state = run_state;
-  run->record.reason = reason;
-  run->record.finished_micros = database_.Now();
-  if (run->record.started_micros == 0) run->record.log_begin = run->log_end;
-  transaction_.PutRow(record_key, *run);
-  return Status::Ok();
-}
-
 void Store::NoticeWatched(const RunWatched& watched) {
   const auto lease = leases_.find(watched.thread_id);
   if (lease == leases_.end() || lease->second.row.run_id != watched.run_id) return;
   const auto client = clients_.find(lease->second.row.client);
   if (client == clients_.end()) return;
   if (client->second.connection != 0) Notify(client->second.connection, watched);
-}
-
-void Store::EndReserved(const std::string& thread_id, RunState run_state,
-                        const std::string& reason) {
-  const Lease& lease = leases_.at(thread_id);
-  Result<std::optional<RunRow>> run =
-      transaction_.GetRow<RunRow>(keys::Run(lease.thread, lease.row.run_id));
-  // The entries of an earlier attempt need an end as well. Otherwise only record the epoch in the
-  // thread, so that no later lease gets the same one.
-  const bool has_appended = run.ok() && *run && (*run)->has_appended;
-  (void)(has_appended ? StageLostRun(lease, reason) : StageReleased(lease));
-  (void)StageEndWithoutWorker(lease.thread, lease.row.run_id, run_state, reason);
-  EndLease(thread_id);
-}
-
-void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState run_state,
-                      const std::string& reason) {
-  // A row that cannot be read: the run is not executed, and its request is deleted.
-  (void)StageEndWithoutWorker(lease.thread, run_id, run_state, reason);
-  changed_runs_.push_back(lease.row.thread_id);
 }
 
 }  // namespace agent_graph::state

@@ -60,8 +60,8 @@ void Store::EndTrial(bool committed) {
   for (auto& [client, entry] : trial->clients) {
     clients_.insert_or_assign(client, std::move(entry));
   }
-  for (const auto& [thread_id, not_before] : trial->ungranted) {
-    not_before ? ungranted_.Put(thread_id, *not_before) : ungranted_.Erase(thread_id);
+  for (const auto& [thread_id, times] : trial->ungranted) {
+    times ? ungranted_.Put(thread_id, *times) : ungranted_.Erase(thread_id);
   }
   waiters_ = trial->waiters;
   reports_.erase(reports_.begin() + static_cast<ptrdiff_t>(trial->reports), reports_.end());

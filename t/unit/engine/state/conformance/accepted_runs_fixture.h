@@ -72,6 +72,19 @@ class AcceptedRunsTest : public ConformanceTest {
     follow.wait_ms = wait_ms;
     return service().FollowRun(follow, nullptr);
   }
+  // Returns all entries of the run, when it has ended.
+  FollowRunReply AwaitEnd(const std::string& thread_id, const std::string& run_id) {
+    constexpr uint64_t kNoEntry = uint64_t{1} << 62;
+    for (;;) {
+      const Result<FollowRunReply> ended = Follow(thread_id, run_id, kNoEntry, kFollowWaitMsMax);
+      EXPECT_TRUE(ended.ok()) << ended.status().ToString();
+      if (!ended.ok()) return {};
+      if (!HasEnded(ended->run.state)) continue;
+      const Result<FollowRunReply> all = Follow(thread_id, run_id, ended->run.log_begin);
+      EXPECT_TRUE(all.ok()) << all.status().ToString();
+      return all.ok() ? *all : FollowRunReply();
+    }
+  }
   static std::vector<std::string> Kinds(const FollowRunReply& reply) {
     std::vector<std::string> kinds;
     for (const IndexedEntry& entry : reply.entries) kinds.push_back(entry.entry.kind);

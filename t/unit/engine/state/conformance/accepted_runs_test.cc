@@ -8,6 +8,7 @@ namespace agent_graph::state {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 using Outcome = AcceptRunReply::Outcome;
 
@@ -271,6 +272,38 @@ TEST_P(AcceptedRunsTest, ARunWithoutAWorkerCanBeStopped) {
   EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok());
 }
 
+TEST_P(AcceptedRunsTest, ARunWithoutAWorkerEndsAtItsDeadline) {
+  AcceptRunRequest accept = RequestOn("t", "r1");
+  accept.deadline_micros = UnixMicros() + 50'000;
+  Accept(accept);
+  const FollowRunReply end = AwaitEnd("t", "r1");
+  EXPECT_EQ(end.run.state, RunState::kError);
+  EXPECT_EQ(end.run.reason, "deadline");
+  EXPECT_GT(end.run.finished_micros, 0);
+  EXPECT_THAT(Kinds(end), IsEmpty());
+  EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok()) << "the thread is free";
+}
+
+// Its deadline may pass before it has left, if the machine is slow: it ends in the same way.
+TEST_P(AcceptedRunsTest, ARunThatHasLostItsWorkerEndsAtItsDeadline) {
+  Grants grants;
+  Client* worker = Connect(grants.Receiver());
+  AcceptRunRequest accept = RequestOn("t", "r1");
+  accept.deadline_micros = UnixMicros() + 1'000'000;
+  Accept(accept);
+  Accept(RequestOn("t", "r2"));
+  const GrantedRun granted = grants.Next();
+  const BeginRunReply begun = Begin(*worker, granted);
+  ASSERT_TRUE(worker->AppendRun(Append(granted, begun, {{"run_started", "{}", 0}})).ok());
+  Leave(worker);
+  const FollowRunReply end = AwaitEnd("t", "r1");
+  EXPECT_EQ(end.run.state, RunState::kError);
+  EXPECT_EQ(end.run.reason, "deadline");
+  EXPECT_THAT(Kinds(end), ElementsAre("run_started", "error", "run_finished"));
+  Connect(grants.Receiver());
+  EXPECT_EQ(grants.Next().run_id, "r2") << "the next run has the thread";
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, AcceptedRunsTest, testing::ValuesIn(AllSetups()), SetupName);
 
 class LastingRunsTest : public AcceptedRunsTest {};
@@ -290,6 +323,14 @@ TEST_P(LastingRunsTest, AcceptedRunsOutliveTheStateServer) {
   granted = grants.Next();
   EXPECT_EQ(granted.run_id, "r2");
   EXPECT_EQ(granted.attempt, 1u);
+}
+
+TEST_P(LastingRunsTest, TheDeadlineOfARunWithoutAWorkerOutlivesTheStateServer) {
+  AcceptRunRequest accept = RequestOn("t", "r1");
+  accept.deadline_micros = UnixMicros() + 1'000'000;
+  Accept(accept);
+  Restart();
+  EXPECT_EQ(AwaitEnd("t", "r1").run.reason, "deadline");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LastingRunsTest, testing::ValuesIn(LastingSetups()), SetupName);

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "host_store.h"
 #include "state/rows/keys.h"
+#include "state/thread/run_read.h"
+#include "state/thread/thread_read.h"
 #include "test_database.h"
 
 namespace agent_graph::state {
@@ -81,6 +84,31 @@ TEST_F(WaitingRunsTest, LargeRequestsAreTakenOneByOne) {
 TEST_F(WaitingRunsTest, TheStartOfAHostReadsItsOwn) {
   AddRequestThatCannotBeRead();
   const HostStore next(Options());
+}
+
+// No worker of either host takes runs.
+TEST_F(WaitingRunsTest, EndAtTheirDeadlineAtTheHostThatHasTakenThem) {
+  AcceptRunRequest accept;
+  accept.begin = RunOn("t", "", "r");
+  accept.continued_until_micros = UnixMicros() + int64_t{24} * 3600 * 1'000'000;
+  accept.deadline_micros = UnixMicros() + int64_t{3600} * 1'000'000;
+  EXPECT_TRUE(a_.Execute(Operation::kAcceptRun, accept).status.ok());
+  DeclareDead(a_);
+  b_.TakeOver(a_.instance());
+  b_.Commit();
+  EXPECT_EQ(RunsOf(b_), 1);
+  const auto past_deadline = MonotonicClock::now() + std::chrono::hours(2);
+  EXPECT_LT(b_.store().next_tick(), past_deadline);
+  b_.store().Tick(past_deadline);
+  b_.Commit();
+  EXPECT_EQ(RunsOf(b_), 0);
+  const Result<RunRecord> run =
+      ReadRun(DatabaseSnapshot(other_.database()), {Scope::All(), "t", "r"});
+  ASSERT_TRUE(run.ok()) << run.status().ToString();
+  EXPECT_EQ(run->state, RunState::kError);
+  EXPECT_EQ(run->reason, "deadline");
+  const StoreReply next = other_.Execute(Operation::kBeginRun, RunOn("t", "", "next"));
+  EXPECT_TRUE(next.status.ok() && !next.queued);
 }
 
 // Another host takes some of them over after this one has chosen what to lock.

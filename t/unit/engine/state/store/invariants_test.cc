@@ -41,7 +41,7 @@ TEST_F(LeaseDeathTest, AThreadHasOneLeaseAtATime) {
 }
 
 TEST_F(LeaseDeathTest, AThreadIsReservedWhileItHasNoLease) {
-  EXPECT_DEATH((void)store_.Reserve(keys::ThreadKey{"", 1}, RunOn("t", "", "other")),
+  EXPECT_DEATH((void)store_.Reserve(keys::ThreadKey{"", 1}, RunOn("t", "", "other"), kNoDeadline),
                "check failed: .*a thread is reserved while it has no lease");
 }
 
