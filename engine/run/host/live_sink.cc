@@ -1,5 +1,6 @@
 #include "run/host/live_sink.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
@@ -45,9 +46,10 @@ Status LiveSink::AwaitMemory(uint64_t thread_bytes) {
 
 Status LiveSink::Await(uint64_t bytes) {
   if (!options_.await_bytes) return Status::Ok();
-  Status room = options_.await_bytes(bytes, held_, cancellation_, DeadlineAfter(kMemoryWaitMax));
+  const Deadline given_up = DeadlineAfter(kMemoryWaitMax);
+  Status room = options_.await_bytes(bytes, held_, cancellation_, std::min(given_up, deadline_));
   if (room.ok()) held_ += bytes;
-  if (room.code() != StatusCode::kDeadlineExceeded) return room;
+  if (room.code() != StatusCode::kDeadlineExceeded || deadline_ <= given_up) return room;
   return Status(StatusCode::kResourceExhausted,
                 "this worker has too little free memory for the run");
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/clock.h"
 #include "run/host/live_run.h"
 #include "run/host/run_host.h"
 #include "run/run_sink.h"
@@ -14,12 +15,13 @@ namespace agent_graph::run {
 
 class LiveSink final : public RunSink {
  public:
-  // `start` is released when the run has been loaded. `held_bytes` are counted already, and now
-  // belong to the sink.
-  LiveSink(LiveRun& live, const runtime::Cancellation& cancellation, const RunHostOptions& options,
-           std::shared_ptr<void> start, uint64_t held_bytes)
+  // `deadline`: of the run. `start` is released when the run has been loaded. `held_bytes` are
+  // counted already, and now belong to the sink.
+  LiveSink(LiveRun& live, const runtime::Cancellation& cancellation, Deadline deadline,
+           const RunHostOptions& options, std::shared_ptr<void> start, uint64_t held_bytes)
       : live_(live),
         cancellation_(cancellation),
+        deadline_(deadline),
         options_(options),
         start_(std::move(start)),
         held_(held_bytes) {}
@@ -46,6 +48,7 @@ class LiveSink final : public RunSink {
 
   LiveRun& live_;
   const runtime::Cancellation& cancellation_;
+  const Deadline deadline_;
   const RunHostOptions& options_;
   std::shared_ptr<void> start_;
   uint64_t held_;

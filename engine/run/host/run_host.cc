@@ -37,6 +37,10 @@ std::chrono::milliseconds TimeLeft(const state::GrantedRun& granted) {
   return std::chrono::milliseconds((granted.deadline_micros - UnixMicros()) / kMillisecondMicros);
 }
 
+Deadline DeadlineOf(const state::GrantedRun& granted) {
+  return granted.deadline_micros > 0 ? DeadlineAfter(TimeLeft(granted)) : kNoDeadline;
+}
+
 }  // namespace
 
 RunHost::RunHost(Runner& runner, state::Service& state, runtime::Runtime& runtime,
@@ -56,8 +60,7 @@ void RunHost::Execute(state::GrantedRun granted) {
   start->hosted = std::make_shared<Hosted>();
   start->bytes = granted.request.size();
   start->continues = !PlaceOf(granted).empty();
-  const Deadline deadline =
-      granted.deadline_micros > 0 ? DeadlineAfter(TimeLeft(granted)) : kNoDeadline;
+  const Deadline deadline = DeadlineOf(granted);
   start->granted = std::move(granted);
   CountBytes(static_cast<int64_t>(start->bytes));
   local_.Add(start->key.first, start->key.second, start->hosted->live);
@@ -215,13 +218,16 @@ void RunHost::Run(Start& start) {
 Status RunHost::Begin(Start& start, std::shared_ptr<void> loading) {
   state::GrantedRun& granted = start.granted;
   const std::shared_ptr<Hosted>& hosted = start.hosted;
-  LiveSink sink(*hosted->live, hosted->cancellation, options_, std::move(loading), start.bytes);
+  LiveSink sink(*hosted->live, hosted->cancellation, DeadlineOf(granted), options_,
+                std::move(loading), start.bytes);
   Status room = sink.AwaitMemory(JsonWeight(granted.request).bytes());
-  // A run that was cancelled meanwhile is ended below.
-  const bool is_full = room.code() == StatusCode::kResourceExhausted;
-  Result<RunRequest> loaded = is_full ? room : LoadRequest(granted.request);
+  // A run that was cancelled meanwhile is ended below. The state ends one whose deadline has
+  // passed.
+  const bool has_no_room =
+      room.code() == StatusCode::kResourceExhausted || room.code() == StatusCode::kDeadlineExceeded;
+  Result<RunRequest> loaded = has_no_room ? room : LoadRequest(granted.request);
   FreeMemory(granted.request);
-  if (is_full) return room;
+  if (has_no_room) return room;
   const Status readable = loaded.status();
   RunRequest request = loaded.ok() ? *std::move(loaded) : RunRequest{};
   request.thread_id = granted.thread_id;

@@ -13,10 +13,12 @@
 namespace agent_graph::run {
 namespace {
 
-// True for failures of this worker, or of its connection.
-bool MayPassElsewhere(const Status& failure) {
+// True for failures of this worker, or of its connection; the state ends a run whose deadline has
+// passed.
+bool MustGiveBack(const Status& failure) {
   return failure.code() == StatusCode::kUnavailable ||
-         failure.code() == StatusCode::kResourceExhausted;
+         failure.code() == StatusCode::kResourceExhausted ||
+         failure.code() == StatusCode::kDeadlineExceeded;
 }
 
 // The entries of an accepted run that failed before its first node, for those that follow it.
@@ -71,7 +73,7 @@ void Runner::Abandon(const RunRequest& request, const BegunRun& begun,
   const runtime::CancelReason cancel = CancelOf(environment, failure);
   const bool is_cancelled = cancel != runtime::CancelReason::kNone;
   // If an accepted run was stopped, the state knows it, and ends the run.
-  if (request.accepted && (is_cancelled || MayPassElsewhere(failure))) {
+  if (request.accepted && (is_cancelled || MustGiveBack(failure))) {
     const Status given =
         state_->HandOverRun(environment.thread_id, environment.run_id, begun.reply.lease_epoch);
     if (!given.ok()) environment.Log(LogLevel::kWarning, "", given.ToString());

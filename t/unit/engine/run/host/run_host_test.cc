@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 
 #include "run_host_fixture.h"
@@ -225,6 +226,30 @@ TEST_F(RunHostTest, ARequestThatDoesNotFitGoesToAnotherWorker) {
   host_->Execute(Granted("t1"));
   Finish();
   EXPECT_EQ(waits, 1) << "the run has not begun";
+}
+
+TEST_F(RunHostTest, ARunWaitsForMemoryUntilItsDeadline) {
+  AddOneNode(Say("ok"));
+  constexpr std::chrono::seconds kLeft(10);
+  int waits = 0;
+  host_options_.await_bytes = [&](uint64_t bytes, uint64_t, const runtime::Cancellation&,
+                                  Deadline deadline) {
+    EXPECT_LE(deadline, DeadlineAfter(kLeft));
+    if (++waits > 1) return Status(StatusCode::kDeadlineExceeded, "no room");
+    held_ += static_cast<int64_t>(bytes);
+    return Status::Ok();
+  };
+  // The state ends it. See the next test.
+  EXPECT_CALL(state_, HandOverRun("t1", testing::_, testing::_)).Times(2);
+  MakeHost();
+  state_.omitted_bytes = 1'000'000;
+  state::GrantedRun granted = Granted("t1");
+  granted.deadline_micros =
+      UnixMicros() + std::chrono::duration_cast<std::chrono::microseconds>(kLeft).count();
+  host_->Execute(std::move(granted));
+  Finish();
+  EXPECT_EQ(waits, 2);
+  EXPECT_TRUE(state_.Kinds("t1").empty());
 }
 
 TEST_F(RunHostTest, AThreadThatDoesNotFitGoesToAnotherWorker) {
