@@ -44,6 +44,7 @@ class RunTrace {
   }
 
   json Finish(bool in_flight) && {
+    AddUnstoredCalls();
     // A run that neither ended nor holds its lease is lost.
     if (status_.empty()) status_ = in_flight ? "running" : "error";
     std::reverse(events_.begin(), events_.end());
@@ -81,6 +82,13 @@ class RunTrace {
     int64_t output_tokens = 0;
   };
 
+  // A model call whose message is not stored: a summary, or a reply that sets a field.
+  struct UnstoredCall {
+    size_t parent = kRoot;
+    double ended_ms = 0;
+    entry::ModelFinished::Reply reply;
+  };
+
   double Offset(int64_t micros) const {
     const int64_t offset = std::max<int64_t>(micros - started_, 0);
     return static_cast<double>(offset) / kMicrosPerMillisecond;
@@ -115,6 +123,7 @@ class RunTrace {
   }
 
   void TakeEntry(const entry::NodeFinished& finished, size_t /*parent*/) {
+    AddUnstoredCalls();
     AddEvent("updates", finished.node, "step " + std::to_string(finished.step));
   }
 
@@ -134,9 +143,29 @@ class RunTrace {
     AddEvent("state", update.node, Joined(names));
   }
 
+  // The message, which has the usage as well, is stored later, if at all.
+  void TakeEntry(const entry::ModelFinished& finished, size_t parent) {
+    if (finished.reply && finished.reply->input_tokens + finished.reply->output_tokens > 0) {
+      unstored_calls_.push_back({parent, last_, *finished.reply});
+    }
+  }
+
+  void AddUnstoredCalls() {
+    for (const UnstoredCall& call : std::exchange(unstored_calls_, {})) {
+      const entry::ModelFinished::Reply& reply = call.reply;
+      CountModelCall(
+          {.prompt_tokens = reply.input_tokens, .completion_tokens = reply.output_tokens});
+      spans_.push_back({"llm.generate", "llm", call.parent, call.ended_ms, call.ended_ms,
+                        reply.model, reply.input_tokens, reply.output_tokens});
+    }
+  }
+
   void TakeEntry(const entry::MessageAdded& message, size_t parent) {
     std::string summary;
     if (message.usage) {
+      std::erase_if(unstored_calls_, [&](const UnstoredCall& call) {
+        return call.reply.message_id == message.message_id;
+      });
       const int64_t total = CountModelCall(*message.usage);
       spans_.push_back({"llm.generate", "llm", parent, last_, last_, message.model.value_or(""),
                         message.usage->prompt_tokens, message.usage->completion_tokens});
@@ -221,6 +250,7 @@ class RunTrace {
   std::vector<Span> spans_ = {{"graph", "root", kRoot, 0, 0, {}, 0, 0}};
   std::unordered_map<std::string, size_t> nodes_;  // name → span
   std::unordered_map<std::string, size_t> calls_;  // id → span
+  std::vector<UnstoredCall> unstored_calls_;
   std::vector<json> events_;
   int64_t prompt_ = 0;
   int64_t completion_ = 0;

@@ -205,6 +205,33 @@ TEST_F(TraceTest, EntriesThatCannotBeReadAreLeftOut) {
   EXPECT_EQ(summaries, json({"step 0", "", ": "}));
 }
 
+TEST_F(TraceTest, CallsWithoutAMessageAreCounted) {
+  const auto finished = [](const std::string& node, const std::string& message_id) {
+    entry::ModelFinished call{.node = node, .model_name = "default", .stop_reason = "stop"};
+    call.reply = {.model = "m-2", .message_id = message_id, .input_tokens = 7, .output_tokens = 2};
+    return Encode(call, 0).json;
+  };
+  Add("node_started", R"({"node":"MAIN","step":1})", 1);
+  Add("model_finished", finished("MAIN", "m"), 2);
+  Add("message", Encode(MessageEntry(Calling("weather"), "MAIN"), 0).json, 3);
+  Add("node_finished", R"({"node":"MAIN","step":1})", 3);
+  Add("node_started", R"({"node":"TITLE","step":2})", 4);
+  Add("model_finished", finished("TITLE", "of a field"), 5);
+  Add("node_finished", R"({"node":"TITLE","step":2})", 6);
+  Add("model_finished", finished("", ""), 8);  // a summary
+  Add("run_finished", R"({"run_id":"r1","status":"done"})", 9);
+  const json run = Run();
+  json calls = json::array();
+  for (const json& span : run.at("spans")) {
+    if (span["kind"] != "llm") continue;
+    calls.push_back({span["parent"], span["start_ms"], span["model"], span["input_tokens"]});
+  }
+  EXPECT_EQ(calls, json({{"s1", 3.0, "m-1", 10}, {"s3", 5.0, "m-2", 7}, {"root", 8.0, "m-2", 7}}));
+  EXPECT_EQ(run["llm_calls"], 3);
+  EXPECT_EQ(run["usage"]["prompt_tokens"], 24);
+  EXPECT_EQ(run["usage"]["total_tokens"], 32);
+}
+
 TEST_F(TraceTest, CallsThatEndedHaveNoDuration) {
   Add("message", Encode(MessageEntry(Calling("weather"), "MAIN"), 0).json, 5);
   Add("tool_intent", R"({"node":"TOOLS","tool":"weather","call_id":"c1"})", 7);
