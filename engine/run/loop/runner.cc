@@ -232,8 +232,13 @@ Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
     return status;
   }
   const std::optional<state::KnownWindow> known = KnownWindowOf(request);
-  AG_ASSIGN_OR_RETURN(opening->begun, BeginUpTo(kReplyBytesMax, request, cancellation, known));
-  BegunRun& begun = opening->begun;
+  Result<BegunRun> opened = BeginUpTo(kReplyBytesMax, request, cancellation, known);
+  if (!opened.ok()) {
+    const bool is_damaged = request.accepted && opened.status().code() == StatusCode::kDataLoss;
+    if (is_damaged) AG_RETURN_IF_ERROR(EndUnread(request, cancellation, opened.status()));
+    return opened.status();
+  }
+  BegunRun& begun = opening->begun = *std::move(opened);
   const auto await_memory = [&](uint64_t bytes) { return sink.AwaitMemory(bytes); };
   const auto load = [&]() -> Status {
     if (begun.reply.window_is_partial) {

@@ -90,6 +90,9 @@ class Runner {
                        const Status& failure, std::string reason = {});
 
  private:
+  // EndUnexecuted for a run whose thread cannot be read.
+  Status EndUnread(const RunRequest& request, const runtime::Cancellation& cancellation,
+                   const Status& failure, std::string reason = {});
   // A larger thread is loaded in a second call, once there is memory for it.
   static constexpr uint64_t kReplyBytesMax = 64 * 1024;
   struct Opening;

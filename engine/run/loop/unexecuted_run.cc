@@ -102,12 +102,29 @@ Status Runner::StoreFailure(const RunRequest& request, const BegunRun& begun, co
 Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
                              const Status& failure, std::string reason) {
   constexpr uint64_t kNoState = 0;
-  AG_ASSIGN_OR_RETURN(const BegunRun begun, BeginUpTo(kNoState, request, cancellation));
+  const Result<BegunRun> opened = BeginUpTo(kNoState, request, cancellation);
+  if (opened.status().code() == StatusCode::kDataLoss) {
+    return EndUnread(request, cancellation, failure, std::move(reason));
+  }
+  if (!opened.ok()) return opened.status();
+  const BegunRun& begun = *opened;
   if (!reason.empty()) {
     return StoreFailure(request, begun, failure, RunStatus::kError, std::move(reason));
   }
   Abandon(request, begun, failure);
   return Status::Ok();
+}
+
+// It still has the lease that it was granted.
+Status Runner::EndUnread(const RunRequest& request, const runtime::Cancellation& cancellation,
+                         const Status& failure, std::string reason) {
+  AG_ASSIGN_OR_RETURN(const std::shared_ptr<RunEnvironment> environment,
+                      MakeEnvironment(request, cancellation));
+  environment->thread_id = request.thread_id;
+  BegunRun begun{.environment = environment, .reply = {}};
+  begun.reply.lease_epoch = request.accepted->lease_epoch;
+  if (reason.empty()) reason = ReasonOfFailure(failure);
+  return StoreFailure(request, begun, failure, RunStatus::kError, std::move(reason));
 }
 
 }  // namespace agent_graph::run

@@ -86,6 +86,10 @@ Result<BeginRunReply> Caller::BeginRun(const BeginRunRequest& run,
     case StatusCode::kPermissionDenied:
       channel_->Unhold(run.thread_id, run.run_id);
       break;
+    case StatusCode::kDataLoss:
+      // Given back, it would be granted again, and could not be read again. The caller ends it.
+      if (run.granted) break;
+      [[fallthrough]];
     default:
       // The executor may already have granted the lease, or may still grant it. It can also fail to
       // read the thread after the grant.

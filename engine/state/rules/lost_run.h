@@ -16,7 +16,8 @@ inline constexpr char kEndNotStored[] = "end_not_stored";
 // The database was restored to an earlier state, or has lost entries that it had acknowledged.
 inline constexpr char kHistoryLost[] = "history_lost";
 // Reasons of accepted runs that no worker executes any more.
-inline constexpr char kPoisoned[] = "poisoned";  // its user code has crashed workers
+inline constexpr char kDamagedReason[] = "DATA_LOSS";  // their rows cannot be read
+inline constexpr char kPoisoned[] = "poisoned";        // its user code has crashed workers
 inline constexpr char kTooManyAttempts[] = "attempts";
 inline constexpr char kStoppedReason[] = "stopped";
 inline constexpr char kDeadlineReason[] = "deadline";

@@ -50,6 +50,7 @@ struct Lease {
   // while it waits for a worker.
   bool accepted = false;
   bool suspect = false;     // see RunRow
+  bool is_damaged = false;  // its end could not be stored, because rows cannot be read
   bool is_counted = false;  // among the runs that its client holds
   // Size of the grant, until its client begins the run. 0: it has, or this is unknown because of a
   // takeover.

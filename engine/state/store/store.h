@@ -154,6 +154,7 @@ class Store {
   // Both move the entries out of the request.
   Result<ReplyRow> AppendRun(const ReplyAddress& from, AppendRunRequest& append, int64_t micros);
   Result<ReplyRow> FinishRun(const ReplyAddress& from, FinishRunRequest& finish, int64_t micros);
+  Result<ReplyRow> StageFinish(const ReplyAddress& from, FinishRunRequest& finish, int64_t micros);
   Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release);
   Result<ReplyRow> RequestStop(const StopRequest& stop);
   Result<ReplyRow> AcceptRun(const ReplyAddress& from, const AcceptRunRequest& accept,
@@ -247,6 +248,9 @@ class Store {
   // Ends an accepted run that no worker executes.
   Status StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
                                RunState run_state, const std::string& reason);
+  // The same, also if rows cannot be read.
+  void EndUnexecuted(const keys::ThreadKey& thread, const std::string& run_id, RunState run_state,
+                     const std::string& reason);
   // Starts a run that waited for the thread's lease, which has ended.
   void StartAccepted(const Waiter& waiter);
   void EndReserved(const std::string& thread_id, RunState run_state, const std::string& reason);
@@ -320,6 +324,8 @@ class Store {
   void EndLease(const std::string& thread_id);
   void LoseLease(const std::string& thread_id, Loss loss);
   Status StageLostRun(const Lease& lease, const std::string& reason);
+  // StageLostRun, also if rows cannot be read.
+  void StageEndOfLostRun(const Lease& lease, const std::string& reason);
   Status StageReleased(const Lease& lease);
   // Adds a notice for the next Commit.
   template <typename Message>

@@ -29,6 +29,17 @@ Result<bool> Store::HasFinished(const AppendRunRequest& append) const {
 
 Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& finish,
                                   int64_t micros) {
+  const std::string thread_id = finish.append.thread_id;
+  Result<ReplyRow> finished = StageFinish(from, finish, micros);
+  // Another attempt could not end, either. See StageNextAttempt.
+  const auto lease = leases_.find(thread_id);
+  const bool is_damaged = finished.status().code() == StatusCode::kDataLoss;
+  if (is_damaged && lease != leases_.end()) lease->second.is_damaged = true;
+  return finished;
+}
+
+Result<ReplyRow> Store::StageFinish(const ReplyAddress& from, FinishRunRequest& finish,
+                                    int64_t micros) {
   const Result<Lease*> fenced = FencedLease(from, finish.append);
   if (!fenced.ok()) {
     AG_ASSIGN_OR_RETURN(const bool is_repeated, HasFinished(finish.append));
@@ -59,6 +70,22 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& fi
   return ReplyRow{};
 }
 
+// The thread must not stay locked if its rows cannot be read. The record of an accepted run, for
+// which clients wait, still gets an end then.
+void Store::StageEndOfLostRun(const Lease& lease, const std::string& reason) {
+  if (StageLostRun(lease, reason).ok()) return;
+  transaction_.Reject();
+  if (!lease.accepted) return;
+  EndUnexecuted(lease.thread, lease.row.run_id, StateOfLostRun(reason), reason);
+}
+
+void Store::EndUnexecuted(const keys::ThreadKey& thread, const std::string& run_id,
+                          RunState run_state, const std::string& reason) {
+  if (StageEndWithoutWorker(thread, run_id, run_state, reason).ok()) return;
+  // Without its request the run is not granted again.
+  transaction_.Delete(keys::RunRequest(thread, run_id));
+}
+
 Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
                                     RunState run_state, const std::string& reason) {
   const std::string record_key = keys::Run(thread, run_id);
@@ -66,8 +93,9 @@ Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::st
   transaction_.Delete(keys::RunRequest(thread, run_id));
   // Another host may have ended it already.
   if (!run || run->record.finished_micros != 0) return Status::Ok();
-  ThreadEditor editor(transaction_, thread);
-  AG_ASSIGN_OR_RETURN(run->log_end, editor.NextLogIndex());
+  const Result<uint64_t> log_end = ThreadEditor(transaction_, thread).NextLogIndex();
+  // A log that cannot be read has no end, either.
+  run->log_end = log_end.ok() ? *log_end : run->record.log_begin;
   run->record.state = run_state;
   run->record.reason = reason;
   run->record.finished_micros = database_.Now();
@@ -91,8 +119,7 @@ void Store::EndReserved(const std::string& thread_id, RunState run_state,
 
 void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState run_state,
                       const std::string& reason) {
-  // A row that cannot be read: the run is not executed, and its request is deleted.
-  (void)StageEndWithoutWorker(lease.thread, run_id, run_state, reason);
+  EndUnexecuted(lease.thread, run_id, run_state, reason);
   changed_runs_.push_back(lease.row.thread_id);
 }
 

@@ -77,6 +77,10 @@ void Store::StartAccepted(const Waiter& waiter) {
   transaction_.Reject();
   reports_.push_back(
       {true, "the accepted run " + waiter.run.run_id + " cannot start: " + status.ToString()});
+  if (status.code() != StatusCode::kDataLoss || !thread.ok() || !*thread) return;
+  EndUnexecuted((*thread)->key(), waiter.run.run_id, RunState::kError, kDamagedReason);
+  changed_runs_.push_back(waiter.run.thread_id);
+  transaction_.Accept(sync_ != SyncLevel::kNone);
 }
 
 const std::string* Store::ChooseClient(const Lease& lease, const std::string& preferred) const {
@@ -154,9 +158,13 @@ size_t Store::GrantReserved(const std::string& thread_id, const std::string& pre
   }
   const Status granted = StageGrant(lease, *client);
   if (granted.ok()) return lease.unbegun_bytes;
-  WaitForGrant(thread_id, again);
   reports_.push_back(
       {true, "the accepted run " + lease.row.run_id + " cannot be granted: " + granted.ToString()});
+  if (granted.code() == StatusCode::kDataLoss) {
+    EndReserved(thread_id, RunState::kError, kDamagedReason);
+  } else {
+    WaitForGrant(thread_id, again);
+  }
   return 0;
 }
 
@@ -247,7 +255,12 @@ bool Store::CanGrant() const {
 }
 
 void Store::GrantRuns(MonotonicClock::time_point now) {
-  EndUngrantedRuns(now);
+  if (ungranted_.next_deadline() <= now) {
+    // The next batch grants runs: one that locked both in turn might block other hosts.
+    EndUngrantedRuns(now);
+    next_grant_ = now;
+    return;
+  }
   if (ungranted_.empty() || !TakesRuns()) {
     // Runs are granted when a client that takes runs connects.
     next_grant_ = ungranted_.next_deadline();
@@ -264,6 +277,7 @@ void Store::GrantRuns(MonotonicClock::time_point now) {
     bytes += GrantReserved(thread_id, {});
     transaction_.Accept(sync_ != SyncLevel::kNone);
   }
+  AdmitWaiters();  // of runs that could not be granted
   // The next batch follows at once, unless the clients have to take what was sent, or to begin it.
   const bool pauses = ungranted_.HasDue(now) && count < kGrantsAtOnce;
   const Duration pause = database_.low_on_space() ? Duration(kGrantAgainAfter) : kGrantPause;
@@ -271,6 +285,7 @@ void Store::GrantRuns(MonotonicClock::time_point now) {
 }
 
 Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
+  if (lease.is_damaged) return std::string(kDamagedReason);
   const std::string record_key = keys::Run(lease.thread, lease.row.run_id);
   AG_ASSIGN_OR_RETURN(std::optional<RunRow> run, transaction_.GetRow<RunRow>(record_key));
   AG_ASSIGN_OR_RETURN(
@@ -336,10 +351,8 @@ Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunR
   Result<std::string> none = StageNextAttempt(lease, Loss::kGivenBack);
   if (!none.ok() || !none->empty()) {
     transaction_.Reject();
-    // The client has forgotten the run, so the thread must not stay locked if its rows cannot be
-    // read.
-    const std::string reason = none.ok() ? *none : std::string(kEndNotStored);
-    if (!StageLostRun(lease, reason).ok()) transaction_.Reject();
+    // The client has forgotten the run, so the thread must not stay locked.
+    StageEndOfLostRun(lease, none.ok() ? *none : std::string(kEndNotStored));
     EndLease(run.thread_id);
     return ReplyRow{};
   }

@@ -342,8 +342,7 @@ void Store::LoseLease(const std::string& thread_id, Loss loss) {
     if (none.ok()) reason = *std::move(none);
     transaction_.Reject();
   }
-  // The thread must not stay locked if its rows cannot be read.
-  if (!StageLostRun(lease, reason).ok()) transaction_.Reject();
+  StageEndOfLostRun(lease, reason);
   if (reason == kPoisoned) CountRun(&RunTotals::poisoned);
   EndLease(thread_id);
   transaction_.Accept(sync);

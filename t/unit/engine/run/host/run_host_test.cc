@@ -214,6 +214,29 @@ TEST_F(RunHostTest, ADamagedRequestEndsTheRun) {
   EXPECT_EQ(finished_.reason, "DATA_LOSS");
 }
 
+// Another worker could not read it, either.
+TEST_F(RunHostTest, ADamagedThreadEndsTheRun) {
+  AddOneNode(Say("ok"));
+  state_.before_begin = [](const state::BeginRunRequest&) {
+    return Status(StatusCode::kDataLoss, "the state is damaged");
+  };
+  EXPECT_CALL(state_, FinishRun).WillRepeatedly([this](const state::FinishRunRequest& finish) {
+    finished_ = finish;
+    return Status::Ok();
+  });
+  MakeHost();
+  state::GrantedRun granted = Granted("t1");
+  granted.lease_epoch = 7;
+  host_->Execute(granted);
+  granted = Granted("t2");
+  granted.request = "{";
+  host_->Execute(granted);
+  Finish();
+  EXPECT_EQ(finished_.reason, "DATA_LOSS");
+  EXPECT_EQ(finished_.status, "error");
+  EXPECT_TRUE(finished_.state_unread);
+}
+
 TEST_F(RunHostTest, ARequestThatDoesNotFitGoesToAnotherWorker) {
   AddOneNode(Say("ok"));
   int waits = 0;
