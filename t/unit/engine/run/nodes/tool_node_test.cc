@@ -64,8 +64,12 @@ TEST_F(ToolNodeTest, BadCallsGetFailedResults) {
 }
 
 TEST_F(ToolNodeTest, TheLogHasTheReasonOfEachFailedCall) {
+  std::mutex mutex;  // the calls are made at the same time
   std::vector<std::string> lines;
-  options_.services.log = [&](LogLevel, const std::string& line) { lines.push_back(line); };
+  options_.services.log = [&](LogLevel, const std::string& line) {
+    const std::lock_guard lock(mutex);
+    lines.push_back(line);
+  };
   options_.services.show_exception_text = false;
   Tool bad = MakeTool("bad", [](const json&, ToolContext&) -> ToolOutput {
     throw std::runtime_error("no network");
