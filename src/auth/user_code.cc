@@ -106,6 +106,11 @@ bool TouchesRows(const Question& question) {
          question.permission.action != Action::kRead || !question.resource_id.empty();
 }
 
+// The client's error has the same id.
+std::string RequestLabel(const bridge::RequestHead& head) {
+  return "request " + head.request_id + ": ";
+}
+
 }  // namespace
 
 CustomAuthenticator::CustomAuthenticator(std::shared_ptr<AuthenticationBackend> backend,
@@ -122,10 +127,12 @@ std::optional<Refusal> CustomAuthenticator::Authenticate(const IncomingRequest& 
   call->credential = request.Credential();
   Status status = RunOnPool(runtime_, call, "the authentication backend", request.cancellation);
   if (!status.ok()) {
-    warn_("the authentication backend did not answer: " + status.ToString());
+    warn_(RequestLabel(head) + "the authentication backend did not answer: " + status.ToString());
     return Refusal{Refusal::Kind::kUnavailable, "authentication did not answer"};
   }
-  if (!call->fault.empty()) warn_("the authentication backend failed: " + call->fault);
+  if (!call->fault.empty()) {
+    warn_(RequestLabel(head) + "the authentication backend failed: " + call->fault);
+  }
   for (const auto& [name, value] : call->response.headers()) {
     if (IsHeader(name, value)) {
       headers.emplace_back(name, value);
@@ -156,13 +163,16 @@ Decision CustomAuthorizer::Decide(const Question& question) {
   if (question.config != nullptr) call->context["config"] = *question.config;
   Status status = RunOnPool(runtime_, call, "the authorization backend", question.cancellation);
   if (!status.ok()) {
-    warn_("the authorization backend did not answer: " + status.ToString());
+    warn_(RequestLabel(question.head) +
+          "the authorization backend did not answer: " + status.ToString());
     Decision decision;
     decision.refusal = NotAuthorized(question.permission);
     decision.failed = true;
     return decision;
   }
-  if (!call->fault.empty()) warn_("the authorization backend failed: " + call->fault);
+  if (!call->fault.empty()) {
+    warn_(RequestLabel(question.head) + "the authorization backend failed: " + call->fault);
+  }
   Decision decision = std::move(call->decision);
   if (!decision.refusal && decision.isolate_by_owner && question.user_id.empty() &&
       TouchesRows(question)) {

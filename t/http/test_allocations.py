@@ -111,6 +111,8 @@ def test_a_backend_that_allocates_without_end_costs_its_request(start):
             assert reply.status == status, reply.text
             assert reply.json()["error"]["code"] == code and _BOUND not in reply.text
             _await_fault(service, f"the {kind} backend failed", seen)
+            request_id = reply.json()["metadata"]["request_id"]
+            assert service.error_log.lines(f"request {request_id}: the {kind} backend failed")
             assert service.get("/v1/graph").status == 200
     assert _workers(service) == workers
     wait_until(
