@@ -92,8 +92,8 @@ class AGENT_GRAPH_API AuthenticationBackend {
 
   // `credential` is the token of `Authorization: Bearer`, or of the place where a WebSocket carries
   // it. To accept the request return an object with at least `user_id`: the whole object becomes
-  // `config.user`. Return null or {} for an anonymous request. To refuse it throw AccountError or
-  // HttpError; any other exception is answered with 500.
+  // `config.user`. Return null or {} for an anonymous request; an object without `user_id` is one,
+  // too. To refuse it throw AccountError or HttpError; any other exception is answered with 500.
   virtual json Authenticate(const AuthRequest& request, AuthResponse& response,
                             const std::optional<std::string>& credential) = 0;
 };
@@ -115,7 +115,9 @@ class AGENT_GRAPH_API AuthorizationBackend {
   virtual bool Authorize(const json& user, const std::string& resource, const std::string& action,
                          const std::optional<std::string>& resource_id, const json& context) = 0;
 
-  // The rows that requests may read and change. Default: kOwner.
+  // The rows that requests may read and change. Default: kOwner. Anonymous requests own no rows:
+  // with kOwner they get 403 for all but the graph and its settings, even if Authorize returns
+  // true.
   virtual Isolation IsolationScope();
   // The scopes of the user; an empty list means that nothing is allowed. nullopt: `scopes` of the
   // user object is used if it is an array; without it the user is not restricted. The default

@@ -57,7 +57,8 @@ enum class Reducer : uint8_t {
   kMerge,  // objects: merged recursively; a member whose new value is null is removed
 };
 
-// Returns the new value of a field. Runs on the engine thread: it must be short and must not block.
+// Returns the new value of a field. `current` is null if there is neither a value nor a default.
+// Runs on the engine thread: it must be short and must not block.
 // An exception ends the run with an error.
 using ReducerFunction = std::function<json(const json& current, const json& update)>;
 
@@ -69,7 +70,8 @@ struct StateField {
   // Initial value as JSON text. If it is null: [] for kAppend and kUnion, 0 for kSum, {} for
   // kMerge.
   std::string default_json = "null";
-  std::string schema_json = "{}";  // JSON Schema of the field, for GET /v1/graph:StateSchema
+  // JSON Schema of the field, for GET /v1/graph:StateSchema. Values are not checked against it.
+  std::string schema_json = "{}";
 };
 
 inline constexpr std::chrono::milliseconds kFunctionTimeoutDefault{300'000};

@@ -30,7 +30,7 @@ struct FieldUpdate {
 // the node that would have been next.
 struct Interrupt {
   std::string reason;
-  std::string data_json = "null";  // sent to the client as execution_meta.interrupt_data
+  std::string data_json = "null";  // JSON text; the client receives it as interrupt.data
 };
 
 // The result of a node. Every field is optional; an empty result only follows the node's edge.

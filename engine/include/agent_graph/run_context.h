@@ -46,9 +46,9 @@ class AGENT_GRAPH_API RunContext {
   virtual bool cancelled() const = 0;
   // Waits for `duration`. Returns false early if the run is cancelled or this call times out.
   virtual bool SleepFor(std::chrono::milliseconds duration) = 0;
-  // Streams a piece of text to the client immediately. The message that you return later should
-  // have the complete text: it replaces the pieces. May wait if the client reads slowly
-  // (backpressure). Returns false if no client receives the stream any more.
+  // Streams a piece of text to the client immediately; it is not stored. The message that you
+  // return later should have the complete text: it replaces the pieces. May wait if the client
+  // reads slowly (backpressure). Returns false if no client receives the stream any more.
   virtual bool EmitText(std::string_view piece) = 0;
   // Calls a model and returns its complete reply. The reply is not part of the thread yet: return
   // it from the node to append it. Throws ModelError or RunCancelled.

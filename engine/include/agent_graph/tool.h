@@ -24,7 +24,8 @@
 
 namespace agent_graph {
 
-// The result of a tool: JSON or text, or an error that the model can react to.
+// The result of a tool: JSON or text, or an error that the model can react to. Write JSON with its
+// type, `return json{{"euro", 4}};`: braces alone do not compile.
 struct AGENT_GRAPH_API ToolOutput {
   std::string json = "null";
   bool is_error = false;
