@@ -82,6 +82,31 @@ def test_arguments_that_are_no_object_go_to_a_client_and_back(with_tools):
     assert response["output"][0]["content"][0]["text"] == "done"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_client_gets_a_call_when_the_user_has_allowed_it(with_tools, stream):
+    graph = tool_graph(tools=["calculator"])
+    graph["app"]["nodes"].append({"name": "ASK", "type": "reply"})
+    graph["app"]["edges"][1]["when"][0]["to"] = "ASK"
+    graph["app"]["edges"].append({"from": "ASK", "to": "TOOLS"})
+    graph["app"]["interrupt_before"] = ["ASK"]
+    service = with_tools(graph)
+
+    def reply_to(message):
+        """The reason to finish, the ids of the calls, and whether the agent asks."""
+        body = chat(message, metadata={"thread_id": "t"}, tools=[_WEATHER], stream=stream)
+        reply = service.post(PATH, body)
+        chunks = events(reply) if stream else [reply.json()]
+        choices = [chunk["choices"][0] for chunk in chunks]
+        calls = [call["id"] for choice in choices
+                 for call in choice["delta" if stream else "message"].get("tool_calls", [])]
+        return choices[-1]["finish_reason"], calls, "interrupt" in chunks[-1]
+
+    assert reply_to("weather") == ("stop", [], True)
+    assert reply_to("plain yes") == ("tool_calls", ["call_0"], False)
+    result = {"role": "tool", "tool_call_id": "call_0", "content": "sunny"}
+    assert reply_to(result) == ("stop", [], False)
+
+
 def test_parallel_calls_have_an_index(with_tools):
     service = with_tools()
     chunks = events(service.post(PATH, chat("two", tools=[_WEATHER], stream=True)))

@@ -44,6 +44,7 @@ Status ChatReader::OnEnd(const api::RunEnd& end, const api::EventPlace&) {
     error_ = {api::ApiError::kCancelled, "the run was stopped", {}};
   }
   if (!facades::WaitsForTools(end.interrupt_json)) end_.interrupt_json = end.interrupt_json;
+  if (!end_.interrupt_json.empty()) view_.KeepCallsForLater();
   return Status::Ok();
 }
 

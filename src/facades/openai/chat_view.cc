@@ -51,13 +51,32 @@ Piece ChatView::OnDelta(std::string_view message_id, std::string_view text,
 
 Piece ChatView::OnMessage(const Message& message) {
   Piece piece;
-  if (message.role == Role::kAssistant) TakeAnswer(message, piece);
+  if (message.role == Role::kAssistant) {
+    TakeAnswer(message, piece);
+  } else {
+    // A tool node hands calls to the client, perhaps in a later run than that of the model's
+    // message.
+    for (const ToolCallBlock* call : message.ToolCalls()) HandOut(*call);
+  }
   for (const ToolResultBlock* result : message.ToolResults()) {
     const auto call = std::ranges::find(open_calls_, result->call_id, &ToolCallBlock::id);
     if (call != open_calls_.end()) open_calls_.erase(call);
     ShowTool("-> " + result->output_json, piece);
   }
   return piece;
+}
+
+void ChatView::HandOut(const ToolCallBlock& call) {
+  const auto known = std::ranges::find(open_calls_, call.id, &ToolCallBlock::id);
+  if (known == open_calls_.end()) {
+    open_calls_.push_back(call);
+  } else {
+    known->remote = true;
+  }
+}
+
+void ChatView::KeepCallsForLater() {
+  std::erase_if(open_calls_, [](const ToolCallBlock& call) { return !call.remote; });
 }
 
 void ChatView::TakeAnswer(const Message& message, Piece& piece) {

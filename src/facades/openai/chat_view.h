@@ -33,6 +33,8 @@ class ChatView {
   Piece OnDelta(std::string_view message_id, std::string_view text, std::string_view reasoning);
   // A whole message, also if its parts were seen before.
   Piece OnMessage(const Message& message);
+  // The run waits for its user: the client's calls that no tool node has handed out may be refused.
+  void KeepCallsForLater();
   // True if the client has a part of this message.
   bool HasPartOf(std::string_view message_id) const;
 
@@ -54,6 +56,7 @@ class ChatView {
   void Show(std::string_view message_id, std::string_view text, Piece& piece);
   void ShowTool(const std::string& line, Piece& piece) const;
   void TakeAnswer(const Message& message, Piece& piece);
+  void HandOut(const ToolCallBlock& call);
 
   const ShowTools show_tools_;
   std::vector<std::string> tool_names_;
