@@ -3,7 +3,7 @@
 import pytest
 
 from harness.openai_chat import PATH, answer, chat, error, events, tool
-from harness.tool_graph import PLAIN_GRAPH, asks, serve_with_mock, tool_graph
+from harness.tool_graph import PLAIN_GRAPH, asking_graph, asks, serve_with_mock, tool_graph
 
 _WEATHER = tool("get_weather", city={"type": "string"})
 
@@ -84,12 +84,7 @@ def test_arguments_that_are_no_object_go_to_a_client_and_back(with_tools):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_client_gets_a_call_when_the_user_has_allowed_it(with_tools, stream):
-    graph = tool_graph(tools=["calculator"])
-    graph["app"]["nodes"].append({"name": "ASK", "type": "reply"})
-    graph["app"]["edges"][1]["when"][0]["to"] = "ASK"
-    graph["app"]["edges"].append({"from": "ASK", "to": "TOOLS"})
-    graph["app"]["interrupt_before"] = ["ASK"]
-    service = with_tools(graph)
+    service = with_tools(asking_graph(tools=["calculator"]))
 
     def reply_to(message):
         """The reason to finish, the ids of the calls, and whether the agent asks."""

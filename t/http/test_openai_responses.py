@@ -9,7 +9,7 @@ from harness.agents import DEMO
 from harness.messages import texts
 from harness.openai_chat import error
 from harness.openai_responses import PATH, ask, completed, deltas, events, output_text
-from harness.tool_graph import PLAIN_GRAPH, asks, serve_with_mock, tool_graph
+from harness.tool_graph import PLAIN_GRAPH, asking_graph, asks, serve_with_mock, tool_graph
 
 _WEATHER = {
     "type": "function", "name": "get_weather", "description": "A tool.",
@@ -179,6 +179,15 @@ def test_a_background_response_has_the_calls_of_the_client(with_tools):
     response = with_tools.get(f"{PATH}/{response_id}").json()
     assert response["output"] == [call] and [tool["name"] for tool in response["tools"]] == ["get_weather"]
     assert events(with_tools.get(f"{PATH}/{response_id}?stream=true")) == datas
+
+
+@pytest.mark.parametrize("with_tools", [asking_graph(tools=["calculator"])], ids=["asks"], indirect=True)
+def test_the_client_gets_a_call_when_the_user_has_allowed_it(with_tools):
+    asking = completed(with_tools.post(PATH, ask("weather", tools=[_WEATHER])))
+    assert asking["output"] == [] and asking["interrupt"]["node"] == "ASK"
+    allowed = completed(with_tools.post(PATH, ask("plain yes", tools=[_WEATHER], previous_response_id=asking["id"])))
+    (call,) = allowed["output"]
+    assert call["type"] == "function_call" and "interrupt" not in allowed
 
 
 def test_images_in_the_results_of_tools_reach_the_model(with_tools):

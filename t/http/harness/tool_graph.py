@@ -30,6 +30,17 @@ def tool_graph(**tools_node):
     }
 
 
+def asking_graph(**tools_node):
+    """The same, but before each call the run pauses, and the user's next message allows it."""
+    graph = tool_graph(**tools_node)
+    app = graph["app"]
+    app["nodes"].append({"name": "ASK", "type": "reply"})
+    app["edges"][1]["when"][0]["to"] = "ASK"
+    app["edges"].append({"from": "ASK", "to": "TOOLS"})
+    app["interrupt_before"] = ["ASK"]
+    return graph
+
+
 PLAIN_GRAPH = {
     "app": {
         "nodes": [{"name": "MAIN", "type": "agent"}],
