@@ -136,6 +136,20 @@ def test_a_right_that_is_taken_away_is_logged_once(database, start_service):
         service.wait_until_gone()
 
 
+def test_a_write_that_always_fails_is_not_repeated_all_the_time(database, start_service):
+    service = start_service(_settings(database.url))
+    assert service.invoke("hello").status == 200
+    service.error_log.allow(r"\[(crit|error)\]")
+    database.query("ALTER TABLE agent_graph.message RENAME TO lost")
+    # The request is sent again to each executor until its time of 10 seconds is over.
+    assert service.invoke("hello").status == 503
+    failures = service.error_log.lines("is not available for writing: .* lacks a table")
+    assert 1 <= len(failures) < 15
+    assert service.get("/v1/threads").status == 200
+    database.query("ALTER TABLE agent_graph.lost RENAME TO message")
+    wait_until(lambda: service.invoke("hello").status == 200, "writes succeed again")
+
+
 def test_hosts_name_their_version(database, start_service):
     service = start_service(_settings(database.url))
     assert service.invoke("hello").status == 200

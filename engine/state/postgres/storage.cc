@@ -27,6 +27,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kBackoffMin{50};
 constexpr std::chrono::milliseconds kBackoffMax{1000};
+// An executor whose predecessor was opened less than this time ago, and has failed already, does
+// not reopen at once.
+constexpr std::chrono::milliseconds kSoon{2000};
+constexpr std::chrono::milliseconds kReopenMin{1000};
+constexpr std::chrono::milliseconds kReopenMax{5000};
 // Maximum of problems that are remembered as logged. The server's texts may differ each time.
 constexpr size_t kReportedMax = 32;
 
@@ -77,11 +82,23 @@ class PostgresStorage : public Storage {
     options.state = options_;
     options.on_failed = open.on_failed;
     options.epoch = membership->epoch();
+    options.reopen_after = NextPause();
     auto memories = std::make_shared<postgres::SharedMemoryRows>(
         std::make_shared<StoredMemoryRows>(*database), Connections());
     options.memory_rows = memories;
     return std::unique_ptr<Executor>(std::make_unique<postgres::HostExecutor>(
         std::move(database), options, std::move(membership), std::move(memories)));
+  }
+
+  // Returns how long the next executor waits before it is replaced. A lost connection is replaced
+  // at once, but a failure that lasts, such as a full database, would otherwise make the host leave
+  // and join several times a second.
+  std::chrono::milliseconds NextPause() {
+    const auto now = MonotonicClock::now();
+    const bool soon = now < opened_ + pause_ + kSoon;
+    pause_ = soon ? std::clamp(pause_ * 2, kReopenMin, kReopenMax) : std::chrono::milliseconds{0};
+    opened_ = now;
+    return pause_;
   }
 
   postgres::ConnectionOptions Connections() const {
@@ -152,6 +169,8 @@ class PostgresStorage : public Storage {
   const StateOptions options_;
   const std::shared_ptr<postgres::ConnectionCounters> counters_;
   std::set<std::string> reported_;
+  MonotonicClock::time_point opened_;  // when the latest executor was opened
+  std::chrono::milliseconds pause_{0};
 };
 
 }  // namespace

@@ -45,6 +45,8 @@ struct StoreExecutorOptions {
   std::string index_directory;      // see MemoryIndex
   std::string backup_directory;     // see Reader
   std::function<void()> on_failed;  // see Storage::OpenOptions
+  // With a shared database: the time from a failed write to the next executor. Reads go on.
+  std::chrono::milliseconds reopen_after{0};
   // Null: the memories of the database, which no other host changes.
   std::shared_ptr<const MemoryRows> memory_rows = nullptr;
   // Called if the stored data was moved or removed while it was in use. May be empty.

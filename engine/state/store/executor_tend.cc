@@ -33,7 +33,7 @@ Result<Executor::Condition> StoreExecutor::Tend() {
   const Status failed = failure();
   if (!failed.ok() && next_try_ == kNoDeadline) {
     Log(LogLevel::kAlert, NotAvailable(directory, " for writing", failed));
-    next_try_ = DeadlineAfter(kTendRetryInterval);
+    next_try_ = DeadlineAfter(is_shared() ? options_.reopen_after : kTendRetryInterval);
   }
   if (database_->low_on_space() && !std::exchange(low_on_space_, true)) {
     Log(LogLevel::kAlert, "state of " + directory +
@@ -44,9 +44,9 @@ Result<Executor::Condition> StoreExecutor::Tend() {
   if (!database_->low_on_space() && std::exchange(low_on_space_, false)) {
     Log(LogLevel::kNotice, "the disk of the state of " + directory + " has space again");
   }
+  if (MonotonicClock::now() < next_try_) return Condition::kServing;
   // The next executor waits until the database is back.
   if (!failed.ok() && is_shared()) return Condition::kReopen;
-  if (MonotonicClock::now() < next_try_) return Condition::kServing;
   next_try_ = DeadlineAfter(kTendRetryInterval);
   return database_->CheckWritable().ok() ? Condition::kReopen : Condition::kServing;
 }
