@@ -9,6 +9,7 @@
 #include "state/postgres/cluster/jobs.h"
 #include "state/postgres/cluster/membership.h"
 #include "state/postgres/memories/memory_changes.h"
+#include "state/postgres/run_totals.h"
 #include "state/rows/keys.h"
 
 namespace agent_graph::state::postgres {
@@ -108,6 +109,7 @@ Status Housekeeping::TidyIfDue() {
       {kRemoveReplies, {Value::Bytes(keys::TablePrefix(keys::Table::kReply))}}, {kRemoveNotices}};
   AG_RETURN_IF_ERROR(connection_.ExecuteAll(of_the_dead).status());
   AG_RETURN_IF_ERROR(connection_.Execute(RemoveUnusedInstances()).status());
+  AG_RETURN_IF_ERROR(FoldRunTotals(connection_));
   return FinishJob(connection_, *claim, kInterval);
 }
 

@@ -37,7 +37,7 @@ Status FindMarker(const Database& database, keys::Table table, SweepPosition& po
                        });
 }
 
-Result<keys::ThreadKey> ThreadOf(const SweepPosition& position, keys::Table table) {
+Result<keys::ThreadKey> ThreadOfMarker(const SweepPosition& position, keys::Table table) {
   keys::Parser parser(position.marker, table);
   keys::ThreadKey thread = parser.Thread();
   if (!parser.ok()) return DamagedState();
@@ -79,7 +79,8 @@ Result<bool> SweepDeletedThread(const Database& database, Transaction& transacti
   AG_RETURN_IF_ERROR(FindMarker(database, keys::Table::kDeleted, position));
   if (position.marker.empty()) return EndPass(portion, position);
   portion.Take(kRowsPerThread, 0);
-  AG_ASSIGN_OR_RETURN(const keys::ThreadKey thread, ThreadOf(position, keys::Table::kDeleted));
+  AG_ASSIGN_OR_RETURN(const keys::ThreadKey thread,
+                      ThreadOfMarker(position, keys::Table::kDeleted));
   for (; position.table < std::size(kRangeTables); ++position.table, position.from.clear()) {
     const std::string prefix = keys::ThreadPrefix(kRangeTables[position.table], thread);
     bool has_more = false;
@@ -110,7 +111,7 @@ Result<bool> SweepCutLog(const Database& database, Transaction& transaction, Swe
   AG_RETURN_IF_ERROR(FindMarker(database, keys::Table::kLogCut, position));
   if (position.marker.empty()) return EndPass(portion, position);
   portion.Take(kRowsPerThread, 0);
-  AG_ASSIGN_OR_RETURN(const keys::ThreadKey thread, ThreadOf(position, keys::Table::kLogCut));
+  AG_ASSIGN_OR_RETURN(const keys::ThreadKey thread, ThreadOfMarker(position, keys::Table::kLogCut));
   // Includes changes that are not committed yet.
   AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction.GetRow<LogCutRow>(position.marker));
   bool has_more = false;

@@ -154,7 +154,8 @@ Status ThreadEditor::CutLog() {
   // Extends an earlier cut that has not been swept. The first cut also covers entries of older
   // builds, which set no marks.
   const std::string key = keys::LogCut(thread_);
-  // Another host may sweep the entries of the earlier cut, and delete its row.
+  // A host of an older build sweeps the entries of the earlier cut and deletes its row under this
+  // lock; see postgres/row_sweep.h for others.
   AG_RETURN_IF_ERROR(transaction_.Lock(key));
   AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction_.GetRow<LogCutRow>(key));
   if (!cut) cut = LogCutRow{counters_->log_is_cut ? oldest : 0, 0};

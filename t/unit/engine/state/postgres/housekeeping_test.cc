@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "state/pack/fields.h"
 #include "state/postgres/memories/memory_changes.h"
+#include "state/postgres/run_totals.h"
 #include "state/rows/keys.h"
+#include "state/rows/rows.h"
 #include "test_database.h"
 
 namespace agent_graph::state::postgres {
@@ -94,6 +97,48 @@ TEST_F(HousekeepingTest, RemovesManyChangesOfMemoriesInParts) {
   EXPECT_TRUE(done.ok()) << done.ToString();
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.memory_change"), 0);
   EXPECT_EQ(Number("SELECT max(floor) FROM agent_graph.memory_bucket"), 2500);
+}
+
+TEST_F(HousekeepingTest, TotalsOfDeadInstancesBecomeOneRow) {
+  const auto key_of = [](int host) {
+    return keys::Meta(kRunTotalsName + (host == 0 ? "" : IdOf(host)));
+  };
+  const auto totals_of = [&](int host) {
+    const Rows rows =
+        Run({"SELECT value FROM agent_graph.meta WHERE key = $1", {Value::Bytes(key_of(host))}});
+    RunTotals totals;
+    if (!rows.empty()) EXPECT_TRUE(pack::FromBytes(rows[0].Bytes(0), totals));
+    return totals;
+  };
+  AddDead(IdOf(1));
+  Run(
+      {"INSERT INTO agent_graph.instance (id, incarnation, host, address, version, schema) "
+       "VALUES ($1, 1, '', '', '', 1)",
+       {Value::Uuid(IdOf(2))}});
+  // The instance 3 was removed long ago.
+  for (const int host : {1, 2, 3}) {
+    RunTotals totals;
+    totals.continued = static_cast<uint64_t>(host);
+    totals.poisoned = static_cast<uint64_t>(10 * host);
+    Run({"INSERT INTO agent_graph.meta (key, value) VALUES ($1, $2)",
+         {Value::Bytes(key_of(host)), Value::Bytes(pack::ToBytes(totals))}});
+  }
+  Run({"INSERT INTO agent_graph.meta (key, value) VALUES ($1, 'other')",
+       {Value::Bytes(keys::Meta(kRemoteToolsName))}});
+  for (int i = 0; i < 2; ++i) {
+    const Status folded = FoldRunTotals(connection_);
+    ASSERT_TRUE(folded.ok()) << folded.ToString();
+    EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.meta"), 3);
+    EXPECT_EQ(totals_of(0).continued, 4u);
+    EXPECT_EQ(totals_of(0).poisoned, 40u);
+    EXPECT_EQ(totals_of(2).continued, 2u);
+  }
+  Run({"UPDATE agent_graph.instance SET dead = true"});
+  Housekeeping housekeeping(Options(), IdOf(9), status_, Warn());
+  const Status done = housekeeping.Tidy();
+  ASSERT_TRUE(done.ok()) << done.ToString();
+  EXPECT_EQ(totals_of(0).continued, 6u);
+  EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.meta"), 2);
 }
 
 // Each thread has a row there, so the table may be huge.
