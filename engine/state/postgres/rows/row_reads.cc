@@ -22,6 +22,20 @@ bool IsListing(const RowSource& source) {
   return source.kind == Table::kListing || source.kind == Table::kListingByOwner;
 }
 
+bool IsMetadata(const RowSource& source) {
+  return source.kind == Table::kMetadata || source.kind == Table::kMetadataByOwner;
+}
+
+// The key of the record to which a row of the index of metadata leads.
+std::string ThreadIn(const RowSource& source, const std::string& key) {
+  keys::Parser parser(key, source.kind);
+  if (source.kind == Table::kMetadataByOwner) parser.Text();
+  parser.Text();
+  parser.Text();
+  parser.NewestFirst();
+  return keys::Thread(parser.Text());
+}
+
 // The number of rows to read after a page of `rows` rows.
 size_t NextPage(size_t rows, size_t bytes, size_t rows_max) {
   const size_t fitting = rows * kPageBytes / std::max<size_t>(bytes, 1);
@@ -139,7 +153,7 @@ Status SqlRowReads::ScanRange(const std::string& begin, const std::string& end,
 Result<bool> SqlRowReads::ScanSource(const RowSource& source, std::string begin, std::string end,
                                      const ScanOrder& order, const RowUse& row) const {
   // All records of a page of a listing are kept.
-  const size_t limit_max = IsListing(source) ? kListedMax / 2 : kPageMax;
+  const size_t limit_max = IsListing(source) || IsMetadata(source) ? kListedMax / 2 : kPageMax;
   for (size_t limit = std::min(order.first_page, limit_max);;) {
     AG_ASSIGN_OR_RETURN(const Page page, ReadPage(source, begin, end, order.backwards, limit));
     size_t bytes = 0;
@@ -170,6 +184,16 @@ Result<SqlRowReads::Page> SqlRowReads::ReadPage(const RowSource& source, const s
     std::string key(rows[i].Bytes(0));
     std::string value = ValueOf(source, key, rows[i].Bytes(1));
     page.emplace_back(std::move(key), std::move(value));
+  }
+  if (!IsMetadata(source)) return page;
+  // Kept for the caller, as those of a listing are.
+  std::vector<std::string> threads;
+  threads.reserve(page.size());
+  for (const auto& [key, value] : page) threads.push_back(ThreadIn(source, key));
+  AG_ASSIGN_OR_RETURN(std::vector<std::optional<std::string>> records, GetAll(threads));
+  if (listed_.size() + page.size() > kListedMax) listed_.clear();
+  for (size_t i = 0; i < threads.size(); ++i) {
+    if (records[i]) listed_.insert_or_assign(threads[i], *std::move(records[i]));
   }
   return page;
 }

@@ -6,6 +6,7 @@
 
 #include "host_store.h"
 #include "state/rows/keys.h"
+#include "state/thread/listing.h"
 #include "state/verify/faults.h"
 #include "test_database.h"
 
@@ -39,6 +40,31 @@ TEST_F(ViewsTest, AVerificationWhoseSessionEndsFails) {
   const DatabaseSnapshot snapshot(std::move(view));
   const auto seen = FindFaults(snapshot, nullptr, [](const Fault&) {});
   EXPECT_EQ(seen.status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(ViewsTest, ASearchByMetadataReadsManyThreadsAtOnce) {
+  StateOptions indexing;
+  indexing.indexed_metadata = {"topic"};
+  postgres::ConnectionOptions connection = Options();
+  HostStore host(connection, false, indexing);
+  for (int i = 0; i < 30; ++i) {
+    AppendMessagesRequest append = MessagesOn(Numbered("t", i), "anna", {});
+    append.metadata_json = R"({"topic":"rain"})";
+    EXPECT_TRUE(host.Execute(Operation::kAppendMessages, append).status.ok());
+  }
+  ListThreadsRequest list;
+  list.page.limit = 100;
+  list.page.metadata = {{"topic", "rain"}};
+  for (const Scope& scope : {Scope::All(), Scope::Owner("anna")}) {
+    list.scope = scope;
+    const uint64_t before = connection.counters->round_trips;
+    const Result<ThreadPage> page =
+        ReadThreadPage(DatabaseSnapshot(host.database().TakeView()), list);
+    ASSERT_TRUE(page.ok()) << page.status().ToString();
+    EXPECT_EQ(page->threads.size(), 30u);
+    // One connects, and one ends the view.
+    EXPECT_LE(connection.counters->round_trips - before, 4u);
+  }
 }
 
 }  // namespace
