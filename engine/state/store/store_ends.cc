@@ -13,7 +13,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr size_t kEndedAtOnce = 128;
+constexpr size_t kOverdueAtOnce = 128;
 
 }  // namespace
 
@@ -124,7 +124,7 @@ void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState ru
 }
 
 void Store::EndUngrantedRuns(MonotonicClock::time_point now) {
-  const std::vector<std::string> overdue = ungranted_.Overdue(now, kEndedAtOnce);
+  const std::vector<std::string> overdue = ungranted_.Overdue(now, kOverdueAtOnce);
   UseAll(overdue);
   for (const std::string& thread_id : overdue) {
     const auto lease = leases_.find(thread_id);
