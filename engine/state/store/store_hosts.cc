@@ -193,7 +193,9 @@ void Store::OnHostNotice(const HostNotice& notice) {
     StopHolder(notice.thread_id, /*cancel=*/true);
     return transaction_.Accept(false);
   }
-  if (notice.kind == HostNotice::Kind::kCancelRun && holds) NoticeCancel(lease.row);
+  // The notice may be about an earlier run with this id, which has ended.
+  const bool is_cancelled = holds && lease.row.cancel_requested;
+  if (notice.kind == HostNotice::Kind::kCancelRun && is_cancelled) NoticeCancel(lease.row);
 }
 
 // After an error the next interval tries again.

@@ -51,6 +51,17 @@ class LostNoticesTest : public postgres::DatabaseTest {
     EXPECT_EQ(replies.front().status.code(), StatusCode::kCancelled);
   }
 
+  // True if the notice makes `holder_` cancel a run of its client.
+  bool CancelsAtHolder(const HostNotice& notice) {
+    BatchUse use;
+    EXPECT_TRUE(holder_.database().Prepare(use).ok());
+    holder_.store().OnHostNotice(notice);
+    holder_.Commit();
+    return std::ranges::any_of(holder_.store().TakeNotices(), [](const StoreNotice& sent) {
+      return std::holds_alternative<CancelRun>(sent.message);
+    });
+  }
+
   HostStore holder_{Options()};
   HostStore waiting_{Options()};
   HostStore other_{Options()};
@@ -91,6 +102,21 @@ TEST_F(LostNoticesTest, ARunWhoseTurnHasComeIsStopped) {
   Stop("waiting");
   ExpectRefused(waiting_.Look("t"));
   other_.RunTurn("t", {UserMessage("m")});
+}
+
+// Notices come over a connection and from a table, so one of them may come late.
+TEST_F(LostNoticesTest, ANoticeDoesNotCancelALaterRunOfTheSameId) {
+  const HostNotice notice{HostNotice::Kind::kCancelRun, holder_.instance(), "u", "r"};
+  const BeginRunRequest run = RunOn("u", "", "r");
+  BeginRunReply begun;
+  EXPECT_TRUE(pack::FromBytes(holder_.Execute(Operation::kBeginRun, run).reply.body, begun));
+  StopRequest stop = StopOf("u", "r");
+  stop.cancel = true;
+  EXPECT_TRUE(other_.Execute(Operation::kRequestStop, stop).status.ok());
+  EXPECT_TRUE(CancelsAtHolder(notice));
+  EXPECT_TRUE(holder_.Execute(Operation::kFinishRun, FinishOf(run, begun)).status.ok());
+  EXPECT_TRUE(holder_.Execute(Operation::kBeginRun, run).status.ok());
+  EXPECT_FALSE(CancelsAtHolder(notice));
 }
 
 TEST_F(LostNoticesTest, AnAcceptedRunWhoseTurnHasComeIsStopped) {
