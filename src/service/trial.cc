@@ -48,7 +48,7 @@ bool WriteAll(int fd, std::string_view bytes) {
 const int* report_of_child = nullptr;
 
 // std::terminate: an exception left a function that must not throw, such as the constructor of a
-// static variable. Without an exception the process ends as usual.
+// static variable. The process aborts as usual, so that a debugger shows where.
 [[noreturn]] void ReportTermination() {
   if (std::current_exception() == nullptr) std::abort();
   std::string text(1, kTerminated);
@@ -60,7 +60,7 @@ const int* report_of_child = nullptr;
     text += "not a std::exception";
   }
   WriteAll(*report_of_child, text);
-  _exit(1);
+  std::abort();
 }
 
 [[noreturn]] void RunChild(const Trial& trial, int report) {

@@ -79,6 +79,22 @@ TEST(Trial, ReportsAnExceptionThatNobodyCatches) {
   EXPECT_EQ(aborted.status().message(), "/g/agent.so: loading the graph crashed (Aborted)");
 }
 
+// So that a debugger stops where the exception was thrown.
+TEST(Trial, AbortsAfterTheReportOfAnException) {
+  static int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  (void)Try([]() -> Result<std::string> {
+    std::signal(SIGABRT, [](int) { (void)!write(ends[1], "a", 1); });
+    const auto constructor = [](const std::function<void()>& body) noexcept { body(); };
+    constructor([] { throw std::runtime_error("no file"); });
+    return std::string();
+  });
+  close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 1);
+  close(ends[0]);
+}
+
 TEST(Trial, EndsAChildThatHangs) {
   const auto hanging = Try(
       []() -> Result<std::string> {
