@@ -16,6 +16,7 @@ namespace {
 // A larger note keeps only the members of a bounded size, and of the tools their names, by which
 // the reader of the run knows the client's calls.
 constexpr size_t kNoteBytesMax = 64 * 1024;
+constexpr size_t kToolNameBytesMax = 64;
 
 // A member of a response that repeats the request, with its value if the request lacks it.
 struct RepeatedMember {
@@ -53,12 +54,15 @@ bool IsSmall(std::string_view name) {
          name == "parallel_tool_calls" || name == "previous_response_id";
 }
 
+// The members that the protocol requires of a tool. A tool that the request does not allow may have
+// a longer name, but is never called.
 json NamesOf(const json& tools) {
   json named = json::array();
   for (const json& tool : tools) {
     const std::string_view name = facades::TextOf(tool, "name");
-    if (facades::TextOf(tool, "type") == "function") {
-      named.push_back({{"type", "function"}, {"name", name}});
+    if (facades::TextOf(tool, "type") == "function" && name.size() <= kToolNameBytesMax) {
+      named.push_back(
+          {{"type", "function"}, {"name", name}, {"parameters", nullptr}, {"strict", nullptr}});
     }
   }
   return named;

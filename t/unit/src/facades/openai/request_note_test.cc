@@ -30,5 +30,19 @@ TEST(RequestNote, ARunWithoutOneIsOfAConversation) {
   }
 }
 
+// Programs find the calls of their tools by these names, also if the tools themselves are too
+// large.
+TEST(RequestNote, KeepsTheNamesOfLargeTools) {
+  const std::string large(70'000, 'x');
+  const json tools = {{{"type", "function"}, {"name", "weather"}, {"description", large}},
+                      {{"type", "function"}, {"name", large}},  // not one of allowed_tools
+                      {{"type", "web_search"}, {"name", "search"}}};
+  const json note = json::parse(RequestNote({{"tools", tools}}, true, ""));
+  EXPECT_EQ(note["tools"], json::array({{{"type", "function"},
+                                         {"name", "weather"},
+                                         {"parameters", nullptr},
+                                         {"strict", nullptr}}}));
+}
+
 }  // namespace
 }  // namespace agent_graph::openai
