@@ -135,6 +135,11 @@ def _copy_sources():
         if not target.exists() or target.read_bytes() != source.read_bytes():
             shutil.copyfile(source, target)
             target.chmod(source.stat().st_mode)
+    # The build looks for nginx's headers there if the package nginx-dev is not installed.
+    headers = _COPY / "build" / "nginx-dev"
+    headers.parent.mkdir(exist_ok=True)
+    if not headers.is_symlink():
+        headers.symlink_to(_ROOT / "build" / "nginx-dev")
 
 
 def _edit(edits):
