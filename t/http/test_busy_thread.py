@@ -88,3 +88,22 @@ def test_other_values_are_refused_with_their_path(start_service):
             assert reply.status == 422, (route, value)
             assert reply.json()["error"]["details"][0]["loc"] == ["body", "config", "on_busy"]
     assert service.get("/v1/threads/t").status == 404
+
+
+@pytest.mark.parametrize("route", _ROUTES[:2])
+def test_a_run_that_waits_too_long_times_out(start_service, gated_provider, route):
+    models = {"default": {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}}
+    service = start_service(
+        DEMO | {"models": models},
+        location="agent_graph_run_timeout 1s;",
+        server="location /unhurried/ { agent_graph test; agent_graph_run_timeout 1h; }",
+    )
+    body = invocation("first", config={"thread_id": "t", "run_id": "r1"})
+    assert service.post("/unhurried/v1/graph/runs", body).status == 202
+    gated_provider.wait_for_waiting(1)
+    reply = service.post(route, invocation("second", config={"thread_id": "t", "run_id": "r2"}))
+    assert (reply.status, reply.json()["error"]["code"]) == (504, "TIMEOUT")
+    wait_until(lambda: service.get("/v1/threads/t/runs/r2").status == 404, "the run waits no more")
+    assert _run(service, "r1")["status"] == "running"
+    gated_provider.open_gate()
+    assert service.get("/v1/threads/t/runs/r1/wait").status == 200

@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "runtime/runtime.h"
+#include "runtime/signal.h"
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
@@ -108,7 +109,9 @@ Result<std::string> Link::Call(std::string frame, const CallOptions& options) {
       pending_bytes_ -= given_up->second.frame->size();
       pending_.erase(given_up);
     }
-    if (reply.status().code() == StatusCode::kCancelled) return reply.status();
+    if (options.cancellation != nullptr && options.cancellation->cancelled()) {
+      return runtime::WakeStatus(runtime::WakeReason::kCancelled, options.cancellation);
+    }
     if (heard_ < started) GiveUpOnServer();
   }
   return NoAnswer();

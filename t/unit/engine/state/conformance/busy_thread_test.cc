@@ -67,6 +67,22 @@ TEST_P(BusyThreadTest, TheRunInFlightIsCancelledAndKeepsWhatItDid) {
   waiting.join();
 }
 
+TEST_P(BusyThreadTest, ARunWaitsUntilItsDeadline) {
+  ASSERT_TRUE(service().BeginRun(RunOn("t", "", "first"), nullptr).ok());
+  runtime::Cancellation cancellation;
+  std::thread waiting([&] {
+    const Status refused = service().BeginRun(RunOn("t", "", "second"), &cancellation).status();
+    EXPECT_EQ(refused.code(), StatusCode::kDeadlineExceeded) << refused.ToString();
+  });
+  while (StateOf("t").in_flight->queued_runs.empty()) std::this_thread::yield();
+  cancellation.Cancel(runtime::CancelReason::kDeadline);
+  waiting.join();
+  // A call that had no time to be answered says nothing about the server.
+  const Status late = service().BeginRun(RunOn("u"), &cancellation).status();
+  EXPECT_EQ(late.code(), StatusCode::kDeadlineExceeded) << late.ToString();
+  EXPECT_TRUE(service().GetThread(Scope::All(), "t").ok());
+}
+
 TEST_P(BusyThreadTest, TheRunOfADeletedThreadIsCancelled) {
   runtime::Cancellation cancellation;
   runtime::Signal cancelled;

@@ -118,7 +118,10 @@ class DirectChannel : public Channel, public std::enable_shared_from_this<Direct
     }
     MutexLock lock(mutex_);
     pending_.erase(sequence);
-    return reply.status().code() == StatusCode::kCancelled ? reply.status() : NoAnswer();
+    if (options.cancellation != nullptr && options.cancellation->cancelled()) {
+      return runtime::WakeStatus(runtime::WakeReason::kCancelled, options.cancellation);
+    }
+    return NoAnswer();
   }
 
   Status Hold(const std::string& thread_id, const std::string& run_id, uint64_t granted_epoch,
