@@ -29,12 +29,12 @@ Result<bool> Store::HasFinished(const AppendRunRequest& append) const {
 
 Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, FinishRunRequest& finish,
                                   int64_t micros) {
-  const std::string thread_id = finish.append.thread_id;
   Result<ReplyRow> finished = StageFinish(from, finish, micros);
-  // Another attempt could not end, either. See StageNextAttempt.
-  const auto lease = leases_.find(thread_id);
-  const bool is_damaged = finished.status().code() == StatusCode::kDataLoss;
-  if (is_damaged && lease != leases_.end()) lease->second.is_damaged = true;
+  if (finished.status().code() != StatusCode::kDataLoss) return finished;
+  // Another attempt could not end, either. See StageNextAttempt. The lease of a later run is not
+  // concerned.
+  const Result<Lease*> fenced = FencedLease(from, finish.append);
+  if (fenced.ok()) (*fenced)->is_damaged = true;
   return finished;
 }
 

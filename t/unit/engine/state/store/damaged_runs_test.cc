@@ -171,5 +171,20 @@ TEST_F(DamagedRunsTest, ARunWhoseEndCannotBeStoredIsNotGrantedAgain) {
   EXPECT_FALSE(HasRequests());
 }
 
+// The end of an earlier run that arrives late says nothing about the run that has the thread.
+TEST_F(DamagedRunsTest, TheEndOfADamagedRunDoesNotConcernALaterOne) {
+  Connect(/*takes_runs=*/true);
+  Accept("second");
+  ASSERT_THAT(granted_, SizeIs(1));
+  Damage(keys::Run(thread_, "first"));
+  Connect(/*takes_runs=*/true, {{"t", "second", granted_[0].lease_epoch}});
+  EXPECT_EQ(Send(Operation::kFinishRun, FinishOf(RunOn("t", "", "first"), BeginRunReply())).code(),
+            StatusCode::kDataLoss);
+  Connect(/*takes_runs=*/true);  // has lost its run
+  ASSERT_THAT(granted_, SizeIs(2));
+  EXPECT_EQ(granted_[1].run_id, "second");
+  EXPECT_EQ(RecordOf("second").state, RunState::kRunning);
+}
+
 }  // namespace
 }  // namespace agent_graph::state
