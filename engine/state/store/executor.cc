@@ -17,9 +17,10 @@ namespace {
 
 constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
-// Maximum time between two background sweeps, even if writes never pause. A sweep takes a
-// millisecond or two.
-constexpr std::chrono::milliseconds kSweepInterval{10};
+// The pause between two background sweeps while writes come in, and at least how many times as long
+// as a sweep it is. A sweep takes a millisecond or two.
+constexpr std::chrono::milliseconds kSweepPause{10};
+constexpr int kSweepPauseShare = 9;
 constexpr int kReadThreads = 2;
 // Bits of the numbers of watches; an executor never needs more. Above them are the lowest bits of
 // its epoch, by which executors that follow each other differ.
@@ -171,8 +172,11 @@ void StoreExecutor::Write() {
     store_.Tick(MonotonicClock::now());
     ResumeOverdue();
     if (store_.wants_sweep() && (items.empty() || MonotonicClock::now() >= next_sweep)) {
+      const auto begun = MonotonicClock::now();
       store_.Sweep();
-      next_sweep = MonotonicClock::now() + kSweepInterval;
+      const auto ended = MonotonicClock::now();
+      next_sweep = ended + std::max<MonotonicClock::duration>(kSweepPause,
+                                                              kSweepPauseShare * (ended - begun));
     }
     if (!Commit()) {
       return is_shared() ? AwaitNextExecutor(items) : RefuseWrites(std::move(items), executed);

@@ -318,8 +318,8 @@ void Store::Sweep() {
                       thread_sweep_) ||
            TakesSweep(SweepCutLog(database_, transaction_, portion, log_sweep_), log_sweep_);
   }
-  // The sweep does not see changes that are not committed yet: there may be more to delete.
-  wants_sweep_ = more || !transaction_.empty();
+  // The sweep does not see markers that are not committed yet.
+  wants_sweep_ = std::exchange(has_new_markers_, false) || more;
 }
 
 // A thread whose rows cannot be read must not keep those of all others. The next state server tries

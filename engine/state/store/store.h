@@ -109,7 +109,7 @@ class Store {
   // Deletes a portion of the rows of deleted threads and of cut logs. Housekeeping does it in a
   // database that several hosts write.
   void Sweep();
-  bool wants_sweep() const { return wants_sweep_ && !is_shared(); }
+  bool wants_sweep() const { return (wants_sweep_ || has_new_markers_) && !is_shared(); }
   using Notice = StoreNotice;
   using Report = StoreReport;
   // Bytes that Commit would write.
@@ -410,6 +410,7 @@ class Store {
   std::vector<Report> reports_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
+  bool has_new_markers_ = false;  // of what is to be swept, since the last sweep
   SweepPosition thread_sweep_;
   SweepPosition log_sweep_;
 };

@@ -34,8 +34,7 @@ void Store::EndWithoutHistory(const std::string& thread_id) {
     EndReserved(thread_id, RunState::kError, kHistoryLost);
   } else {
     ++lease.row.epoch;
-    // The thread must not stay locked if its rows cannot be read.
-    if (!StageLostRun(lease, kHistoryLost).ok()) transaction_.Reject();
+    StageEndOfLostRun(lease, kHistoryLost);
     EndLease(thread_id);
   }
   transaction_.Accept(true);
@@ -72,12 +71,7 @@ Result<size_t> Store::EndQueuedRunsOf(const std::string& instance) {
   for (const auto& [key, row] : found) {
     Use(row.accept.begin.thread_id);
     keys::Parser parser(key, keys::Table::kRunRequest);
-    const Status ended = StageEndWithoutWorker(parser.Thread(), row.accept.begin.run_id,
-                                               RunState::kError, kHistoryLost);
-    if (!ended.ok()) {
-      transaction_.Reject();
-      return ended;
-    }
+    EndUnexecuted(parser.Thread(), row.accept.begin.run_id, RunState::kError, kHistoryLost);
     transaction_.Accept(true);
   }
   return found.size();

@@ -110,7 +110,7 @@ Status Store::TrimLog(const keys::ThreadKey& thread, ThreadEditor& editor, int64
   }
   editor.NoteKept(std::min(LatestEnd(runs, marks[0], marks[1]), micros));
   if (!has_cut) return Status::Ok();
-  wants_sweep_ = true;
+  has_new_markers_ = true;
   TrimRecords(runs, micros);
   return Status::Ok();
 }

@@ -141,7 +141,7 @@ Result<ReplyRow> Store::DeleteThread(const ThreadRequest& body) {
     EndLease(body.thread_id);
   }
   DeleteThreadRows(transaction_, body.thread_id, thread);
-  wants_sweep_ = true;
+  has_new_markers_ = true;
   NoticeDeleted(body.thread_id);
   return ReplyRow{};
 }
@@ -189,7 +189,7 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
     DeleteThreadRows(transaction_, thread_id, **thread);
     transaction_.Accept(false);
     NoticeDeleted(thread_id);
-    wants_sweep_ = true;
+    has_new_markers_ = true;
   }
   more = more && scanned.ok();
   if (!more) expired_until_.clear();

@@ -91,6 +91,17 @@ TEST_F(StoreTest, AThreadThatIsDeletedBehindASweepIsSweptByTheNextPass) {
   EXPECT_EQ(RowsOf(keys::Table::kMessage), 0);
 }
 
+// Otherwise a busy service would look again and again at what it has deleted.
+TEST_F(StoreTest, ASweepEndsWhileOtherRowsAreWritten) {
+  Apply(1, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
+  Apply(2, Operation::kDeleteThread, ThreadRequest{Scope::All(), "t"});
+  Commit();
+  SweepAll();
+  Apply(3, Operation::kAppendMessages, MessagesOn("u", "", {UserMessage("m")}));
+  store_->Sweep();
+  EXPECT_FALSE(store_->wants_sweep());
+}
+
 // The write thread sweeps right after it has applied an operation.
 TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
   Apply(1, Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
