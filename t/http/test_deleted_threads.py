@@ -38,8 +38,9 @@ def test_the_answer_ends_because_the_thread_was_deleted(start_service, gated_pro
     with service.connect() as connection:
         begin(service, connection)
         provider.wait_for_waiting(1)
+        reply = connection.read_head()  # before the first piece an error may come without a stream
         assert service.request("DELETE", "/v1/threads/t", {}).status == 200
-        found = error_of(connection.read_reply().text)
+        found = error_of(b"".join(connection.body_pieces(reply)).decode())
     provider.open_gate()
     assert found["code"].lower() == "gone" and found["message"] == "the thread was deleted"
 
