@@ -12,7 +12,7 @@ _DIALOG = DEMO | {
 }
 _PAGES = ["chat/t", "graph", "threads/t", "runs/t", "memories", "files", "evals", "live", "server"]
 # What a page shows last, if it is not complete once nothing is marked as loading.
-_LAST = {"chat/t": ".tail a"}
+_LAST = {"chat/t": "[role=log]"}
 # All that a mouse can use and that is visible; of a row of tabs only the chosen one, for arrows move in it.
 _USABLE = """[...document.querySelectorAll("a[href], button, input, select, textarea, summary, [role=button]")]
     .filter((one) => one.checkVisibility() && !one.disabled && one.getAttribute("tabindex") !== "-1")"""

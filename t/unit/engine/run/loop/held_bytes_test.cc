@@ -133,7 +133,7 @@ TEST_F(LargeThreadTest, IsLoadedOnceThereIsMemory) {
     EXPECT_TRUE(state_.AnyLease());
     return Status::Ok();
   };
-  EXPECT_EQ(RunOk(Ask("ho")).messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(RunOk(Ask("ho")).messages_json).size(), 4u);
   EXPECT_EQ(sink_.awaited, std::vector<uint64_t>{1'000'000});
 }
 
@@ -143,7 +143,7 @@ TEST_F(LargeThreadTest, IsReleasedWithoutMemory) {
   EXPECT_EQ(sink_.starts.size(), 1u);
   EXPECT_FALSE(state_.AnyLease());
   sink_.on_await = nullptr;
-  EXPECT_EQ(RunOk(Ask("ho")).messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(RunOk(Ask("ho")).messages_json).size(), 4u);
 }
 
 }  // namespace

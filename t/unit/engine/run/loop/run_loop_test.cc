@@ -224,7 +224,7 @@ TEST_F(RunLoopTest, ANodeMayReturnAThousandMessages) {
     return result;
   });
   builder_.AddEdge(START, "A");
-  EXPECT_EQ(RunOk(Ask("1000", "t1")).messages_json.size(), 1001u);
+  EXPECT_EQ(json::parse(RunOk(Ask("1000", "t1")).messages_json).size(), 1001u);
   const RunOutcome outcome = RunOk(Ask("1001", "t2"));
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
   EXPECT_EQ(outcome.error.message(), "node \"A\" returned more than 1000 messages");

