@@ -11,7 +11,7 @@ _DIALOG = DEMO | {
     "media": {"storage_type": "local"},
 }
 _PAGES = ["chat/t", "graph", "threads/t", "runs/t", "memories", "files", "evals", "live", "server"]
-# What a page shows last, if it is not complete once nothing is marked as loading.
+# Pages that get content after nothing is marked as loading any more, with a selector of that content.
 _LAST = {"chat/t": "[role=log]"}
 # All that a mouse can use and that is visible; of a row of tabs only the chosen one, for arrows move in it.
 _USABLE = """[...document.querySelectorAll("a[href], button, input, select, textarea, summary, [role=button]")]

@@ -24,7 +24,7 @@ constexpr char kPutSum[] =
     "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value";
 constexpr char kDeleteTotals[] = "DELETE FROM agent_graph.meta WHERE key = ANY ($1)";
 
-// What cannot be read counts nothing, as for the readers.
+// A row that cannot be read counts as zero. The readers of the totals do the same.
 void AddTotals(std::string_view value, RunTotals& sum) {
   RunTotals row;
   if (!pack::FromBytes(value, row)) return;

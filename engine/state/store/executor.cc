@@ -17,10 +17,10 @@ namespace {
 
 constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
-// The pause between two background sweeps while writes come in, and at least how many times as long
-// as a sweep it is. A sweep takes a millisecond or two.
+// While writes come in, a pause follows each background sweep: at least kSweepPause, and at least
+// kSweepPauseFactor times as long as the sweep, which takes a millisecond or two.
 constexpr std::chrono::milliseconds kSweepPause{10};
-constexpr int kSweepPauseShare = 9;
+constexpr int kSweepPauseFactor = 9;
 constexpr int kReadThreads = 2;
 // Bits of the numbers of watches; an executor never needs more. Above them are the lowest bits of
 // its epoch, by which executors that follow each other differ.
@@ -176,7 +176,7 @@ void StoreExecutor::Write() {
       store_.Sweep();
       const auto ended = MonotonicClock::now();
       next_sweep = ended + std::max<MonotonicClock::duration>(kSweepPause,
-                                                              kSweepPauseShare * (ended - begun));
+                                                              kSweepPauseFactor * (ended - begun));
     }
     if (!Commit()) {
       return is_shared() ? AwaitNextExecutor(items) : RefuseWrites(std::move(items), executed);

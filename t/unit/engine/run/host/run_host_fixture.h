@@ -35,6 +35,16 @@ class RunHostTest : public RunTest {
     builder_.AddEdge(START, "A");
     builder_.AddEdge("A", END);
   }
+  // The second part of a run that waits for memory does not get it. Call before MakeHost.
+  void GiveMemoryOnce() {
+    host_options_.await_bytes = [this](uint64_t bytes, uint64_t, const runtime::Cancellation&,
+                                       Deadline deadline) {
+      memory_waits_.push_back(deadline);
+      if (memory_waits_.size() > 1) return Status(StatusCode::kDeadlineExceeded, "no room");
+      held_ += static_cast<int64_t>(bytes);
+      return Status::Ok();
+    };
+  }
   void MakeHost() {
     auto graph = graph::CompiledGraph::Compile(builder_, "test");
     ASSERT_TRUE(graph.ok()) << graph.status().ToString();
@@ -70,6 +80,7 @@ class RunHostTest : public RunTest {
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<RunHost> host_;
   std::atomic<int64_t> held_ = 0;
+  std::vector<Deadline> memory_waits_;  // their deadlines
   state::FinishRunRequest finished_;
   std::vector<RunStatus> ended_;  // read it after Finish
 };

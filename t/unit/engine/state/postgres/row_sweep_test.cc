@@ -1,4 +1,5 @@
-// What deleted threads and cut logs leave in a shared database is deleted beside the hosts' writes.
+// The sweep of a shared database: it deletes the rows of deleted threads and cut logs while hosts
+// write.
 #include "state/postgres/row_sweep.h"
 
 #include <gtest/gtest.h>
