@@ -125,8 +125,11 @@ http {{
 class Nginx:
     """nginx with the module: the services under test, `return 200` and `proxy_pass`."""
 
+    # A library that replaces functions of the C library, such as its allocator. Benchmarks with
+    # services of their own have none.
+    preload = None
+
     def __init__(self, build, directory, port, provider_port=None, preload=None):
-        """`preload`: a library that replaces functions of the C library, such as its allocator."""
         self.build, self.directory, self.port, self.preload = build, directory, port, preload
         self.provider_port = provider_port or port + 1
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
