@@ -1,20 +1,32 @@
 #include "base/clock.h"
 
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 namespace agent_graph {
 namespace {
 
-std::string FormatSeconds(time_t seconds) {
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[40];
-  const int length =
-      std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d", parts.tm_year + 1900,
-                    parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
-  return std::string(text, static_cast<size_t>(length));
-}
+constexpr size_t kTextBytesMax = 40;
+
+// The text of the second that was formatted last. Every response has a timestamp, and most are in
+// the same second as the one before.
+struct IsoSecond {
+  int64_t seconds = -1;
+  char text[kTextBytesMax] = {};
+  size_t size = 0;
+
+  void Format(int64_t unix_seconds) {
+    const auto time = static_cast<time_t>(unix_seconds);
+    tm parts{};
+    gmtime_r(&time, &parts);
+    const int length = std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.000000Z",
+                                     parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+    size = static_cast<size_t>(length);
+    seconds = unix_seconds;
+  }
+};
 
 }  // namespace
 
@@ -28,21 +40,20 @@ double UnixSeconds() {
   return static_cast<double>(UnixMicros()) / 1e6;
 }
 
-std::string IsoTimestamp(int64_t unix_micros) {
+IsoTimestampText::IsoTimestampText(int64_t unix_micros) {
+  static_assert(sizeof text_ == kTextBytesMax);
+  constinit static thread_local IsoSecond last;
   const int64_t seconds = unix_micros / 1'000'000;
-  // Every response has a timestamp, and most are in the same second as the one before.
-  thread_local int64_t written_seconds = -1;
-  thread_local std::string text;
-  if (seconds != written_seconds) {
-    text = FormatSeconds(static_cast<time_t>(seconds)) + ".000000Z";
-    written_seconds = seconds;
-  }
-  auto micros = static_cast<int>(unix_micros % 1'000'000);
-  for (size_t position = text.size() - 2; text[position] != '.'; --position) {
-    text[position] = static_cast<char>('0' + micros % 10);
-    micros /= 10;
-  }
-  return text;
+  if (seconds != last.seconds) last.Format(seconds);
+  std::memcpy(text_, last.text, sizeof text_);
+  size_ = last.size;
+  auto micros = static_cast<unsigned>(unix_micros % 1'000'000);
+  char* digit = text_ + size_ - 1;  // the "Z"
+  for (int i = 0; i < 6; ++i, micros /= 10) *--digit = static_cast<char>('0' + micros % 10);
+}
+
+std::string IsoTimestamp(int64_t unix_micros) {
+  return std::string(IsoTimestampText(unix_micros));
 }
 
 std::string IsoTimestampNow() {

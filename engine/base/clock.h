@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace agent_graph {
 
@@ -19,7 +20,19 @@ inline Deadline DeadlineAfter(std::chrono::milliseconds timeout) {
 
 int64_t UnixMicros();  // wall clock, microseconds since 1970
 double UnixSeconds();  // the same as fractional seconds (message timestamps)
-std::string IsoTimestamp(int64_t unix_micros);  // "2026-06-16T12:00:00.123456Z"
+
+// A timestamp as text, such as "2026-06-16T12:00:00.123456Z". Does not allocate memory.
+class IsoTimestampText {
+ public:
+  explicit IsoTimestampText(int64_t unix_micros);
+  operator std::string_view() const { return {text_, size_}; }  // NOLINT: it is a text
+
+ private:
+  char text_[40];
+  size_t size_;
+};
+
+std::string IsoTimestamp(int64_t unix_micros);
 std::string IsoTimestampNow();
 
 }  // namespace agent_graph

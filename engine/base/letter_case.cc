@@ -17,10 +17,6 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, AreSame);
-}
-
 bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix) {
   return EqualsIgnoringCase(text.substr(0, prefix.size()), prefix);
 }

@@ -141,26 +141,28 @@ bool HasHeader(ngx_http_request_t* request, std::string_view name) {
   return found;
 }
 
+size_t CountHeaders(const ngx_http_request_t* request) {
+  size_t count = 0;
+  const ngx_list_part_t* part = &request->headers_out.headers.part;
+  for (; part != nullptr; part = part->next) count += part->nelts;
+  return count;
+}
+
 ngx_int_t AddStandardHeaders(RequestContext& context) {
   ngx_http_request_t* request = context.request;
-  const ngx_str_t timestamp = CopyToPool(request->pool, IsoTimestampNow());
+  const ngx_str_t timestamp = CopyToPool(request->pool, IsoTimestampText(UnixMicros()));
   if (timestamp.data == nullptr) return NGX_ERROR;
   const api::StandardHeaders headers(*context.location.service->settings,
                                      {.origin = context.origin,
                                       .request_id = context.request_id,
                                       .timestamp = View(timestamp),
                                       .https = context.https});
+  const bool has_own = CountHeaders(request) > 0;
   for (const api::StandardHeader& header : headers.list()) {
-    if (header.is_default && HasHeader(request, header.name)) continue;
+    if (header.is_default && has_own && HasHeader(request, header.name)) continue;
     if (AddResponseHeader(request, header.name, header.value) == nullptr) return NGX_ERROR;
   }
   return NGX_OK;
-}
-
-size_t CountHeaders(ngx_http_request_t* request) {
-  size_t count = 0;
-  ForEachResponseHeader(request, [&](const ngx_table_elt_t&) { ++count; });
-  return count;
 }
 
 // Completes the head of a response, whether it is the service's or an error page of nginx.

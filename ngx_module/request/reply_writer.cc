@@ -282,13 +282,14 @@ std::string_view ReplyWriter::LastingText(std::string_view text) {
 
 ngx_int_t ReplyWriter::SetField(std::string_view name, std::string_view value) {
   // Values may contain what clients chose, such as ids of threads, or come from user code.
-  if (BelongsToNginx(name) || !IsHeaderValue(value)) return NGX_OK;
+  if (!IsHeaderValue(value)) return NGX_OK;
   if (EqualsIgnoringCase(name, "Content-Type")) {
     request_->headers_out.content_type = Reference(value);
     request_->headers_out.content_type_len = value.size();
     request_->headers_out.content_type_lowcase = nullptr;
     return NGX_OK;
   }
+  if (BelongsToNginx(name)) return NGX_OK;
   ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
   if (header == nullptr) return NGX_ERROR;
   // nginx's filters read the content coding here, and do not compress such a body again.

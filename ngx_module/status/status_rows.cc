@@ -279,7 +279,7 @@ bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
 RouteClass RouteClassOf(std::string_view pattern) {
   if (pattern.starts_with("/v1/")) pattern.remove_prefix(3);
   pattern.remove_prefix(pattern.empty() ? 0 : 1);
-  std::string_view first = pattern.substr(0, pattern.find_first_of("/:"));
+  std::string_view first = pattern.substr(0, std::min(pattern.find('/'), pattern.find(':')));
   for (size_t i = 0; i < std::size(kRouteNames); ++i) {
     if (kRouteNames[i] == first) return static_cast<RouteClass>(i);
   }

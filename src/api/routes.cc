@@ -93,11 +93,10 @@ size_t FirstRouteOf(size_t facade) {
   return first;
 }
 
-// Returns `raw_path` as if the façade were served at its default path; nullopt: it is not below the
-// façade's path.
-std::optional<std::string> PathWithin(const FacadeTable& table,
-                                      const settings::FacadesSettings& facades,
-                                      std::string_view raw_path) {
+// Returns what follows the façade's path; nullopt: `raw_path` is not below it.
+std::optional<std::string_view> RestWithin(const FacadeTable& table,
+                                           const settings::FacadesSettings& facades,
+                                           std::string_view raw_path) {
   const settings::FacadeSettings& facade = table.settings(facades);
   if (!facade.enabled) return std::nullopt;
   // Base URLs with a trailing slash lead to "//openai/…".
@@ -106,7 +105,7 @@ std::optional<std::string> PathWithin(const FacadeTable& table,
   if (!raw_path.starts_with(path)) return std::nullopt;
   raw_path.remove_prefix(path.size());
   if (!raw_path.empty() && raw_path.front() != '/') return std::nullopt;
-  return std::string(table.path).append(raw_path);
+  return raw_path;
 }
 
 // Returns the pattern with a text in place of each parameter.
@@ -133,9 +132,10 @@ RouteMatch MatchRoute(const settings::FacadesSettings& facades, std::string_view
   RouteMatch match = OwnRouter().Match(method, raw_path);
   if (match.kind != RouteMatch::Kind::kNotFound) return match;
   for (size_t i = 0; i < kFacades.size(); ++i) {
-    const std::optional<std::string> path = PathWithin(kFacades[i], facades, raw_path);
-    if (!path) continue;
-    match = RouterOf(i).Match(method, *path);
+    const std::optional<std::string_view> rest = RestWithin(kFacades[i], facades, raw_path);
+    if (!rest) continue;
+    // The patterns begin with the façade's default path.
+    match = RouterOf(i).Match(method, std::string(kFacades[i].path).append(*rest));
     if (match.kind == RouteMatch::Kind::kNotFound) continue;
     match.route = static_cast<uint16_t>(match.route + FirstRouteOf(i));
     return match;
@@ -145,7 +145,7 @@ RouteMatch MatchRoute(const settings::FacadesSettings& facades, std::string_view
 
 ErrorRenderer RendererOf(const settings::FacadesSettings& facades, std::string_view raw_path) {
   for (const FacadeTable& table : kFacades) {
-    if (!PathWithin(table, facades, raw_path)) continue;
+    if (!RestWithin(table, facades, raw_path)) continue;
     // A façade may share the start of its path with routes of this API.
     if (OwnRouter().Match("GET", raw_path).kind != RouteMatch::Kind::kNotFound) break;
     return table.render_error;

@@ -8,27 +8,29 @@
 namespace agent_graph::api {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 constexpr std::string_view kBeforeData = R"({"success":true,"data":)";
 constexpr size_t kEnvelopeBytes = 256;  // about the size that an envelope adds to its data
 
 void AppendMetadata(std::string& out, std::string_view request_id, std::string_view timestamp,
                     std::string_view message) {
-  out += "\"metadata\":{\"request_id\":";
+  out += R"("metadata":{"request_id":)"sv;
   AppendJsonString(out, request_id);
-  out += ",\"timestamp\":\"";
+  out += R"(,"timestamp":")"sv;
   out += timestamp;
-  out += "\",\"message\":";
+  out += R"(","message":)"sv;
   AppendJsonString(out, message);
-  out += "}}";
+  out += "}}"sv;
 }
 
 void AppendAfterData(std::string& out, std::string_view message, std::string_view request_id) {
-  const std::string timestamp = IsoTimestampNow();
-  out += ",\"message\":";
+  const IsoTimestampText timestamp(UnixMicros());
+  out += R"(,"message":)"sv;
   AppendJsonString(out, message);
-  out += ",\"timestamp\":\"";
+  out += R"(,"timestamp":")"sv;
   out += timestamp;
-  out += "\",";
+  out += R"(",)"sv;
   AppendMetadata(out, request_id, timestamp, message);
 }
 
@@ -92,7 +94,7 @@ std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id) {
     out += ':' + std::to_string(number);
   }
   out += "},";
-  AppendMetadata(out, request_id, IsoTimestampNow(), message);
+  AppendMetadata(out, request_id, IsoTimestampText(UnixMicros()), message);
   return out;
 }
 
