@@ -316,6 +316,7 @@ Result<json> ParseConfigurationJson(std::string_view text) {
 }
 
 std::string DumpJson(const json& value) {
+  if (value.is_object() && value.empty()) return "{}";  // most states
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -325,6 +326,12 @@ std::string DumpSortedJson(const json& value) {
 }
 
 void AppendJsonString(std::string& out, std::string_view text) {
+  if (PlainPrefix(text) == text.size()) {
+    const size_t begin = out.size();
+    out.resize(begin + text.size() + 2, '"');
+    text.copy(out.data() + begin + 1, text.size());
+    return;
+  }
   out.push_back('"');
   size_t copied = 0;
   size_t position = 0;

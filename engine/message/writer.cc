@@ -26,6 +26,19 @@ void AppendNumber(std::string& out, Number number) {
   out.append(text, result.ptr);
 }
 
+// As AppendNumber, but faster for a time that has whole microseconds, as all of ours have.
+void AppendSeconds(std::string& out, double unix_seconds) {
+  constexpr double kLatest = 4e9;  // so that a double has microseconds
+  if (unix_seconds >= 1 && unix_seconds < kLatest) {
+    const auto micros = static_cast<int64_t>(std::llround(unix_seconds * 1e6));
+    if (static_cast<double>(micros) / 1e6 == unix_seconds) {
+      out += SecondsText(micros).shortest();
+      return;
+    }
+  }
+  AppendNumber(out, unix_seconds);
+}
+
 void AppendKey(std::string& out, std::string_view key) {
   if (out.back() != '{') out += ',';
   out += '"';
@@ -262,7 +275,7 @@ std::string ToJsonText(const Message& message) {
   AppendKey(out, "reasoning");
   AppendReasoning(out, message);
   AppendKey(out, "timestamp");
-  AppendNumber(out, message.timestamp);
+  AppendSeconds(out, message.timestamp);
   AppendKey(out, "metadata");
   AppendObject(out, message.metadata_json);
   AppendKey(out, "usages");

@@ -77,7 +77,7 @@ Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(Stat
   return TooLarge("the thread's fields", state::kFieldsBytesMax);
 }
 
-Status WorkingThread::Load(state::ThreadState loaded, std::vector<Message> decoded) {
+Status WorkingThread::Load(state::ThreadState&& loaded, std::vector<Message> decoded) {
   AG_CHECK(decoded.empty() || decoded.size() == loaded.window.size(),
            "a window is decoded completely or not at all");
   if (decoded.empty()) {

@@ -37,7 +37,7 @@ class WorkingThread {
   // Takes over the loaded state. `decoded`: the messages of its window, if they are decoded
   // already; otherwise empty. Returns kDataLoss if it cannot be read; Finish then leaves the stored
   // state unchanged.
-  Status Load(state::ThreadState loaded, std::vector<Message> decoded = {});
+  Status Load(state::ThreadState&& loaded, std::vector<Message> decoded = {});
   Status Apply(const InitialState& initial, std::vector<Message> context);
 
   const State& state() const { return *state_; }

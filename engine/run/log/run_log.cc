@@ -72,12 +72,13 @@ void RunLog::Add(EntryBody body) {
   pending_.entries.push_back(std::move(entry));
 }
 
-void RunLog::AddMessage(const Message& message, std::string message_json, std::string_view node) {
+void RunLog::AddMessage(const Message& message, std::string_view message_json,
+                        std::string_view node) {
   if (state_ == nullptr) return;  // trace exporters do not need messages
   Add(MessageEntry(message, node));
   state::StoredMessage stored;
   stored.id = message.id;
-  stored.json = std::move(message_json);
+  stored.json = message_json;
   pending_.messages.push_back(std::move(stored));
 }
 
@@ -156,7 +157,8 @@ void RunLog::PutBack(state::AppendRunRequest append) {
   prepend(append.messages, pending_.messages);
 }
 
-Status RunLog::Finish(state::FinishRunRequest finish, std::string_view current_node, int64_t step) {
+Status RunLog::Finish(state::FinishRunRequest&& finish, std::string_view current_node,
+                      int64_t step) {
   if (state_ == nullptr) return Status::Ok();
   // Flush first so that the last portion and the snapshot fit into one frame. An error here is
   // ignored: the Finish below reports it, and releases the lease in any case.

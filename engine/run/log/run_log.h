@@ -43,7 +43,7 @@ class RunLog {
   // Buffers one entry, with the current time.
   void Add(EntryBody body);
   // Buffers a message and an entry with its origin (`node` empty: the request).
-  void AddMessage(const Message& message, std::string message_json, std::string_view node);
+  void AddMessage(const Message& message, std::string_view message_json, std::string_view node);
 
   // Appends what is buffered and stores the run's position. With `durable`, the append is synced to
   // the disk before Ok is returned. kFenced: the lease is lost and nothing was written.
@@ -70,7 +70,7 @@ class RunLog {
 
   // Appends what is buffered together with `finish` and releases the lease. The caller fills in
   // everything in `finish` except for the log.
-  Status Finish(state::FinishRunRequest finish, std::string_view current_node, int64_t step);
+  Status Finish(state::FinishRunRequest&& finish, std::string_view current_node, int64_t step);
 
  private:
   // Takes the buffered items, or a first portion of them; messages before entries.

@@ -37,7 +37,7 @@ bool CallsTools(const entry::MessageAdded& message) {
 
 }  // namespace
 
-[[gnu::noinline]] Status RunLoop::Prepare(LoadedThread loaded, const InitialState& initial) {
+[[gnu::noinline]] Status RunLoop::Prepare(LoadedThread&& loaded, const InitialState& initial) {
   if (request_.accepted && request_.accepted->continues()) return Continue(std::move(loaded));
   log_.Add(entry::RunStarted{
       .run_id = environment_->run_id, .graph = graph_.name(), .graph_hash = graph_.hash()});
@@ -59,13 +59,13 @@ bool CallsTools(const entry::MessageAdded& message) {
   return ChooseFirstNode();
 }
 
-Status RunLoop::LoadThread(LoadedThread loaded) {
+Status RunLoop::LoadThread(LoadedThread&& loaded) {
   paused_before_ = ExecutionMeta::FromJson(loaded.state.snapshot.execution_json);
   return thread_.Load(std::move(loaded.state), std::move(loaded.messages));
 }
 
 // The state server has folded what earlier attempts set; their messages are in the window.
-Status RunLoop::Continue(LoadedThread loaded) {
+Status RunLoop::Continue(LoadedThread&& loaded) {
   const AcceptedRun& accepted = *request_.accepted;
   log_.Add(entry::AttemptStarted{.run_id = environment_->run_id,
                                  .attempt = accepted.attempt,

@@ -77,10 +77,10 @@ class RunLoop {
   std::optional<Ending> Open(state::ThreadState&& loaded, std::vector<Message>&& window,
                              InitialState&& initial);
   // Consumes both arguments, so that a long run keeps only one copy of its data.
-  Status Prepare(LoadedThread loaded, const InitialState& initial);
+  Status Prepare(LoadedThread&& loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.
-  Status Continue(LoadedThread loaded);
-  Status LoadThread(LoadedThread loaded);
+  Status Continue(LoadedThread&& loaded);
+  Status LoadThread(LoadedThread&& loaded);
   using MessageIdSet = std::unordered_set<std::string>;
   // Counts what earlier attempts have used, and finds out about their tool calls. Returns the ids
   // of the request's messages that they have added.

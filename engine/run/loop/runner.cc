@@ -178,30 +178,29 @@ auto Runner::WhileLeased(const RunRequest& request, const BegunRun& begun, Work 
 Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
                                        const runtime::Cancellation& cancellation,
                                        const AwaitMemory& await_memory) {
-  AG_ASSIGN_OR_RETURN(BegunRun begun, BeginUpTo(kReplyBytesMax, request, cancellation));
+  BegunRun begun;
+  AG_RETURN_IF_ERROR(BeginUpTo(kReplyBytesMax, request, cancellation, begun));
   const auto load = [&] { return LoadOmitted(request, begun, await_memory); };
   AG_RETURN_IF_ERROR(WhileLeased(request, begun, load));
   return begun;
 }
 
-Result<Runner::BegunRun> Runner::BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
-                                           const runtime::Cancellation& cancellation,
-                                           const std::optional<state::KnownWindow>& known_window) {
+Status Runner::BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
+                         const runtime::Cancellation& cancellation, BegunRun& begun,
+                         const std::optional<state::KnownWindow>& known_window) {
   AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
                       MakeEnvironment(request, cancellation));
-  BegunRun begun;
   AG_ASSIGN_OR_RETURN(begun.reply,
                       Lease(request, *environment, cancellation, reply_bytes_max, known_window));
   // The run begins when it has its turn, however long it has waited for it.
   environment->meter = StartMeter(*environment->config);
   begun.environment = environment;
-  if (options_.remote_tools == nullptr || request.client_tools) return begun;
+  if (options_.remote_tools == nullptr || request.client_tools) return Status::Ok();
   const auto find_tools = [&]() -> Status {
     environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
     return Status::Ok();
   };
-  AG_RETURN_IF_ERROR(WhileLeased(request, begun, find_tools));
-  return begun;
+  return WhileLeased(request, begun, find_tools);
 }
 
 struct Runner::Opening {
@@ -232,13 +231,13 @@ Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
     return status;
   }
   const std::optional<state::KnownWindow> known = KnownWindowOf(request);
-  Result<BegunRun> opened = BeginUpTo(kReplyBytesMax, request, cancellation, known);
-  if (!opened.ok()) {
-    const bool is_damaged = request.accepted && opened.status().code() == StatusCode::kDataLoss;
-    if (is_damaged) AG_RETURN_IF_ERROR(EndUnread(request, cancellation, opened.status()));
-    return opened.status();
+  BegunRun& begun = opening->begun;
+  if (Status status = BeginUpTo(kReplyBytesMax, request, cancellation, begun, known);
+      !status.ok()) {
+    const bool is_damaged = request.accepted && status.code() == StatusCode::kDataLoss;
+    if (is_damaged) AG_RETURN_IF_ERROR(EndUnread(request, cancellation, status));
+    return status;
   }
-  BegunRun& begun = opening->begun = *std::move(opened);
   const auto await_memory = [&](uint64_t bytes) { return sink.AwaitMemory(bytes); };
   const auto load = [&]() -> Status {
     if (begun.reply.window_is_partial) {

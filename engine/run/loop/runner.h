@@ -99,10 +99,10 @@ class Runner {
 
   Result<std::unique_ptr<Opening>> Open(RunRequest& request,
                                         const runtime::Cancellation& cancellation, RunSink& sink);
-  // A larger state is omitted, and the messages of `known_window`.
-  Result<BegunRun> BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
-                             const runtime::Cancellation& cancellation,
-                             const std::optional<state::KnownWindow>& known_window = {});
+  // Fills in `begun`. A larger state is omitted, and the messages of `known_window`.
+  Status BeginUpTo(uint64_t reply_bytes_max, const RunRequest& request,
+                   const runtime::Cancellation& cancellation, BegunRun& begun,
+                   const std::optional<state::KnownWindow>& known_window = {});
   // Each of these abandons the run if it fails (state_loading.cc).
   Status LoadOmitted(const RunRequest& request, BegunRun& begun, const AwaitMemory& await_memory);
   // Completes the state with the window that this worker has kept, and returns its messages; loads

@@ -102,12 +102,12 @@ Status Runner::StoreFailure(const RunRequest& request, const BegunRun& begun, co
 Status Runner::EndUnexecuted(const RunRequest& request, const runtime::Cancellation& cancellation,
                              const Status& failure, std::string reason) {
   constexpr uint64_t kNoState = 0;
-  const Result<BegunRun> opened = BeginUpTo(kNoState, request, cancellation);
-  if (opened.status().code() == StatusCode::kDataLoss) {
+  BegunRun begun;
+  const Status opened = BeginUpTo(kNoState, request, cancellation, begun);
+  if (opened.code() == StatusCode::kDataLoss) {
     return EndUnread(request, cancellation, failure, std::move(reason));
   }
-  if (!opened.ok()) return opened.status();
-  const BegunRun& begun = *opened;
+  AG_RETURN_IF_ERROR(opened);
   if (!reason.empty()) {
     return StoreFailure(request, begun, failure, RunStatus::kError, std::move(reason));
   }

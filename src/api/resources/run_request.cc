@@ -156,6 +156,7 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
   run::RunRequest& run = request.run;
   // The messages of a run are new, even if the thread has messages with the same ids.
   if (auto error = ResolveFiles(context, {"body", "messages"}, "", run.messages)) return error;
+  if (run.initial_context.empty()) return std::nullopt;
   return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
 }
 
