@@ -10,6 +10,7 @@
 #include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/hex.h"
+#include "base/json_tokens.h"
 #include "base/text_position.h"
 #include "base/utf8.h"
 
@@ -284,11 +285,14 @@ size_t PlainPrefix(std::string_view text) {
 }  // namespace
 
 Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
-  if (text == "{}") return json::object();  // most states and metadata
+  if (text == "{}") return json(json::value_t::object);  // most states and metadata
   // nlohmann treats a NUL as the end of the text and ignores the bytes after it.
   if (size_t nul = text.find('\0'); nul != text.npos)
     return InvalidArgument(NotValidAtByte(nul + 1));
   json root;
+  BoundedTreeBuilder fast_builder(root, limits, nullptr);
+  if (ReadJsonTokens(text, fast_builder)) return root;
+  // This parser says what is wrong, and where.
   BoundedTreeBuilder builder(root, limits, nullptr);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) return InvalidArgument(builder.error());
   return root;

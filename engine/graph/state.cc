@@ -8,7 +8,7 @@
 
 namespace agent_graph {
 
-State::State() : fields_(std::make_unique<json>(json::object())) {}
+State::State() : fields_(std::make_unique<json>(json::value_t::object)) {}
 State::~State() = default;
 State::State(const State& other)
     : messages_(other.messages_),

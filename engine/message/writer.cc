@@ -13,6 +13,8 @@
 namespace agent_graph::message {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 template <typename Number>
 void AppendNumber(std::string& out, Number number) {
   char text[400];
@@ -40,10 +42,9 @@ void AppendSeconds(std::string& out, double unix_seconds) {
 }
 
 void AppendKey(std::string& out, std::string_view key) {
-  if (out.back() != '{') out += ',';
-  out += '"';
+  out += out.back() == '{' ? R"(")"sv : R"(,")"sv;
   out += key;
-  out += "\":";
+  out += R"(":)"sv;
 }
 
 void AppendTextMember(std::string& out, std::string_view key, std::string_view text) {
@@ -261,26 +262,26 @@ std::string ToJsonText(const Message& message) {
   }
   std::string out;
   out.reserve(bytes);
-  out += '{';
-  AppendTextMember(out, "message_id", message.id);
-  AppendTextMember(out, "role", RoleName(message.role));
-  AppendKey(out, "content");
-  out += '[';
+  out += R"({"message_id":)"sv;
+  AppendJsonString(out, message.id);
+  out += R"(,"role":")"sv;
+  out += RoleName(message.role);
+  out += R"(","content":[)"sv;
   for (size_t i = 0; i < message.content.size(); ++i) {
     if (i > 0) out += ',';
     std::visit(BlockWriter{out}, message.content[i]);
   }
-  out += R"(],"delta":false,"tools_calls":)";
+  out += R"(],"delta":false,"tools_calls":)"sv;
   AppendToolCalls(out, message);
-  AppendKey(out, "reasoning");
+  out += R"(,"reasoning":)"sv;
   AppendReasoning(out, message);
-  AppendKey(out, "timestamp");
+  out += R"(,"timestamp":)"sv;
   AppendSeconds(out, message.timestamp);
-  AppendKey(out, "metadata");
+  out += R"(,"metadata":)"sv;
   AppendObject(out, message.metadata_json);
-  AppendKey(out, "usages");
+  out += R"(,"usages":)"sv;
   AppendUsage(out, message.usage);
-  out += R"(,"raw":null})";
+  out += R"(,"raw":null})"sv;
   return out;
 }
 

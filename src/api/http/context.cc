@@ -20,7 +20,7 @@ constexpr size_t kCopiedDataBytesMax = 16 * 1024;
 }  // namespace
 
 HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api)
-    : exchange_(exchange), api_(api), body_(std::make_unique<json>(json::object())) {}
+    : exchange_(exchange), api_(api), body_(std::make_unique<json>(json::value_t::object)) {}
 
 HandlerContext::~HandlerContext() = default;
 
@@ -158,20 +158,25 @@ const std::string& HandlerContext::MessageId(Problems& problems) {
 }
 
 void HandlerContext::Succeed(std::string data_json, std::string_view message) {
-  if (data_json.size() < kCopiedDataBytesMax) {
-    return Send(SuccessReply(data_json, message, head().request_id), "ok");
-  }
-  // A slow client may keep the body in memory for long, so unused capacity is freed.
-  if (data_json.capacity() - data_json.size() > data_json.size() / 8) data_json.shrink_to_fit();
-  exchange_.Reply(MakeHead(200, {{"Content-Type", "application/json"}}),
-                  SuccessEnvelopeAround(std::move(data_json), message, head().request_id), "ok");
+  SendData(200, std::move(data_json), message, {});
 }
 
 void HandlerContext::Succeed(int status, std::string data_json, bridge::HeaderList headers) {
-  if (data_json.capacity() - data_json.size() > data_json.size() / 8) data_json.shrink_to_fit();
+  SendData(status, std::move(data_json), "OK", std::move(headers));
+}
+
+void HandlerContext::SendData(int status, std::string data_json, std::string_view message,
+                              bridge::HeaderList headers) {
   headers.emplace_back("Content-Type", "application/json");
-  exchange_.Reply(MakeHead(status, std::move(headers)),
-                  SuccessEnvelopeAround(std::move(data_json), "OK", head().request_id), "ok");
+  std::vector<std::string> body;
+  if (data_json.size() < kCopiedDataBytesMax) {
+    body.push_back(SuccessEnvelope(data_json, message, head().request_id));
+  } else {
+    // A slow client may keep the body in memory for long, so unused capacity is freed.
+    if (data_json.capacity() - data_json.size() > data_json.size() / 8) data_json.shrink_to_fit();
+    body = SuccessEnvelopeAround(std::move(data_json), message, head().request_id);
+  }
+  exchange_.Reply(MakeHead(status, std::move(headers)), std::move(body), "ok");
 }
 
 void HandlerContext::Fail(const Status& status) {

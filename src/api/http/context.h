@@ -142,6 +142,8 @@ class HandlerContext {
 
  private:
   void Send(Reply reply, std::string outcome);
+  void SendData(int status, std::string data_json, std::string_view message,
+                bridge::HeaderList headers);
   auth::GuardRequest Ask(const Route& route) const;
   bool IsDueToThread(const auth::GuardRequest& request, const auth::Refusal& refusal) const;
   // Counts the request in Redis. Returns false if it is over the limit; `rate_refusal_` is then the
