@@ -212,6 +212,7 @@ Status RunLoop::Record(const Ending& ending, bool keeps_window) {
   AG_CHECK(!fenced_ || ending.status == RunStatus::kError, "a run that lost its lease has failed");
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
+  if (state_ == nullptr) return Status::Ok();
   state::FinishRunRequest finish = thread_.Finish(meta_);
   finish.status = RunStatusName(ending.status);
   finish.thread_name = start_.thread_name;

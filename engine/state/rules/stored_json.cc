@@ -13,10 +13,8 @@ namespace {
 // Returns the index behind the string literal that starts at `position`, or npos.
 size_t SkipString(std::string_view text, size_t position) {
   for (++position; position < text.size(); ++position) {
-    position = text.find_first_of("\"\\", position);
-    if (position == std::string_view::npos) return position;
     if (text[position] == '"') return position + 1;
-    ++position;  // the escaped character
+    if (text[position] == '\\') ++position;  // the escaped character
   }
   return std::string_view::npos;
 }

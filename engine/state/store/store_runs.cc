@@ -156,6 +156,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   if (run.new_thread_only) {
     AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> existing, FindThread(transaction_, run.thread_id));
     if (existing) return ThreadExists();
+    transaction_.NoteAbsent(keys::Thread(run.thread_id));
   }
   bool created = false;
   AG_ASSIGN_OR_RETURN(ThreadRow thread, WritableThread(run.scope,

@@ -174,28 +174,4 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest&& requ
   return outcome;
 }
 
-std::string RunMetaJson(const run::RunOutcome& outcome) {
-  const run::RunStart& start = outcome.start;
-  std::string out;
-  out.reserve(256 + outcome.interrupt_json.size());
-  out += "{\"is_new_thread\":";
-  out += start.is_new_thread ? "true" : "false";
-  out += ",\"thread_id\":";
-  AppendJsonString(out, start.thread_id);
-  out += ",\"thread_name\":";
-  if (start.thread_name.empty()) {
-    out += "null";
-  } else {
-    AppendJsonString(out, start.thread_name);
-  }
-  out += ",\"run_id\":";
-  AppendJsonString(out, start.run_id);
-  out += ",\"outcome\":\"";
-  out += run::RunStatusName(outcome.status);
-  out += '"';
-  if (!outcome.interrupt_json.empty()) out += ",\"interrupt\":" + outcome.interrupt_json;
-  out += '}';
-  return out;
-}
-
 }  // namespace agent_graph::api

@@ -49,8 +49,4 @@ bool IsUsableRunId(std::string_view run_id);
 void CheckBudget(const HandlerContext& context, const json& config,
                  std::vector<std::string> config_path, Problems& problems);
 
-// Returns `meta` of an invoke response: the thread's id and name, whether it is new, the run's id
-// and outcome, and "interrupt" if the run was interrupted.
-std::string RunMetaJson(const run::RunOutcome& outcome);
-
 }  // namespace agent_graph::api

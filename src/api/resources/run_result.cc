@@ -97,13 +97,40 @@ std::optional<ErrorInfo> KeepMessagesOf(HandlerContext& context, const state::Ru
   return std::nullopt;
 }
 
+// `meta` of an invoke response: the thread's id and name, whether it is new, the run's id and
+// outcome, and "interrupt" if the run was interrupted.
+void AppendRunMeta(std::string& out, const run::RunOutcome& outcome) {
+  const run::RunStart& start = outcome.start;
+  out += "{\"is_new_thread\":";
+  out += start.is_new_thread ? "true" : "false";
+  out += ",\"thread_id\":";
+  AppendJsonString(out, start.thread_id);
+  out += ",\"thread_name\":";
+  if (start.thread_name.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, start.thread_name);
+  }
+  out += ",\"run_id\":";
+  AppendJsonString(out, start.run_id);
+  out += ",\"outcome\":\"";
+  out += run::RunStatusName(outcome.status);
+  out += '"';
+  if (!outcome.interrupt_json.empty()) {
+    out += ",\"interrupt\":";
+    out += outcome.interrupt_json;
+  }
+  out += '}';
+}
+
 }  // namespace
 
 std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
   const bool shows_state = granularity != Granularity::kLow;
   const size_t copies = shows_state ? 2 : 1;
   std::string out;
-  out.reserve(1024 + outcome.state_json.size() + copies * outcome.messages_json.size());
+  out.reserve(512 + outcome.interrupt_json.size() + outcome.state_json.size() +
+              copies * outcome.messages_json.size());
   out += "{\"messages\":";
   out += outcome.messages_json;
   out += ",\"state\":";
@@ -117,7 +144,7 @@ std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
     out += "null";
   }
   out += ",\"meta\":";
-  out += RunMetaJson(outcome);
+  AppendRunMeta(out, outcome);
   out += '}';
   return out;
 }

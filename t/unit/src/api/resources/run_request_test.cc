@@ -35,27 +35,5 @@ TEST(GraphConfig, WithoutACallerTheUserIsAnonymous) {
   }
 }
 
-TEST(RunMeta, NamesThreadRunAndOutcome) {
-  run::RunOutcome outcome;
-  outcome.start.thread_id = "t \"1\"";
-  outcome.start.run_id = "r1";
-  outcome.start.is_new_thread = true;
-  EXPECT_EQ(json::parse(RunMetaJson(outcome)), json({{"is_new_thread", true},
-                                                     {"thread_id", "t \"1\""},
-                                                     {"thread_name", nullptr},
-                                                     {"run_id", "r1"},
-                                                     {"outcome", "done"}}));
-  outcome.start.is_new_thread = false;
-  outcome.start.thread_name = "calm river";
-  outcome.status = run::RunStatus::kInterrupted;
-  outcome.interrupt_json = R"({"node":"N"})";
-  EXPECT_EQ(json::parse(RunMetaJson(outcome)), json({{"is_new_thread", false},
-                                                     {"thread_id", "t \"1\""},
-                                                     {"thread_name", "calm river"},
-                                                     {"run_id", "r1"},
-                                                     {"outcome", "interrupted"},
-                                                     {"interrupt", {{"node", "N"}}}}));
-}
-
 }  // namespace
 }  // namespace agent_graph::api
