@@ -42,12 +42,12 @@ Status Transaction::Lock(const std::string& key) {
   return database_.Prepare(use);
 }
 
-void Transaction::Put(const std::string& key, std::string value) {
-  staged_.insert_or_assign(key, std::move(value));
+void Transaction::Put(std::string key, std::string value) {
+  staged_.insert_or_assign(std::move(key), std::move(value));
 }
 
-void Transaction::Delete(const std::string& key) {
-  staged_.insert_or_assign(key, std::nullopt);
+void Transaction::Delete(std::string key) {
+  staged_.insert_or_assign(std::move(key), std::nullopt);
 }
 
 void Transaction::PutUnread(std::string key, std::string value) {

@@ -43,8 +43,8 @@ class Transaction {
   // Keeps other hosts from using the row until the commit, if they lock it too. For rows that are
   // also changed without the lock of their thread. May block.
   Status Lock(const std::string& key);
-  void Put(const std::string& key, std::string value);
-  void Delete(const std::string& key);
+  void Put(std::string key, std::string value);
+  void Delete(std::string key);
   // The caller knows that there is no such row: Get does not look for it in the database.
   void NoteAbsent(std::string key) { accepted_.try_emplace(std::move(key), std::nullopt); }
   // For rows that the write thread never reads (message bodies, log entries, listings, kept
@@ -69,8 +69,8 @@ class Transaction {
     return std::optional<Row>(std::move(row));
   }
   template <typename Row>
-  void PutRow(const std::string& key, const Row& row) {
-    Put(key, pack::ToBytes(row));
+  void PutRow(std::string key, const Row& row) {
+    Put(std::move(key), pack::ToBytes(row));
   }
 
   // Returns a number that was never taken before. `name`: the Meta row of the counter.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,11 +33,14 @@ struct Waiter {
   bool follows_own_run = false;     // the client has executed the run before it
 };
 
+// Most threads have no waiter, and an empty list needs no memory of its own.
+using WaiterList = std::list<Waiter>;
+
 // A thread that a run holds, with the runs that wait for it.
 struct Lease {
   LeaseRow row;
   keys::ThreadKey thread;
-  std::deque<Waiter> waiters;
+  WaiterList waiters;
   // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
   uint64_t window_max = kWindowItemsMax;
   bool window_is_kept = false;  // by the worker; see FinishRunRequest
@@ -87,7 +90,7 @@ inline void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
 // A thread that has become free, and the runs that wait for it.
 struct FreedThread {
   std::string thread_id;
-  std::deque<Waiter> waiters = {};    // at this host
+  WaiterList waiters = {};            // at this host
   std::vector<QueuedRun> queue = {};  // runs queued at all hosts; see LeaseRow
   // The thread's lease row was handed over to a run of this host; empty: there is no row.
   std::string lease_key = {};

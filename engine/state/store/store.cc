@@ -359,7 +359,7 @@ std::vector<ReplyAddress> Store::Abandon() {
   std::vector<ReplyAddress> unanswered;
   unanswered.reserve(replies_.size());
   for (StoreReply& reply : replies_) unanswered.push_back(std::move(reply.to));
-  const auto take = [&](std::deque<Waiter>& waiters) {
+  const auto take = [&](WaiterList& waiters) {
     for (Waiter& waiter : waiters) {
       if (!waiter.accepted) unanswered.push_back(std::move(waiter.from));
     }

@@ -186,7 +186,7 @@ class Store {
   void TakeHandOver(const std::string& thread_id);
   Status LeaveOldPlace(Lease& lease, const std::string& run_id);
   void RefuseStopped();
-  size_t RefuseStoppedIn(std::vector<QueuedRun>& queue, std::deque<Waiter>& waiters);
+  size_t RefuseStoppedIn(std::vector<QueuedRun>& queue, WaiterList& waiters);
   bool HandOver(FreedThread& freed);
   void TakeLease(const std::string& instance, const std::string& thread_id);
   std::optional<uint64_t> TakeWaitingRuns(const std::string& instance, uint64_t first);

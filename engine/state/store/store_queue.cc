@@ -17,7 +17,7 @@ bool Store::IsQueuedElsewhere(const Lease& lease, const std::string& run_id) con
 }
 
 // Refuses requests that wait here and are marked in the queue. Returns how many.
-size_t Store::RefuseStoppedIn(std::vector<QueuedRun>& queue, std::deque<Waiter>& waiters) {
+size_t Store::RefuseStoppedIn(std::vector<QueuedRun>& queue, WaiterList& waiters) {
   return std::erase_if(queue, [&](const QueuedRun& run) {
     const auto waiter = std::ranges::find_if(
         waiters, [&](const Waiter& each) { return each.run.run_id == run.run_id; });
