@@ -24,7 +24,7 @@ enum class SyncLevel : uint8_t {
   kNone,    // never: survives the end of the process, but not a crash of the machine
 };
 
-enum class LogLevel : uint8_t { kNotice, kAlert };
+enum class LogLevel : uint8_t { kNotice, kError, kAlert };
 
 struct StateOptions {
   static constexpr uid_t kNobodyElse = static_cast<uid_t>(-1);

@@ -13,8 +13,15 @@ using settings::CheckpointerSettings;
 using settings::StoreSettings;
 
 bridge::LogLevel ToLogLevel(state::LogLevel level) {
-  return level == state::LogLevel::kNotice ? bridge::LogLevel::kNotice
-                                           : bridge::LogLevel::kCritical;
+  switch (level) {
+    case state::LogLevel::kNotice:
+      return bridge::LogLevel::kNotice;
+    case state::LogLevel::kError:
+      return bridge::LogLevel::kError;
+    case state::LogLevel::kAlert:
+      break;
+  }
+  return bridge::LogLevel::kCritical;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <agent_graph/agent_graph.h>
 
 #include <agent_graph/json.h>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -33,6 +34,13 @@ NodeResult Environment(const State& state, RunContext&) {
 // Checks neither its cancellation nor the time.
 NodeResult Hang(const State&, RunContext&) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// Ends its worker.
+NodeResult Crash(const State&, RunContext&) {
+  std::signal(SIGSEGV, SIG_DFL);
+  std::raise(SIGSEGV);
+  return {};
 }
 
 NodeResult Stream(const State&, RunContext& context) {
@@ -77,6 +85,14 @@ void BuildSleeping(GraphBuilder& graph) {
 void BuildHanging(GraphBuilder& graph) {
   graph.AddFunction("HANG", Hang, Execution::kBlocking, std::chrono::milliseconds(100));
   graph.AddEdge(START, "HANG");
+}
+
+void BuildCrashing(GraphBuilder& graph) {
+  graph.AddFunction("CRASH", Crash).AddEdge(START, "CRASH");
+}
+
+void BuildCrashingOnFiber(GraphBuilder& graph) {
+  graph.AddFunction("CRASH", Crash, Execution::kNonBlocking).AddEdge(START, "CRASH");
 }
 
 void BuildEnvironment(GraphBuilder& graph) {
@@ -204,6 +220,8 @@ AGENT_GRAPH_EXPORT(echo, BuildEcho)
 AGENT_GRAPH_EXPORT(throwing, BuildThrowing)
 AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)
 AGENT_GRAPH_EXPORT(hanging, BuildHanging)
+AGENT_GRAPH_EXPORT(crashing, BuildCrashing)
+AGENT_GRAPH_EXPORT(crashing_on_fiber, BuildCrashingOnFiber)
 AGENT_GRAPH_EXPORT(environment, BuildEnvironment)
 AGENT_GRAPH_EXPORT(streaming, BuildStreaming)
 AGENT_GRAPH_EXPORT(streaming_slowly, BuildStreamingSlowly)

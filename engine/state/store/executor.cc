@@ -272,8 +272,7 @@ Status StoreExecutor::CommitBatch() {
   ResumeChanged(changed_runs);
   OnRunsChanged(changed_runs);
   for (const Store::Report& report : store_.TakeReports()) {
-    Log(report.alert ? LogLevel::kAlert : LogLevel::kNotice,
-        "state of " + options_.state.directory + ": " + report.text);
+    Log(report.level, "state of " + options_.state.directory + ": " + report.text);
   }
   Send(std::move(*replies), store_.TakeNotices(), syncs_later);
   return Status::Ok();

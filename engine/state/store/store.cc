@@ -333,8 +333,9 @@ bool Store::TakesSweep(const Result<bool>& more, SweepPosition& position) {
   const bool goes_on = position.SkipThread();
   if (!goes_on) position.BeginAgain();
   if (!std::exchange(position.is_reported, true)) {
-    reports_.push_back({true, "deleted data cannot be read, and stays on the disk until it can: " +
-                                  more.status().ToString()});
+    reports_.push_back(
+        {LogLevel::kAlert, "deleted data cannot be read, and stays on the disk until it can: " +
+                               more.status().ToString()});
   }
   return goes_on;
 }

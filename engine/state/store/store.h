@@ -322,7 +322,9 @@ class Store {
   void DropLease(const std::string& thread_id);
   // Removes the lease; the next waiter is admitted when the operation is accepted.
   void EndLease(const std::string& thread_id);
-  void LoseLease(const std::string& thread_id, Loss loss);
+  // Returns why the run ends; empty: it is continued; nullopt: it no longer had the lease.
+  std::optional<std::string> LoseLease(const std::string& thread_id, Loss loss);
+  void LoseCrashed(const std::string& thread_id, Loss loss);  // the same, and reports it
   Status StageLostRun(const Lease& lease, const std::string& reason);
   // StageLostRun, also if rows cannot be read.
   void StageEndOfLostRun(const Lease& lease, const std::string& reason);

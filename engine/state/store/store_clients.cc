@@ -60,7 +60,7 @@ void Store::OnPong(const std::string& client, uint64_t connection) {
 void Store::SetHeard(ClientEntry& entry) {
   entry.pings_unanswered = 0;
   if (!std::exchange(entry.silent, false)) return;
-  reports_.push_back({false, ProcessName(entry) + " answers again"});
+  reports_.push_back({LogLevel::kNotice, ProcessName(entry) + " answers again"});
 }
 
 void Store::PingHolders(MonotonicClock::time_point now) {
@@ -97,7 +97,7 @@ void Store::SetSilent(const std::string& client, ClientEntry& entry, size_t leas
   if (leases > 0) {
     text += ": " + ThreadCount(leases) + " locked until the deadlines of its runs, or its end";
   }
-  reports_.push_back({true, std::move(text)});
+  reports_.push_back({LogLevel::kAlert, std::move(text)});
   RefuseWaitersOf(client, Status(StatusCode::kUnavailable, "the worker did not answer"));
   TakeGrantsBack(client);
 }
@@ -126,9 +126,9 @@ void Store::EndOverdueLeases(MonotonicClock::time_point now) {
   }
   for (const std::string& thread_id : overdue) {
     const LeaseRow lease = leases_.at(thread_id).row;
-    reports_.push_back({false, "run " + lease.run_id +
-                                   " of a process that does not answer has "
-                                   "reached its deadline: its thread is free"});
+    reports_.push_back({LogLevel::kNotice, "run " + lease.run_id +
+                                               " of a process that does not answer has "
+                                               "reached its deadline: its thread is free"});
     NoticeCancel(lease);
     LoseLease(thread_id, Loss::kLeft);
   }

@@ -89,9 +89,10 @@ Status Store::StageLostState(const Lease& lease, ThreadEditor& editor, const std
   if (!has_acted) return Status::Ok();
   Result<Snapshot> snapshot = FoldRun(lease, editor);
   if (!snapshot.ok()) {
-    reports_.push_back({true, "the changes of run " + lease.row.run_id +
-                                  " cannot be read, so its thread keeps the state before it: " +
-                                  snapshot.status().ToString()});
+    reports_.push_back(
+        {LogLevel::kAlert, "the changes of run " + lease.row.run_id +
+                               " cannot be read, so its thread keeps the state before it: " +
+                               snapshot.status().ToString()});
     snapshot = editor.ReadSnapshot();
   }
   // The run ends in any case: a snapshot that cannot be read is left unchanged, and a log that

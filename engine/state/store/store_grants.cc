@@ -75,8 +75,8 @@ void Store::StartAccepted(const Waiter& waiter) {
     return;
   }
   transaction_.Reject();
-  reports_.push_back(
-      {true, "the accepted run " + waiter.run.run_id + " cannot start: " + status.ToString()});
+  reports_.push_back({LogLevel::kAlert, "the accepted run " + waiter.run.run_id +
+                                            " cannot start: " + status.ToString()});
   if (status.code() != StatusCode::kDataLoss || !thread.ok() || !*thread) return;
   EndUnexecuted((*thread)->key(), waiter.run.run_id, RunState::kError, kDamagedReason);
   changed_runs_.push_back(waiter.run.thread_id);
@@ -158,8 +158,8 @@ size_t Store::GrantReserved(const std::string& thread_id, const std::string& pre
   }
   const Status granted = StageGrant(lease, *client);
   if (granted.ok()) return lease.unbegun_bytes;
-  reports_.push_back(
-      {true, "the accepted run " + lease.row.run_id + " cannot be granted: " + granted.ToString()});
+  reports_.push_back({LogLevel::kAlert, "the accepted run " + lease.row.run_id +
+                                            " cannot be granted: " + granted.ToString()});
   if (granted.code() == StatusCode::kDataLoss) {
     EndReserved(thread_id, RunState::kError, kDamagedReason);
   } else {

@@ -16,9 +16,9 @@ constexpr size_t kEndedAtOnce = 64;
 
 void Store::EndLostHistory(const std::string& thread_id) {
   database_status_->acked_lost.fetch_add(1, std::memory_order_relaxed);
-  reports_.push_back({true, "the database has lost entries of run " +
-                                leases_.at(thread_id).row.run_id +
-                                " that it had acknowledged: the run ends"});
+  reports_.push_back({LogLevel::kAlert, "the database has lost entries of run " +
+                                            leases_.at(thread_id).row.run_id +
+                                            " that it had acknowledged: the run ends"});
   EndWithoutHistory(thread_id);
 }
 

@@ -40,8 +40,8 @@ void Store::SyncLeases(const BatchUse& use) {
     if (!used_threads_.insert(thread.thread_id).second) continue;
     const Status synced = SyncLease(thread.thread_id);
     if (synced.ok()) continue;
-    reports_.push_back({true, "the lease of thread " + thread.thread_id +
-                                  " cannot be read: " + synced.ToString()});
+    reports_.push_back({LogLevel::kAlert, "the lease of thread " + thread.thread_id +
+                                              " cannot be read: " + synced.ToString()});
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "state/calls/executor.h"
+#include "state/options.h"
 #include "state/rows/rows.h"
 #include "state/store/lease.h"
 
@@ -29,7 +30,7 @@ struct StoreNotice {
 
 // A line for the operator's log.
 struct StoreReport {
-  bool alert = false;
+  LogLevel level = LogLevel::kNotice;
   std::string text;
 };
 

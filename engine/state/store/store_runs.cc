@@ -8,6 +8,7 @@
 #include "state/rules/run_state.h"
 #include "state/rules/scope.h"
 #include "state/rules/stored_json.h"
+#include "state/store/crash_report.h"
 #include "state/store/store.h"
 #include "state/thread/thread_read.h"
 
@@ -324,10 +325,10 @@ Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
   return Status::Ok();
 }
 
-void Store::LoseLease(const std::string& thread_id, Loss loss) {
+std::optional<std::string> Store::LoseLease(const std::string& thread_id, Loss loss) {
   Use(thread_id);
   auto found = leases_.find(thread_id);
-  if (found == leases_.end()) return;
+  if (found == leases_.end()) return std::nullopt;
   Lease& lease = found->second;
   const bool sync = sync_ != SyncLevel::kNone;
   std::string reason = kWorkerLost;
@@ -337,8 +338,8 @@ void Store::LoseLease(const std::string& thread_id, Loss loss) {
     Result<std::string> none = StageNextAttempt(lease, loss);
     if (none.ok() && none->empty()) {
       transaction_.Accept(sync);
-      return has_begun ? WaitForGrant(thread_id, MonotonicClock::now())
-                       : GrantElsewhere(lease, client);
+      has_begun ? WaitForGrant(thread_id, MonotonicClock::now()) : GrantElsewhere(lease, client);
+      return std::string();
     }
     if (none.ok()) reason = *std::move(none);
     transaction_.Reject();
@@ -347,6 +348,19 @@ void Store::LoseLease(const std::string& thread_id, Loss loss) {
   if (reason == kPoisoned) CountRun(&RunTotals::poisoned);
   EndLease(thread_id);
   transaction_.Accept(sync);
+  return reason;
+}
+
+void Store::LoseCrashed(const std::string& thread_id, Loss loss) {
+  const auto found = leases_.find(thread_id);
+  if (found == leases_.end() || !MayBeInUserCode(found->second)) {
+    LoseLease(thread_id, loss);
+    return;
+  }
+  const bool accepted = found->second.accepted;
+  const LeaseRow row = found->second.row;
+  const std::optional<std::string> reason = LoseLease(thread_id, loss);
+  if (reason) reports_.push_back({LogLevel::kError, CrashReport(row, accepted, *reason)});
 }
 
 void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed) {
@@ -368,7 +382,14 @@ void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bo
   // Accepted runs are granted again in this order.
   std::ranges::sort(lost);
   UseAll(lost);
-  for (const std::string& thread_id : lost) LoseLease(thread_id, loss);
+  const size_t reports_max = reports_.size() + kCrashReportsMax;
+  for (const std::string& thread_id : lost) {
+    if (crashed && reports_.size() < reports_max) {
+      LoseCrashed(thread_id, loss);
+    } else {
+      LoseLease(thread_id, loss);
+    }
+  }
 }
 
 }  // namespace agent_graph::state

@@ -104,8 +104,8 @@ std::optional<uint64_t> Store::TakeWaitingRuns(const std::string& instance, uint
     first = run.order + 1;
   }
   if (taken.ok()) return first;
-  reports_.push_back({true, "the runs that wait at instance " + instance +
-                                " cannot be taken over: " + taken.ToString()});
+  reports_.push_back({LogLevel::kAlert, "the runs that wait at instance " + instance +
+                                            " cannot be taken over: " + taken.ToString()});
   return std::nullopt;
 }
 

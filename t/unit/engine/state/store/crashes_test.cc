@@ -1,4 +1,5 @@
 // Accepted runs whose workers crash: which of them are suspected, and which are poisoned.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,6 +22,14 @@
 
 namespace agent_graph::state {
 namespace {
+
+using testing::Contains;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
 
 // Workers with processes of their own, which crash.
 class CrashTest : public StoreInMemory {
@@ -71,6 +80,7 @@ class CrashTest : public StoreInMemory {
     Result<std::vector<StoreReply>> replies = store_->Commit();
     ASSERT_TRUE(replies.ok());
     for (const StoreReply& reply : *replies) EXPECT_TRUE(reply.status.ok());
+    for (Store::Report& report : store_->TakeReports()) reports_.push_back(std::move(report));
     for (Store::Notice& notice : store_->TakeNotices()) {
       auto* granted = std::get_if<GrantedRun>(&notice.message);
       if (granted != nullptr) workers_.at(notice.connection).runs.push_back(std::move(*granted));
@@ -126,6 +136,7 @@ class CrashTest : public StoreInMemory {
   uint64_t connection_ = 0;
   uint64_t sequence_ = 0;
   std::map<uint64_t, Worker> workers_;  // by connection
+  std::vector<Store::Report> reports_;
 };
 
 TEST_F(CrashTest, TwoCrashesAloneAfterTheFirstEndARun) {
@@ -218,6 +229,50 @@ TEST_F(CrashTest, RunsThatAreGivenBackAndLeavingWorkersDoNotCount) {
     Commit();
   }
   EXPECT_EQ(ReasonOf("t"), "");
+  EXPECT_THAT(reports_, IsEmpty());
+}
+
+TEST_F(CrashTest, ACrashIsReportedWithTheRunAndItsFate) {
+  Start();
+  Accept("t");
+  for (int crashes = 1; crashes <= 3; ++crashes) {
+    Arrive("t");
+    Worker& worker = HolderOf("t");
+    const std::string process = "process " + std::to_string(worker.process);
+    Crash(worker);
+    ASSERT_THAT(reports_, SizeIs(crashes));
+    EXPECT_EQ(reports_.back().level, LogLevel::kError);
+    EXPECT_THAT(reports_.back().text,
+                StartsWith(process + " died while it executed user code in node WORK of run r of "
+                                     "thread t: "));
+    EXPECT_THAT(reports_.back().text,
+                EndsWith(crashes < 3 ? "a worker continues the run"
+                                     : "the run ends as poisoned, because its user code has "
+                                       "crashed its workers repeatedly"));
+  }
+}
+
+TEST_F(CrashTest, ARunThatDependsOnItsClientEndsWithItsWorker) {
+  Worker& worker = Start();
+  Send(worker, Operation::kBeginRun, RunOn("t", "", "r"));
+  Crash(worker);
+  ASSERT_THAT(reports_, SizeIs(1));
+  EXPECT_THAT(reports_[0].text,
+              HasSubstr("the first functions of run r of thread t: the run ends as worker_lost, "
+                        "because only runs in the background are continued"));
+}
+
+TEST_F(CrashTest, ABusyWorkerIsReportedWithSomeOfItsRunsAndNoneThatWaitAtAModel) {
+  Worker& worker = Start();
+  for (int i = 0; i < 20; ++i) {
+    const std::string thread_id = "t" + std::to_string(i);
+    Accept(thread_id);
+    Arrive(thread_id, /*in_user_code=*/i >= 8);
+  }
+  Crash(worker);
+  EXPECT_THAT(reports_, SizeIs(10));
+  EXPECT_THAT(reports_,
+              Not(Contains(testing::Field(&Store::Report::text, HasSubstr("thread t7")))));
 }
 
 }  // namespace

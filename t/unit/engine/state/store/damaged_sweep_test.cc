@@ -100,7 +100,7 @@ TEST_F(DamagedSweepTest, OneThreadKeepsNoOthers) {
   EXPECT_EQ(RowsOf(keys::TablePrefix(keys::Table::kLog)), 0u);
   const std::vector<Store::Report> reports = store_->TakeReports();
   ASSERT_EQ(reports.size(), 1u);
-  EXPECT_TRUE(reports[0].alert);
+  EXPECT_EQ(reports[0].level, LogLevel::kAlert);
   EXPECT_NE(reports[0].text.find("cannot be read"), std::string::npos);
 
   // The next state server can read it again.

@@ -69,7 +69,7 @@ class SilentClientTest : public StoreInMemory {
   std::vector<std::string> Alerts() const {
     std::vector<std::string> alerts;
     for (const Store::Report& report : reports_) {
-      if (report.alert) alerts.push_back(report.text);
+      if (report.level == LogLevel::kAlert) alerts.push_back(report.text);
     }
     return alerts;
   }
