@@ -85,6 +85,7 @@ Status MigrateDatabase(const std::string& url,
 Result<state::VerifyReport> VerifyDatabase(const std::string& url) {
   Connection connection(MaintenanceOptions(url));
   AG_RETURN_IF_ERROR(state::postgres::CheckSchema(connection));
+  AG_RETURN_IF_ERROR(state::postgres::CheckTables(connection));
   state::postgres::RowDatabaseOptions options;
   options.connection = connection.options();
   options.identity.instance = NewHexId();  // stands for a host that writes nothing

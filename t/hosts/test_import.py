@@ -33,6 +33,15 @@ def test_migrate(empty_database):
     assert "0 threads, 0 memories, 0 problems" in admin("verify", empty_database.url)
 
 
+def test_a_table_that_is_missing(database):
+    database.query("DROP TABLE agent_graph.log")
+    for command in ("migrate", "verify"):
+        line = admin(command, database.url, code=1)
+        assert "the database lacks agent_graph.log, although its tables have version " in line
+        assert "restore the database from a backup" in line
+        assert len(line.splitlines()) == 1
+
+
 def test_commands_find_the_database_in_service_json(make_service, empty_database):
     service = make_service(
         _STORE | {"checkpointer": {"type": "postgres", "url": empty_database.url}}

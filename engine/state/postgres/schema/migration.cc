@@ -1,5 +1,9 @@
 #include "state/postgres/schema/migration.h"
 
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -68,6 +72,25 @@ WHERE relnamespace = to_regnamespace('agent_graph')
 ORDER BY relname LIMIT 1
 )sql";
 
+// The tables and sequences that the steps have made, as their statements name them.
+std::set<std::string> NamesOf(std::span<const SchemaStep> steps) {
+  constexpr std::string_view kSchema = "agent_graph.";
+  std::set<std::string> names;
+  for (const SchemaStep& step : steps) {
+    std::istringstream words(step.script);
+    std::string verb;
+    std::string kind;
+    for (std::string word; words >> word; verb = std::exchange(kind, word)) {
+      if ((kind != "TABLE" && kind != "SEQUENCE") || !word.starts_with(kSchema)) continue;
+      std::string name = word.substr(kSchema.size());
+      name.resize(std::min(name.find_first_of("(;"), name.size()));
+      if (verb == "CREATE") names.insert(std::move(name));
+      if (verb == "DROP") names.erase(name);
+    }
+  }
+  return names;
+}
+
 // Executes one step unless another process has done so meanwhile.
 Status ExecuteStep(Connection& connection, const SchemaStep& step) {
   std::string script = LockScript();
@@ -126,6 +149,20 @@ Status CheckSchema(Connection& connection, std::span<const SchemaStep> steps) {
   return Status::Ok();
 }
 
+Status CheckTables(Connection& connection, std::span<const SchemaStep> steps) {
+  AG_ASSIGN_OR_RETURN(const SchemaVersion version, ReadSchemaVersion(connection));
+  if (version.number != steps.back().number) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(const Rows rows,
+                      connection.Execute({"SELECT relname::text FROM pg_class "
+                                          "WHERE relnamespace = to_regnamespace('agent_graph')"}));
+  std::set<std::string> missing = NamesOf(steps);
+  for (size_t i = 0; i < rows.size(); ++i) missing.erase(std::string(rows[i].Text(0)));
+  if (missing.empty()) return Status::Ok();
+  return SchemaProblem("the database lacks agent_graph." + *missing.begin() +
+                       ", although its tables have version " + std::to_string(version.number) +
+                       ": restore the database from a backup (no migration makes it again)");
+}
+
 Status CheckRights(Connection& connection) {
   AG_ASSIGN_OR_RETURN(
       const Rows lacking,
@@ -143,7 +180,7 @@ Status MigrateSchema(Connection& connection,
   for (;;) {
     AG_ASSIGN_OR_RETURN(const SchemaVersion version, ReadSchemaVersion(connection));
     const SchemaStep* const step = NextStep(version, steps);
-    if (step == nullptr) return Status::Ok();
+    if (step == nullptr) return CheckTables(connection, steps);
     AG_RETURN_IF_ERROR(ExecuteStep(connection, *step));
     if (done) done(*step);
   }

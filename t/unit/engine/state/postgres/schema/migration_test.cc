@@ -56,6 +56,15 @@ TEST_F(MigrationTest, StepsAreNumberedWithoutGaps) {
   }
 }
 
+TEST_F(MigrationTest, ATableThatWasDroppedIsNamed) {
+  ASSERT_TRUE(MigrateSchema(connection_).ok());
+  ASSERT_TRUE(connection_.RunScript("DROP SEQUENCE agent_graph.run_order").ok());
+  for (const Status& status : {CheckTables(connection_), MigrateSchema(connection_)}) {
+    EXPECT_EQ(status.code(), StatusCode::kNotConfigured);
+    EXPECT_THAT(status.message(), HasSubstr("the database lacks agent_graph.run_order"));
+  }
+}
+
 TEST_F(MigrationTest, TwoVersionsWorkSideBySide) {
   const std::span<const SchemaStep> ours = SchemaSteps();
   const std::span<const SchemaStep> next(later_.data(), ours.size() + 1);
