@@ -250,8 +250,14 @@ std::unique_ptr<telemetry::Exporter> Service::Implementation::MakeExporter() {
 void Service::Implementation::StartFallback() {
   MutexLock lock(server_mutex);
   if (state_server != nullptr || stopping) return;
+  // A state server whose PostgreSQL is away answers nobody, either, and keeps the role.
+  const bool postgres =
+      settings->checkpointer.type == settings::CheckpointerSettings::Type::kPostgres;
   outbox.Log(bridge::LogLevel::kWarn,
-             "no state server answers, this worker serves the state as a fallback");
+             postgres ? "no state server answers: its PostgreSQL is away, and its line \"is not "
+                        "available\" says why, or it has ended, and this worker serves the state "
+                        "as a fallback"
+                      : "no state server answers, this worker serves the state as a fallback");
   ServeState(kFallbackGeneration);
 }
 

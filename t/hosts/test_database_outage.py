@@ -58,6 +58,23 @@ def test_new_work_is_refused_while_the_database_is_away(start_service, postgres_
     assert service.invoke("again", config={"thread_id": "t"}).status == 200
 
 
+def test_the_database_is_blamed_and_not_only_the_state_server(start_service, postgres_server):
+    database = postgres_server.create()
+    service = _start(start_service, DEMO, database.url)
+    wait_until(lambda: _is_ready(service), "the service is ready")
+    postgres_server.kill()
+    wait_until(lambda: not _is_ready(service), "the service says that it is not ready")
+    reply = service.get("/ready")
+    assert "the state server or its database does not answer" in reply.text
+    # Its address is for operators only.
+    assert "PostgreSQL" not in reply.text and "127.0.0.1" not in reply.text
+    line = wait_until(lambda: service.error_log.lines("no state server answers"), "workers miss it")[0]
+    assert 'its PostgreSQL is away, and its line "is not available" says why' in line
+    assert service.error_log.lines("is not available: .*the state database is not reachable")
+    postgres_server.start()
+    wait_until(lambda: _is_ready(service), "the service is ready again")
+
+
 def test_a_wrong_password_is_logged_once(start_service, postgres_server):
     database = postgres_server.create()
     database.query("CREATE ROLE late LOGIN SUPERUSER PASSWORD 'another'")

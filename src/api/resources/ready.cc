@@ -15,7 +15,7 @@ struct PartText {
 constexpr PartText kParts[] = {
     {"graph", "the service has not started in this worker, see the error log"},
     {"engine", "the engine threads do not answer"},
-    {"state", "the state server does not answer"},
+    {"state", "the state server or its database does not answer, see the error log"},
     {"disk", "the state directory cannot be written to, or its disk is full"},
     {"models", "the provider of a model failed several times in a row"},
 };
