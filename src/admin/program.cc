@@ -216,27 +216,37 @@ struct Command {
   size_t arguments_min;
   size_t arguments_max;
   int (*run)(const Call& call);
-  bool takes_backups = false;   // accepts the folder of a backup as DIRECTORY
-  bool makes_state = false;     // DIRECTORY may be empty
-  bool takes_settings = false;  // the second argument is service.json
+  bool takes_backups = false;         // accepts the folder of a backup as DIRECTORY
+  bool makes_state = false;           // DIRECTORY may be empty
+  bool takes_settings = false;        // the second argument is service.json
+  const char* in_postgres = nullptr;  // what to do instead if the state is in PostgreSQL
 };
 constexpr Command kCommands[] = {
     {.name = "verify",
      .arguments_min = 1,
      .arguments_max = 1,
      .run = RunVerify,
-     .takes_backups = true},
-    {.name = "backup", .arguments_min = 2, .arguments_max = 3, .run = RunBackup},
+     .takes_backups = true,
+     .in_postgres = "run agent-graph-admin verify SERVICE.JSON"},
+    {.name = "backup",
+     .arguments_min = 2,
+     .arguments_max = 3,
+     .run = RunBackup,
+     .in_postgres = "back the database up with its own tools, such as pg_dump"},
     {.name = "restore",
      .arguments_min = 2,
      .arguments_max = 3,
      .run = RunRestore,
-     .makes_state = true},
+     .makes_state = true,
+     .in_postgres = "restore the database with its own tools, such as pg_restore, then run "
+                    "agent-graph-admin after-restore SERVICE.JSON"},
     {.name = "repair",
      .arguments_min = 1,
      .arguments_max = 1,
      .run = RunRepair,
-     .takes_backups = true},
+     .takes_backups = true,
+     .in_postgres = "PostgreSQL repairs itself after a crash; restore one whose disk is damaged "
+                    "from a backup, then run agent-graph-admin verify SERVICE.JSON"},
     {.name = "reembed",
      .arguments_min = 2,
      .arguments_max = 2,
@@ -262,6 +272,32 @@ bool HoldsNoState(const std::string& path) {
     if (std::filesystem::exists(path + entry, error) || error) return false;
   }
   return true;
+}
+
+// True for the state directory of a host that has its rows in PostgreSQL.
+bool IsOfPostgresHost(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "/instance", error) &&
+         !std::filesystem::exists(path + "/db", error);
+}
+
+Status InPostgres(const Command& command) {
+  return Status(
+      StatusCode::kNotConfigured,
+      "the state is in PostgreSQL: " + std::string(command.in_postgres) + " (docs/scale-out.md)");
+}
+
+Status CheckDirectory(const Command& command, const std::string& path) {
+  const std::string directory =
+      "DIRECTORY is what state= of agent_graph_service names in nginx.conf";
+  if (NamesDatabase(path)) {
+    // A URL is not shown, because it has a password.
+    const bool in_postgres = DatabaseUrlOf(path).ok();
+    if (in_postgres && command.in_postgres != nullptr) return InPostgres(command);
+    return InvalidArgument(in_postgres ? directory : path + ": is a file; " + directory);
+  }
+  if (command.makes_state || !HoldsNoState(path)) return Status::Ok();
+  return NotFound(path + ": contains no state of a service; " + directory);
 }
 
 }  // namespace
@@ -299,13 +335,17 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   Result<settings::Settings> settings = settings::Settings();
   if (command->takes_settings) settings = settings::LoadFile(operands[1]);
   if (!settings.ok()) return Fail(output, settings.status());
-  if (!command->makes_state && HoldsNoState(operands[0])) {
-    return Fail(output,
-                NotFound(operands[0] + ": contains no state of a service; DIRECTORY is what "
-                                       "state= of agent_graph_service names in nginx.conf"));
+  if (Status checked = CheckDirectory(*command, operands[0]); !checked.ok()) {
+    return Fail(output, checked);
   }
   Result<StateAccess> state = StateAccess::Open(operands[0]);
   if (!state.ok()) return Fail(output, state.status());
+  // A running host answers by itself, except to those who would have to stop it first.
+  const bool is_answered = !state->stopped() && command->run != RunRepair;
+  if (!is_answered && !command->makes_state && command->in_postgres != nullptr &&
+      IsOfPostgresHost(operands[0])) {
+    return Fail(output, InPostgres(*command));
+  }
   if (state->is_backup() && !command->takes_backups) {
     return Fail(output, Status(StatusCode::kInvalidArgument,
                                operands[0] + ": is a backup, not the state of a service"));

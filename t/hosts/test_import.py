@@ -33,6 +33,28 @@ def test_migrate(empty_database):
     assert "0 threads, 0 memories, 0 problems" in admin("verify", empty_database.url)
 
 
+_BACK_UP = "the state is in PostgreSQL: back the database up with its own tools, such as pg_dump"
+_RESTORE = "then run agent-graph-admin after-restore SERVICE.JSON"
+_REPAIR = "PostgreSQL repairs itself after a crash"
+
+
+def test_commands_for_leveldb_name_the_tools_of_postgresql(start_service, database):
+    service = start_service(_STORE | {"checkpointer": {"type": "postgres", "url": database.url}})
+    assert service.invoke("hello").status == 200
+    directory, file = state_of(service), service.directory / "conf" / "service.json"
+    for place in (directory, file, database.url):
+        assert _BACK_UP in admin("backup", place, "b", code=1)
+        refused = admin("repair", place, code=1)
+        assert _REPAIR in refused and database.url not in refused
+    assert "0 problems" in admin("verify", directory)
+    _stop(service)
+    for place in (file, database.url):
+        assert _RESTORE in admin("restore", place, "b", code=1)
+    assert _BACK_UP in admin("backup", directory, "b", code=1)
+    assert _REPAIR in admin("repair", directory, code=1)
+    assert "run agent-graph-admin verify SERVICE.JSON" in admin("verify", directory, code=1)
+
+
 def test_a_table_that_is_missing(database):
     database.query("DROP TABLE agent_graph.log")
     for command in ("migrate", "verify"):

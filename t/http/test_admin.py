@@ -318,6 +318,13 @@ def test_a_folder_is_no_service_json(directory, arguments):
     assert f"{folder}: cannot be read: it is a folder" in admin(*arguments, folder, code=1)
 
 
+@pytest.mark.parametrize("arguments", [["backup", "b"], ["restore", "b"], ["repair"]], ids=" ".join)
+def test_a_service_json_is_no_folder(make_service, arguments):
+    file = make_service(_SETTINGS).directory / "conf" / "service.json"
+    command, *others = arguments
+    assert f"{file}: is a file; DIRECTORY is what state= of " in admin(command, file, *others, code=1)
+
+
 @pytest.mark.parametrize("arguments", [[], ["verify"], ["verify", "a", "b"], ["drop", "a"], ["backup", "a"]])
 def test_usage(arguments):
     admin(*arguments, code=2)

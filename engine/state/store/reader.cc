@@ -205,7 +205,8 @@ Result<BackupReport> Reader::MakeBackup(const BackupRequest& body) const {
   if (!IsBackupName(body.name)) {
     return Status(StatusCode::kInvalidArgument, "invalid name of a backup");
   }
-  if (backup_directory_.empty()) {
+  const bool is_shared = !database_.instance().empty();
+  if (backup_directory_.empty() && !is_shared) {
     return Status(StatusCode::kNotConfigured, "state that is kept in memory has no backups");
   }
   return database_.BackUp(backup_directory_ + "/" + body.name, &stopping_);

@@ -301,8 +301,10 @@ void RowDatabase::StopWaiting() {
 }
 
 Result<BackupReport> RowDatabase::BackUp(const std::string&, const std::atomic<bool>*) const {
-  return Status(StatusCode::kNotConfigured,
-                "the state is in PostgreSQL: back the database up with its own tools");
+  return Status(
+      StatusCode::kNotConfigured,
+      "the state is in PostgreSQL: back the database up with its own tools, such as pg_dump "
+      "(docs/scale-out.md)");
 }
 
 }  // namespace agent_graph::state::postgres
