@@ -6,6 +6,7 @@
 
 #include "agent_graph/json.h"
 #include "base/letter_case.h"
+#include "graph/definition.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -58,6 +59,11 @@ json ValueAt(const State& state, const std::string& dotted) {
 
 Condition ReadFieldCondition(ObjectReader& reader) {
   std::string field = reader.RequiredText("field");
+  // Conditions see only the graph's own fields, so the comparison would never change.
+  if (IsBuiltInField(field.substr(0, field.find('.')))) {
+    reader.Fail(reader.PathOf("field"),
+                "belongs to the state itself: a condition tests a field of the graph");
+  }
   const Operator* chosen = nullptr;
   const json* wanted = nullptr;
   for (const Operator& candidate : kOperators) {

@@ -120,6 +120,10 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithEdges(R"({"from":"START","when":[{"field":"x","above":1,"below":2,
                                       "to":"B"}],"otherwise":"A"})"),
                         "app.edges.0.when.0: one comparison at a time"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[{"field":"execution_meta.step",
+                                      "above":1,"to":"B"}],"otherwise":"A"})"),
+                        "app.edges.0.when.0.field: belongs to the state itself: a condition "
+                        "tests a field of the graph"},
         DocumentMistake{WithEdges(R"({"from":"START","when":[{"tool_calls_pending":1,"to":"B"}],
                                       "otherwise":"A"})"),
                         "app.edges.0.when.0.tool_calls_pending: must be true or false"},
