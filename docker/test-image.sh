@@ -111,7 +111,7 @@ if [[ ${STEPS:-} != yes ]]; then
   expect user "$(property User)" 10001:10001
   expect 'stop signal' "$(property StopSignal)" SIGQUIT
   expect volumes "$(property Volumes)" 'map[/var/lib/agent-graph:{}]'
-  expect 'health check' "$(property Healthcheck.Test | grep -o 'curl')" curl
+  expect 'health check' "$(property Healthcheck.Test | grep -o ':8000/[a-z]*')" :8000/ping
   container=$(buildah from agent-graph)
   STEPS=yes ROOT=$(buildah mount "$container") unshare --mount --pid --net --ipc --fork --kill-child "$0"
   exit
