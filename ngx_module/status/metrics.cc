@@ -302,7 +302,7 @@ constexpr Metric kMetrics[] = {
 };
 
 constexpr bool IsComplete(const Metric& metric) {
-  const int sources = (metric.collect != nullptr ? 1 : 0) + (metric.counters.empty() ? 0 : 1) +
+  const int sources = (metric.collect.has_value() ? 1 : 0) + (metric.counters.empty() ? 0 : 1) +
                       (metric.gauge == StatusGauge::kCount ? 0 : 1) +
                       (metric.durations == DurationKind::kCount ? 0 : 1);
   if ((metric.type == kHistogram) != (metric.durations != DurationKind::kCount)) return false;
@@ -342,7 +342,7 @@ std::span<const Metric> Metrics() {
 }
 
 std::vector<MetricSample> SamplesOf(const Metric& metric, const ServiceStatus& service) {
-  if (metric.collect != nullptr) return metric.collect(service);
+  if (metric.collect) return (*metric.collect)(service);
   if (metric.gauge != StatusGauge::kCount) {
     return {{"", "",
              metric.merge == Metric::Merge::kSum ? service.Sum(metric.gauge)
