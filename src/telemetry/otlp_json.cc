@@ -1,6 +1,7 @@
 #include "telemetry/otlp_json.h"
 
 #include "base/json.h"
+#include "base/json_array.h"
 #include "base/version.h"
 
 namespace agent_graph::telemetry {
@@ -80,12 +81,9 @@ std::string ExportRequestJson(const Attributes& resource, const std::vector<Span
   AppendAttributes(out, resource);
   out += "},\"scopeSpans\":[{\"scope\":{\"name\":\"agent_graph\",";
   AppendMember(out, "version", kVersion);
-  out += "},\"spans\":[";
-  for (size_t i = 0; i < spans.size(); ++i) {
-    if (i > 0) out += ',';
-    AppendSpan(out, spans[i]);
-  }
-  out += "]}]}]}";
+  out += "},\"spans\":";
+  AppendJsonArray(out, spans, AppendSpan);
+  out += "}]}]}";
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/json_array.h"
 
 namespace agent_graph::run {
 namespace {
@@ -62,12 +63,10 @@ std::string WriteAgentState(const AgentStateParts& parts) {
   for (std::string_view message : parts.messages) size += message.size() + 1;
   std::string out;
   out.reserve(size);
-  out += "{\"context\":[";
-  for (size_t i = 0; i < parts.messages.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    out += parts.messages[i];
-  }
-  out += "],\"context_summary\":";
+  out += "{\"context\":";
+  AppendJsonArray(out, parts.messages,
+                  [](std::string& array, std::string_view message) { array += message; });
+  out += ",\"context_summary\":";
   if (parts.summary != nullptr && parts.summary->has_value()) {
     AppendJsonString(out, **parts.summary);
   } else {

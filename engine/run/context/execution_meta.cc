@@ -1,6 +1,7 @@
 #include "run/context/execution_meta.h"
 
 #include "agent_graph/json.h"
+#include "base/json_array.h"
 #include "base/own_json.h"
 
 namespace agent_graph::run {
@@ -139,12 +140,9 @@ void AppendExecutionMeta(std::string& out, const ExecutionMeta& meta, const Live
   if (paused) {
     out += ",\"interrupt\":" + InterruptJson(meta);
   }
-  out += ",\"queued_runs\":[";
-  for (const std::string& run_id : flags.queued_runs) {
-    if (out.back() != '[') out.push_back(',');
-    AppendJsonString(out, run_id);
-  }
-  out += "],\"interrupted_node\":";
+  out += ",\"queued_runs\":";
+  AppendJsonArray(out, flags.queued_runs, AppendJsonString);
+  out += ",\"interrupted_node\":";
   AppendTextOrNull(out, paused ? meta.interrupted_node : "");
   out += ",\"interrupt_reason\":";
   AppendTextOrNull(out, paused ? meta.interrupt_reason : "");

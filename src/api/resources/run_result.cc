@@ -9,6 +9,7 @@
 #include "api/resources/run_request.h"
 #include "api/stream/run_outcome.h"
 #include "base/json.h"
+#include "base/json_array.h"
 #include "run/context/agent_state.h"
 #include "run/context/execution_meta.h"
 #include "run/entry_events.h"
@@ -24,16 +25,6 @@ constexpr uint64_t kNoEntry = uint64_t{1} << 62;
 constexpr std::chrono::milliseconds kRetryAfter{500};
 // Limit on the pages of one run's log.
 constexpr size_t kLogPagesMax = 10'000;
-
-std::string JoinMessages(const std::vector<state::StoredMessage>& messages) {
-  std::string array = "[";
-  for (const state::StoredMessage& message : messages) {
-    if (array.size() > 1) array += ',';
-    array += message.json;
-  }
-  array += ']';
-  return array;
-}
 
 // The parts of a run's log that its result needs.
 struct LoggedEnd {
@@ -209,7 +200,9 @@ void AnswerRunResult(HandlerContext& context, const state::RunRecord& run,
     if (meta.interrupted()) outcome.interrupt_json = run::InterruptJson(meta);
   }
   if (granularity != Granularity::kLow) outcome.state_json = run::AgentStateJson(*state);
-  outcome.messages_json = JoinMessages(state->window);
+  AppendJsonArray(
+      outcome.messages_json, state->window,
+      [](std::string& out, const state::StoredMessage& message) { out += message.json; });
   outcome.summary = std::move(state->snapshot.summary);
   context.Succeed(200, InvokeData(std::move(outcome), granularity),
                   {{"Location", RunStreamPath(context, run.thread_id, run.run_id)}});

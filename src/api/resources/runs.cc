@@ -6,6 +6,7 @@
 #include "api/resources/run_record.h"
 #include "api/resources/run_shapes.h"
 #include "base/json.h"
+#include "base/json_array.h"
 
 namespace agent_graph::api {
 
@@ -24,12 +25,9 @@ void ListRuns(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Result<state::RunPage> runs = context.state().ListRuns(list);
   if (!runs.ok()) return context.Fail(runs.status());
-  std::string data = "{\"runs\":[";
-  for (size_t i = 0; i < runs->runs.size(); ++i) {
-    if (i > 0) data += ',';
-    AppendRunRecord(data, runs->runs[i]);
-  }
-  data += "],\"next_cursor\":";
+  std::string data = "{\"runs\":";
+  AppendJsonArray(data, runs->runs, AppendRunRecord);
+  data += ",\"next_cursor\":";
   if (runs->next_cursor.empty()) {
     data += "null";
   } else {

@@ -6,6 +6,7 @@
 #include "api/http/query.h"
 #include "api/resources/handlers.h"
 #include "base/json.h"
+#include "base/json_array.h"
 
 namespace agent_graph::api {
 namespace {
@@ -76,12 +77,11 @@ void ListThreads(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Result<state::ThreadPage> threads = context.state().ListThreads(context.caller().scope, page);
   if (!threads.ok()) return context.Fail(threads.status());
-  std::string data = "{\"threads\":[";
-  for (size_t i = 0; i < threads->threads.size(); ++i) {
-    if (i > 0) data += ',';
-    AppendRecord(data, threads->threads[i]);
-  }
-  data += "],";
+  std::string data = "{\"threads\":";
+  AppendJsonArray(data, threads->threads, [](std::string& out, const state::ThreadRecord& thread) {
+    AppendRecord(out, thread);
+  });
+  data += ',';
   AppendTextMember(data, "next_cursor", threads->next_cursor);
   data += '}';
   context.Succeed(data);

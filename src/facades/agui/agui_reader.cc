@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/free_memory.h"
 #include "base/json.h"
+#include "base/json_array.h"
 #include "base/own_json.h"
 #include "bridge/exchange.h"
 #include "facades/agui/errors.h"
@@ -48,12 +49,9 @@ void AppendCount(std::string& out, const char* name, int64_t count) {
 }
 
 std::string ArrayOf(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const std::string& text : texts) {
-    if (out.size() > 1) out += ',';
-    AppendJsonString(out, text);
-  }
-  return out + ']';
+  std::string out;
+  AppendJsonArray(out, texts, AppendJsonString);
+  return out;
 }
 
 }  // namespace

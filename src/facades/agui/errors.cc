@@ -1,17 +1,15 @@
 #include "facades/agui/errors.h"
 
 #include "base/json.h"
+#include "base/json_array.h"
 
 namespace agent_graph::agui {
 namespace {
 
 void AppendDetail(std::string& out, const api::ErrorDetail& detail) {
-  out += "{\"loc\":[";
-  for (const std::string& part : detail.location) {
-    if (out.back() != '[') out += ',';
-    AppendJsonString(out, part);
-  }
-  out += "],\"msg\":";
+  out += "{\"loc\":";
+  AppendJsonArray(out, detail.location, AppendJsonString);
+  out += ",\"msg\":";
   AppendJsonString(out, detail.message);
   out += ",\"type\":\"";
   out += api::NameOf(detail.type);
@@ -26,12 +24,8 @@ std::string ErrorJson(const api::ErrorInfo& error) {
   out += ",\"code\":";
   AppendJsonString(out, api::CodeOf(error));
   if (!error.details.empty()) {
-    out += ",\"details\":[";
-    for (const api::ErrorDetail& detail : error.details) {
-      if (out.back() != '[') out += ',';
-      AppendDetail(out, detail);
-    }
-    out += ']';
+    out += ",\"details\":";
+    AppendJsonArray(out, error.details, AppendDetail);
   }
   out += '}';
   return out;

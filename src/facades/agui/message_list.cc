@@ -6,6 +6,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "base/json_array.h"
 #include "base/own_json.h"
 #include "facades/agui/agui_messages.h"
 #include "facades/run/attachments.h"
@@ -251,13 +252,10 @@ void MessageList::AppendBlankReasoning(std::string_view message_id) {
 }
 
 std::string MessageList::Json() const {
-  std::string out = "[";
+  std::string out;
   out.reserve(bytes() + entries_.size() + 2);
-  for (const Entry& entry : entries_) {
-    if (out.size() > 1) out += ',';
-    out += entry.json;
-  }
-  out += ']';
+  AppendJsonArray(out, entries_,
+                  [](std::string& array, const Entry& entry) { array += entry.json; });
   return out;
 }
 

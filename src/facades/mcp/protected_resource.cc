@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_array.h"
 #include "base/letter_case.h"
 #include "facades/mcp/endpoint_url.h"
 #include "facades/mcp/handlers.h"
@@ -36,12 +37,8 @@ void AppendList(std::string& out, const char* name, const std::vector<std::strin
   if (list.empty()) return;
   out += ",\"";
   out += name;
-  out += "\":[";
-  for (const std::string& each : list) {
-    if (out.back() != '[') out += ',';
-    AppendJsonString(out, each);
-  }
-  out += ']';
+  out += "\":";
+  AppendJsonArray(out, list, AppendJsonString);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "api/http/request_memory.h"
 #include "auth/guard.h"
 #include "base/json.h"
+#include "base/json_array.h"
 #include "base/percent_encoding.h"
 #include "facades/mcp/call.h"
 #include "facades/mcp/errors.h"
@@ -104,12 +105,10 @@ void SendNotFound(const Call& call, const std::string& uri) {
 std::string ConversationJson(const std::string& thread_id, const state::MessagePage& page) {
   std::string text = "{\"thread_id\":";
   AppendJsonString(text, thread_id);
-  text += ",\"messages\":[";
-  for (const state::StoredMessage& message : page.messages) {
-    if (text.back() != '[') text += ',';
-    text += message.json;
-  }
-  text += ']';
+  text += ",\"messages\":";
+  AppendJsonArray(text, page.messages, [](std::string& out, const state::StoredMessage& message) {
+    out += message.json;
+  });
   if (!page.next_cursor.empty()) {
     text += ",\"next\":";
     AppendJsonString(text, UriOf(thread_id) + std::string(kCursorPart) + page.next_cursor);
@@ -139,12 +138,8 @@ void ListResources(const Call& call) {
   if (auto error = EnterReads(call, place)) return SendFailure(call, *error);
   const Result<state::ThreadPage> threads = call.context.state().ListThreads(reader.scope, page);
   if (!threads.ok()) return SendFailure(call, call.context.Explain(threads.status()));
-  std::string members = "\"resources\":[";
-  for (const state::ThreadRecord& thread : threads->threads) {
-    if (members.back() != '[') members += ',';
-    AppendThread(members, thread);
-  }
-  members += ']';
+  std::string members = "\"resources\":";
+  AppendJsonArray(members, threads->threads, AppendThread);
   if (!threads->next_cursor.empty()) {
     members += ",\"nextCursor\":";
     AppendJsonString(members, threads->next_cursor);

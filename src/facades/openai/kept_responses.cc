@@ -10,6 +10,7 @@
 #include "api/resources/run_result.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/json_array.h"
 #include "base/own_json.h"
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/errors.h"
@@ -169,12 +170,9 @@ class ItemPageReader {
 
 std::string ItemListJson(const ItemPage& page) {
   const std::vector<std::string>& items = page.items;
-  std::string out = R"({"object":"list","data":[)";
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (i > 0) out += ',';
-    out += items[i];
-  }
-  out += "],\"first_id\":";
+  std::string out = R"({"object":"list","data":)";
+  AppendJsonArray(out, items, [](std::string& array, const std::string& item) { array += item; });
+  out += ",\"first_id\":";
   const auto append_id = [&](const std::string& item) { AppendJsonString(out, IdOfItem(item)); };
   if (items.empty()) {
     out += "null,\"last_id\":null";
