@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -135,7 +136,13 @@ RouteMatch MatchRoute(const settings::FacadesSettings& facades, std::string_view
     const std::optional<std::string_view> rest = RestWithin(kFacades[i], facades, raw_path);
     if (!rest) continue;
     // The patterns begin with the façade's default path.
-    match = RouterOf(i).Match(method, std::string(kFacades[i].path).append(*rest));
+    const std::string path = std::string(kFacades[i].path).append(*rest);
+    // 404 as for other routes that are not offered, and not 405.
+    if (std::ranges::find(openai::kResponseRoutesNotOffered, path) !=
+        std::end(openai::kResponseRoutesNotOffered)) {
+      continue;
+    }
+    match = RouterOf(i).Match(method, path);
     if (match.kind == RouteMatch::Kind::kNotFound) continue;
     match.route = static_cast<uint16_t>(match.route + FirstRouteOf(i));
     return match;

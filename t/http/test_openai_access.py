@@ -152,6 +152,14 @@ def test_errors_of_nginx_have_the_form_of_the_protocol(start_service):
     assert "detail" in native.json(), "the service's own routes keep their form"
 
 
+@pytest.mark.parametrize("route", ["embeddings", "files", "responses/input_tokens", "responses/compact"])
+def test_routes_that_are_not_offered(start_service, route):
+    """All alike, also those that look like the id of a response."""
+    refused = start_service(DEMO).post(f"/openai/v1/{route}", {"input": "hello"})
+    assert refused.status == 404 and refused.header("Allow") is None
+    assert error(refused)["type"] == "invalid_request_error", refused.text
+
+
 def test_requests_are_counted_by_their_route(start_service):
     service = start_service(DEMO, server="location = /metrics { agent_graph_status format=prometheus; }")
     service.post(PATH, chat("hello"))

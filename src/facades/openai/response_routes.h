@@ -12,6 +12,12 @@
 
 namespace agent_graph::openai {
 
+// Routes of OpenAI that are not offered, but would match that of one response.
+inline constexpr std::string_view kResponseRoutesNotOffered[] = {
+    "/openai/v1/responses/compact",
+    "/openai/v1/responses/input_tokens",
+};
+
 inline constexpr std::string_view kResponseRequestExample =
     R"({"model":"support","input":"hello","background":true})";
 
