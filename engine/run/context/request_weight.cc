@@ -5,22 +5,28 @@
 #include "models/call_options.h"
 
 namespace agent_graph::run {
-
 namespace {
 
-// JsonWeight of the value's text, except for escapes, without writing the text.
+// About JsonWeight of the value's text, without writing the text. Client-chosen values may be
+// deeply nested, so the stack frame is kept small.
 uint64_t WeightOf(const json& value) {
-  constexpr uint64_t kNumberBytes = 8;
-  if (value.is_string()) {
-    return value.get_ref<const std::string&>().size() + 2 + json_weight::kString;
+  constexpr uint64_t kOtherBytes = 8;  // of a number or literal
+  if (const auto* text = value.get_ptr<const std::string*>()) {
+    return text->size() + 2 + json_weight::kString;
   }
-  if (!value.is_structured()) return kNumberBytes;
   uint64_t weight = 2 + json_weight::kContainer;
-  for (const auto& [key, element] : value.items()) {
-    weight += WeightOf(element) + 1 + json_weight::kElement;
-    if (value.is_object()) weight += key.size() + 3 + json_weight::kString + json_weight::kMember;
+  if (const auto* members = value.get_ptr<const json::object_t*>()) {
+    constexpr uint64_t kMember =
+        json_weight::kElement + json_weight::kString + json_weight::kMember;
+    for (const auto& [key, member] : *members)
+      weight += key.size() + 4 + kMember + WeightOf(member);
+    return weight;
   }
-  return weight;
+  if (const auto* elements = value.get_ptr<const json::array_t*>()) {
+    for (const json& element : *elements) weight += 1 + json_weight::kElement + WeightOf(element);
+    return weight;
+  }
+  return kOtherBytes;
 }
 
 }  // namespace
