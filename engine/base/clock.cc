@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <limits>
 
 namespace agent_graph {
 namespace {
@@ -12,7 +13,7 @@ constexpr size_t kTextBytesMax = 40;
 // The text of the second that was formatted last. Every response has a timestamp, and most are in
 // the same second as the one before.
 struct IsoSecond {
-  int64_t seconds = -1;
+  int64_t seconds = std::numeric_limits<int64_t>::min();  // of no time
   char text[kTextBytesMax] = {};
   size_t size = 0;
 

@@ -21,11 +21,13 @@ inline Deadline DeadlineAfter(std::chrono::milliseconds timeout) {
 int64_t UnixMicros();  // wall clock, microseconds since 1970
 double UnixSeconds();  // the same as fractional seconds (message timestamps)
 
-// A timestamp as text, such as "2026-06-16T12:00:00.123456Z". Does not allocate memory.
+// A timestamp as text, such as "2026-06-16T12:00:00.123456Z". Does not allocate memory. A view of
+// it is valid as long as the object.
 class IsoTimestampText {
  public:
+  // `unix_micros`: microseconds since 1970, not negative.
   explicit IsoTimestampText(int64_t unix_micros);
-  operator std::string_view() const { return {text_, size_}; }  // NOLINT: it is a text
+  operator std::string_view() const { return {text_, size_}; }  // NOLINT: implicit on purpose
 
  private:
   char text_[40];

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 namespace agent_graph {
 namespace {
@@ -13,7 +14,7 @@ constexpr size_t kDecimalPlaces = 6;
 // The text of the second that was formatted last, with its point. Most times are in the same second
 // as the one before.
 struct WrittenSecond {
-  int64_t seconds = -1;
+  int64_t seconds = std::numeric_limits<int64_t>::min();  // of no time
   char text[21] = {};
   size_t size = 0;
 
