@@ -63,7 +63,7 @@ namespace {
 std::string Uuid(unsigned char (&bytes)[16]) {
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
-  // Behind the 4th, 6th, 8th and 10th byte there are hyphens.
+  // A hyphen follows the 4th, 6th, 8th and 10th byte.
   constexpr unsigned char kPlaces[] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
   std::string uuid(36, '-');
   for (size_t i = 0; i < sizeof bytes; ++i) WriteHex(bytes[i], &uuid[kPlaces[i]]);

@@ -292,7 +292,7 @@ Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
   json root;
   BoundedTreeBuilder fast_builder(root, limits, nullptr);
   if (ReadJsonTokens(text, fast_builder)) return root;
-  // This parser says what is wrong, and where.
+  // nlohmann's parser reports what is wrong, and where.
   BoundedTreeBuilder builder(root, limits, nullptr);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) return InvalidArgument(builder.error());
   return root;

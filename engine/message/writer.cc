@@ -28,9 +28,9 @@ void AppendNumber(std::string& out, Number number) {
   out.append(text, result.ptr);
 }
 
-// As AppendNumber, but faster for a time that has whole microseconds, as all of ours have.
+// Same text as AppendNumber, but faster for a time in whole microseconds, which all of ours are.
 void AppendSeconds(std::string& out, double unix_seconds) {
-  constexpr double kLatest = 4e9;  // so that a double has microseconds
+  constexpr double kLatest = 4e9;  // below this, a double is exact to the microsecond
   if (unix_seconds >= 1 && unix_seconds < kLatest) {
     const auto micros = static_cast<int64_t>(std::llround(unix_seconds * 1e6));
     if (static_cast<double>(micros) / 1e6 == unix_seconds) {

@@ -157,9 +157,9 @@ ngx_int_t AddStandardHeaders(RequestContext& context) {
                                       .request_id = context.request_id,
                                       .timestamp = View(timestamp),
                                       .https = context.https});
-  const bool has_own = CountHeaders(request) > 0;
+  const bool has_headers = CountHeaders(request) > 0;
   for (const api::StandardHeader& header : headers.list()) {
-    if (header.is_default && has_own && HasHeader(request, header.name)) continue;
+    if (header.is_default && has_headers && HasHeader(request, header.name)) continue;
     if (AddResponseHeader(request, header.name, header.value) == nullptr) return NGX_ERROR;
   }
   return NGX_OK;

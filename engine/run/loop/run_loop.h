@@ -76,7 +76,7 @@ class RunLoop {
   // Loads the thread, and ends the run if there is nothing to execute.
   std::optional<Ending> Open(state::ThreadState&& loaded, std::vector<Message>&& window,
                              InitialState&& initial);
-  // Consumes both arguments, so that a long run keeps only one copy of its data.
+  // Consumes `loaded`, so that a long run keeps only one copy of its data.
   Status Prepare(LoadedThread&& loaded, const InitialState& initial);
   // Prepare for a further attempt of a run, of which a part is stored.
   Status Continue(LoadedThread&& loaded);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <random>
 #include <string>
 
@@ -92,6 +93,17 @@ TEST(ReadJsonTokens, EndsWithItsHandler) {
   EXPECT_FALSE(ParseJson("[1,2,3]", {.values_max = 3}).ok());
   const std::string deep = std::string(100, '[') + std::string(100, ']');
   EXPECT_TRUE(ParseJson(deep).ok());
+}
+
+// Has no memory for a text.
+class FullRecorder : public Recorder {
+ public:
+  bool string(string_t&) override { throw std::bad_alloc(); }
+};
+
+TEST(ReadJsonTokens, LetsExceptionsOfItsHandlerPass) {
+  FullRecorder recorder;
+  EXPECT_THROW(ReadJsonTokens(R"({"a":[1,{"\u0062":"text"}]})", recorder), std::bad_alloc);
 }
 
 // Texts with a few changed bytes: most are broken, and many of the others are unusual.
