@@ -109,7 +109,8 @@ class AGENT_GRAPH_API AuthorizationBackend {
   virtual ~AuthorizationBackend();
 
   // Returns true if `user` may perform `action` on `resource`. `resource_id` names the object (a
-  // thread id for graph and checkpointer); it is absent when the request creates or lists objects.
+  // thread id for graph and checkpointer); it is absent when the request creates or lists objects,
+  // and in the first of the two calls for a request whose body names the thread.
   // `context` has `method`, `path`, `request_id` and, once the body has been read, `config`. An
   // exception denies the request.
   virtual bool Authorize(const json& user, const std::string& resource, const std::string& action,
