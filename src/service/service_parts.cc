@@ -250,7 +250,7 @@ std::unique_ptr<telemetry::Exporter> Service::Implementation::MakeExporter() {
 void Service::Implementation::StartFallback() {
   MutexLock lock(server_mutex);
   if (state_server != nullptr || stopping) return;
-  // A state server whose PostgreSQL is away answers nobody, either, and keeps the role.
+  // While PostgreSQL is away, the state server answers no worker, but it stays the state server.
   const bool postgres =
       settings->checkpointer.type == settings::CheckpointerSettings::Type::kPostgres;
   outbox.Log(bridge::LogLevel::kWarn,
