@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +42,7 @@ constexpr std::array kFacades = {
         .name = "openai",
         .path = openai::kPath,
         .routes = openai::kOpenAiRoutes,
+        .not_offered = openai::kResponseRoutesNotOffered,
         .settings = [](const settings::FacadesSettings& facades)
             -> const settings::FacadeSettings& { return facades.openai.facade; },
         .render_error = openai::RenderError,
@@ -137,11 +137,8 @@ RouteMatch MatchRoute(const settings::FacadesSettings& facades, std::string_view
     if (!rest) continue;
     // The patterns begin with the façade's default path.
     const std::string path = std::string(kFacades[i].path).append(*rest);
-    // 404 as for other routes that are not offered, and not 405.
-    if (std::ranges::find(openai::kResponseRoutesNotOffered, path) !=
-        std::end(openai::kResponseRoutesNotOffered)) {
-      continue;
-    }
+    const auto& not_offered = kFacades[i].not_offered;
+    if (std::ranges::find(not_offered, path) != not_offered.end()) continue;
     match = RouterOf(i).Match(method, path);
     if (match.kind == RouteMatch::Kind::kNotFound) continue;
     match.route = static_cast<uint16_t>(match.route + FirstRouteOf(i));

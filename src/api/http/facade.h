@@ -15,6 +15,8 @@ struct FacadeTable {
   // Common prefix of its routes' patterns; also the default of `facades.<name>.path`.
   std::string_view path;
   std::span<const Route> routes;
+  // Paths of the protocol that are not offered, although a pattern of `routes` matches them: 404.
+  std::span<const std::string_view> not_offered = {};
   const settings::FacadeSettings& (*settings)(const settings::FacadesSettings&) = nullptr;
   ErrorRenderer render_error = nullptr;
   std::string_view schemas;       // JSON Schemas by name, for the OpenAPI document
