@@ -113,6 +113,8 @@ void Pack(Packer& packer, const T& value) {
     } else {
       packer.Nil();
     }
+  } else if constexpr (std::is_same_v<T, std::vector<uint64_t>>) {
+    packer.Unsigneds(value);
   } else if constexpr (kIsVector<T>) {
     packer.Array(value.size());
     for (const auto& item : value) Pack(packer, item);
@@ -142,6 +144,8 @@ void Unpack(Unpacker& unpacker, T& value) {
   } else if constexpr (kIsOptional<T>) {
     value.reset();
     if (!unpacker.TakeNil()) Unpack(unpacker, value.emplace());
+  } else if constexpr (std::is_same_v<T, std::vector<uint64_t>>) {
+    value = unpacker.Unsigneds(kItemsMax);
   } else if constexpr (kIsVector<T>) {
     value.clear();
     size_t count = unpacker.Array();

@@ -25,28 +25,79 @@ enum Marker : uint8_t {
   kArray32 = 0xdd,
 };
 
+constexpr size_t kUnsignedBytesMax = 9;
+
+// Writes a marker and the lowest bytes of the value, and returns the place behind them.
+template <size_t kBytes>
+char* Put(char* out, uint8_t marker, uint64_t value) {
+  *out = static_cast<char>(marker);
+  endian::endian_store<uint64_t, kBytes, endian::order::big>(
+      reinterpret_cast<unsigned char*>(out + 1), value);
+  return out + 1 + kBytes;
+}
+
+// Writes at most kUnsignedBytesMax bytes, and returns the place behind them.
+inline char* PutUnsigned(char* out, uint64_t value) {
+  if (value < 0x80) {
+    *out = static_cast<char>(value);
+    return out + 1;
+  }
+  if (value <= 0xff) return Put<1>(out, kUint8, value);
+  if (value <= 0xffff) return Put<2>(out, kUint16, value);
+  if (value <= 0xffffffff) return Put<4>(out, kUint32, value);
+  return Put<8>(out, kUint64, value);
+}
+
+template <size_t kBytes>
+const char* Get(const char* at, const char* end, uint64_t& value) {
+  if (end - at < static_cast<ptrdiff_t>(kBytes)) return nullptr;
+  value = endian::endian_load<uint64_t, kBytes, endian::order::big>(
+      reinterpret_cast<const unsigned char*>(at));
+  return at + kBytes;
+}
+
+// Returns the place behind the value at `at`; null: there is none.
+inline const char* GetUnsigned(const char* at, const char* end, uint64_t& value) {
+  if (at == end) return nullptr;
+  const auto marker = static_cast<uint8_t>(*at++);
+  switch (marker) {
+    case kUint8:
+      return Get<1>(at, end, value);
+    case kUint16:
+      return Get<2>(at, end, value);
+    case kUint32:
+      return Get<4>(at, end, value);
+    case kUint64:
+      return Get<8>(at, end, value);
+    default:
+      value = marker;
+      return marker < 0x80 ? at : nullptr;
+  }
+}
+
 }  // namespace
 
 // Appends both at once: a row has up to hundreds of integers.
 template <size_t kBytes>
 void Packer::Marked(uint8_t marker, uint64_t value) {
-  unsigned char item[1 + kBytes] = {marker};
-  endian::endian_store<uint64_t, kBytes, endian::order::big>(item + 1, value);
-  out_.append(reinterpret_cast<const char*>(item), sizeof item);
+  char item[1 + kBytes];
+  Put<kBytes>(item, marker, value);
+  out_.append(item, sizeof item);
 }
 
 void Packer::Unsigned(uint64_t value) {
-  if (value < 0x80) {
-    out_.push_back(static_cast<char>(value));
-  } else if (value <= 0xff) {
-    Marked<1>(kUint8, value);
-  } else if (value <= 0xffff) {
-    Marked<2>(kUint16, value);
-  } else if (value <= 0xffffffff) {
-    Marked<4>(kUint32, value);
-  } else {
-    FixedUnsigned(value);
-  }
+  if (value < 0x80) return out_.push_back(static_cast<char>(value));
+  char item[kUnsignedBytesMax];
+  out_.append(item, static_cast<size_t>(PutUnsigned(item, value) - item));
+}
+
+void Packer::Unsigneds(std::span<const uint64_t> values) {
+  Array(values.size());
+  const size_t before = out_.size();
+  out_.resize(before + values.size() * kUnsignedBytesMax);
+  char* end = out_.data() + before;
+  for (const uint64_t value : values) end = PutUnsigned(end, value);
+  out_.resize(static_cast<size_t>(end - out_.data()));
 }
 
 void Packer::FixedUnsigned(uint64_t value) {
@@ -130,21 +181,14 @@ bool Unpacker::Bool() {
 }
 
 uint64_t Unpacker::Unsigned() {
-  uint8_t marker = Byte();
-  if (marker < 0x80) return marker;
-  switch (marker) {
-    case kUint8:
-      return BigEndian<1>();
-    case kUint16:
-      return BigEndian<2>();
-    case kUint32:
-      return BigEndian<4>();
-    case kUint64:
-      return BigEndian<8>();
-    default:
-      ok_ = false;
-      return 0;
-  }
+  if (!ok_) return 0;
+  uint64_t value = 0;
+  const char* const next =
+      GetUnsigned(bytes_.data() + position_, bytes_.data() + bytes_.size(), value);
+  ok_ = next != nullptr;
+  if (!ok_) return 0;
+  position_ = static_cast<size_t>(next - bytes_.data());
+  return value;
 }
 
 int64_t Unpacker::Signed() {
@@ -190,6 +234,24 @@ size_t Unpacker::Array() {
   }
   if (count > remaining()) ok_ = false;
   return ok_ ? count : 0;
+}
+
+std::vector<uint64_t> Unpacker::Unsigneds(size_t count_max) {
+  const size_t count = Array();
+  if (count > count_max) ok_ = false;
+  if (!ok_) return {};
+  std::vector<uint64_t> values(count);
+  const char* next = bytes_.data() + position_;
+  const char* const end = bytes_.data() + bytes_.size();
+  for (uint64_t& value : values) {
+    next = GetUnsigned(next, end, value);
+    if (next == nullptr) {
+      ok_ = false;
+      return {};
+    }
+  }
+  position_ = static_cast<size_t>(next - bytes_.data());
+  return values;
 }
 
 void Unpacker::Skip() {

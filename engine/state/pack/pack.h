@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace agent_graph::state::pack {
 
@@ -26,6 +28,8 @@ class Packer {
   void Float(double value);
   void Text(std::string_view value);
   void Array(size_t count);
+  // An array of the values. Much faster than one call for each of them.
+  void Unsigneds(std::span<const uint64_t> values);
 
  private:
   // A marker, and the lowest bytes of the value in big-endian order.
@@ -59,6 +63,8 @@ class Unpacker {
   std::string_view Text();
   // Returns the number of items that follow; never more than the bytes that are left.
   size_t Array();
+  // An array of at most `count_max` numbers; a longer one is malformed.
+  std::vector<uint64_t> Unsigneds(size_t count_max);
   void Skip();
 
  private:

@@ -28,6 +28,36 @@ TEST(Pack, IntegersOfEverySizeRoundTrip) {
   }
 }
 
+// Lists of numbers have a way of their own; the bytes are those of any other list.
+TEST(Pack, ListsOfNumbersAreListsOfTheirItems) {
+  std::vector<uint64_t> list;
+  for (int shift = 0; shift < 64; ++shift) {
+    for (uint64_t delta : {uint64_t{0}, ~uint64_t{0}})
+      list.push_back((uint64_t{1} << shift) + delta);
+  }
+  std::string expected = "before";
+  pack::Packer packer(expected);
+  packer.Array(list.size());
+  for (const uint64_t item : list) packer.Unsigned(item);
+  std::string bytes = "before";
+  pack::Packer(bytes).Unsigneds(list);
+  EXPECT_EQ(bytes, expected);
+
+  const std::string_view packed = std::string_view(bytes).substr(6);
+  std::vector<uint64_t> back;
+  ASSERT_TRUE(pack::FromBytes(packed, back));
+  EXPECT_EQ(back, list);
+  for (size_t size = 0; size < packed.size(); ++size) {
+    EXPECT_FALSE(pack::FromBytes(packed.substr(0, size), back)) << size;
+  }
+  ASSERT_TRUE(pack::FromBytes("\x90", back));
+  EXPECT_TRUE(back.empty());
+  EXPECT_FALSE(pack::FromBytes("\x91\xc0", back));  // nil is no number
+  pack::Unpacker unpacker(packed);
+  EXPECT_TRUE(unpacker.Unsigneds(list.size() - 1).empty());
+  EXPECT_FALSE(unpacker.ok());
+}
+
 TEST(Pack, TextsAndListsOfEverySizeRoundTrip) {
   for (size_t size : {0, 1, 15, 16, 31, 32, 255, 256, 65'535, 65'536}) {
     std::vector<std::string> list(size, "x");
