@@ -56,11 +56,7 @@ bool IsObject(std::string_view text) {
 }  // namespace
 
 Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
-  if (const std::optional<std::string_view> text = repeated_.Match(json)) {
-    ModelDelta delta;
-    TakeText(*text, delta);
-    return delta;
-  }
+  if (const std::optional<std::string_view> text = repeated_.Match(json)) return AddText(*text);
   // One tree per thread, not per builder: parsing a chunk never suspends, and the builders of
   // thousands of waiting fibers would each keep the memory of their largest chunk.
   thread_local JsonTree tree;
@@ -80,6 +76,13 @@ Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
   } catch (const std::exception& failure) {
     return Malformed().WithDetail(failure.what());
   }
+}
+
+// By far the most frequent case: the delta is made where the caller has it, and not moved.
+Result<ModelDelta> ReplyBuilder::AddText(std::string_view text) {
+  Result<ModelDelta> added = ModelDelta();
+  TakeText(text, *added);
+  return added;
 }
 
 Status ReplyBuilder::Malformed() {

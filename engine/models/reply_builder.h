@@ -70,6 +70,7 @@ class ReplyBuilder {
   std::optional<Usage> usage_;
 
  private:
+  Result<ModelDelta> AddText(std::string_view text);
   Status ReportedError(const JsonNode& error);
   Status Malformed();
 

@@ -18,10 +18,6 @@ bool HasOnePart(const run::RunDelta& delta) {
   return delta.text.empty() != delta.reasoning.empty();
 }
 
-std::string_view Between(std::string_view line, size_t begin, size_t end) {
-  return line.substr(begin, end - begin);
-}
-
 }  // namespace
 
 void DeltaLines::Append(std::string& out, const StreamChunkWriter& writer,
@@ -38,16 +34,22 @@ void DeltaLines::Append(std::string& out, const StreamChunkWriter& writer,
     out += line;
     return Remember(line, delta);
   }
-  const auto& [message, time, after_time] = places_;
+  SetTimes(unix_micros);
   const std::string_view line = line_;
-  const SecondsText seconds(unix_micros);
-  out += line.substr(0, message.piece);
+  out += line.substr(0, places_.message.piece);
   AppendJsonString(out, is_reasoning_ ? delta.reasoning : delta.text);
-  out += Between(line, message.after_piece, message.time);
-  out += seconds.shortest();
-  out += Between(line, message.after_time, time);
-  out += seconds.full();
-  out += line.substr(after_time);
+  out += line.substr(places_.message.after_piece);
+}
+
+void DeltaLines::SetTimes(int64_t unix_micros) {
+  const SecondsText seconds(unix_micros);
+  auto& [message, time, after_time] = places_;
+  line_.replace(time, after_time - time, seconds.full());
+  line_.replace(message.time, message.after_time - message.time, seconds.shortest());
+  // The texts of the first time differ in size.
+  const size_t end = message.time + seconds.shortest().size();
+  time += end - std::exchange(message.after_time, end);
+  after_time = time + seconds.full().size();
 }
 
 bool DeltaLines::Repeats(const run::RunDelta& delta) const {

@@ -22,6 +22,8 @@ class DeltaLines {
 
  private:
   bool Repeats(const run::RunDelta& delta) const;
+  // Writes both times of the line again.
+  void SetTimes(int64_t unix_micros);
   void Forget();
   void Remember(std::string_view line, const run::RunDelta& delta);
 
