@@ -19,6 +19,10 @@ constexpr size_t kKeptFreeBytesMax = 4 * 1024 * 1024;
 void ReturnLargeBlocks() {
   mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);  // NOLINT: no other threads yet
   mallopt(M_TRIM_THRESHOLD, kKeptBytesMax);    // NOLINT: no other threads yet
+  // Without fast bins each freed block merges with its neighbours at once, and the free end of an
+  // arena is trimmed then. Blocks in fast bins would merge only in malloc_trim, which leaves the
+  // end of each arena but the first one as it is.
+  mallopt(M_MXFAST, 0);  // NOLINT: no other threads yet
 }
 
 void ReturnFreeMemory() {
