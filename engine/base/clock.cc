@@ -44,11 +44,15 @@ double UnixSeconds() {
 IsoTimestampText::IsoTimestampText(int64_t unix_micros) {
   static_assert(sizeof text_ == kTextBytesMax);
   constinit static thread_local IsoSecond last;
-  const int64_t seconds = unix_micros / 1'000'000;
+  int64_t seconds = unix_micros / 1'000'000;
+  int64_t micros = unix_micros % 1'000'000;
+  if (micros < 0) {  // imported rows may have times before 1970
+    --seconds;
+    micros += 1'000'000;
+  }
   if (seconds != last.seconds) last.Format(seconds);
   std::memcpy(text_, last.text, sizeof text_);
   size_ = last.size;
-  auto micros = static_cast<unsigned>(unix_micros % 1'000'000);
   char* digit = text_ + size_ - 1;  // the "Z"
   for (int i = 0; i < 6; ++i, micros /= 10) *--digit = static_cast<char>('0' + micros % 10);
 }

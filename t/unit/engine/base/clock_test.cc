@@ -17,8 +17,15 @@ TEST(IsoTimestamp, HasSixDigitsOfASecond) {
   EXPECT_EQ(IsoTimestamp(1'781'611'199'999'999), "2026-06-16T11:59:59.999999Z");
 }
 
-// Each thread keeps the second that it has formatted last, and has none at first. Stored times that
-// are wrong have no correct text, but must not be taken for a second that it has.
+TEST(IsoTimestamp, TimesBefore1970HaveTheirDigits) {
+  EXPECT_EQ(IsoTimestamp(-1), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(IsoTimestamp(-999'999), "1969-12-31T23:59:59.000001Z");
+  EXPECT_EQ(IsoTimestamp(-1'000'000), "1969-12-31T23:59:59.000000Z");
+  EXPECT_EQ(IsoTimestamp(-62'135'596'800'000'000), "0001-01-01T00:00:00.000000Z");
+}
+
+// Each thread keeps the second that it has formatted last, and has none at first. A time before
+// 1970 must not be taken for a second that it has.
 TEST(IsoTimestamp, ANewThreadHasNoSecondYet) {
   std::string iso;
   std::string seconds;
