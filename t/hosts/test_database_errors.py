@@ -145,6 +145,8 @@ def test_a_write_that_always_fails_is_not_repeated_all_the_time(database, start_
     assert service.invoke("hello").status == 503
     failures = service.error_log.lines("is not available for writing: .* lacks a table")
     assert 1 <= len(failures) < 15
+    assert "agent-graph-admin verify says what to do" in failures[0]
+    assert "the database lacks agent_graph.message" in admin.admin("verify", database.url, code=1)
     assert service.get("/v1/threads").status == 200
     database.query("ALTER TABLE agent_graph.lost RENAME TO message")
     wait_until(lambda: service.invoke("hello").status == 200, "writes succeed again")

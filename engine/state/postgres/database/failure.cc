@@ -39,6 +39,7 @@ struct KindRow {
   FailureKind kind;
   StatusCode code;
   std::string_view message;
+  std::string_view remedy = {};  // for the log
 };
 
 constexpr KindRow kKinds[] = {
@@ -71,7 +72,8 @@ constexpr KindRow kKinds[] = {
      .message = "the state database refuses the service's user"},
     {.kind = FailureKind::kNoSchema,
      .code = StatusCode::kUnavailable,
-     .message = "the state database lacks a table of the service"},
+     .message = "the state database lacks a table of the service",
+     .remedy = ": agent-graph-admin verify says what to do"},
     {.kind = FailureKind::kFenced,
      .code = StatusCode::kFenced,
      .message = "this host's instance was declared dead"},
@@ -148,7 +150,7 @@ Status StatusOfFailure(const Failure& failure, std::string detail) {
   for (const KindRow& row : kKinds) {
     if (row.kind != failure.kind) continue;
     Status status(row.code, std::string(row.message));
-    return status.WithDetail(std::move(detail));
+    return status.WithDetail(detail.append(row.remedy));
   }
   Status status(StatusCode::kInternal, "the state database refused a statement");
   return status.WithDetail(std::move(detail));
