@@ -274,11 +274,15 @@ bool HoldsNoState(const std::string& path) {
   return true;
 }
 
-// True for the state directory of a host that has its rows in PostgreSQL.
+// True for the state directory of a host that has, or had, its rows in PostgreSQL.
 bool IsOfPostgresHost(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(path + "/instance", error) &&
-         !std::filesystem::exists(path + "/db", error);
+  return std::filesystem::exists(path + "/instance", error);
+}
+
+bool HasLevelDatabase(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "/db", error);
 }
 
 Status InPostgres(const Command& command) {
@@ -342,9 +346,15 @@ int RunProgram(const std::vector<std::string>& arguments, const Output& output) 
   if (!state.ok()) return Fail(output, state.status());
   // A running host answers by itself, except to those who would have to stop it first.
   const bool is_answered = !state->stopped() && command->run != RunRepair;
-  if (!is_answered && !command->makes_state && command->in_postgres != nullptr &&
-      IsOfPostgresHost(operands[0])) {
-    return Fail(output, InPostgres(*command));
+  if (!is_answered && command->in_postgres != nullptr && IsOfPostgresHost(operands[0])) {
+    if (HasLevelDatabase(operands[0])) {
+      std::fprintf(output.err,
+                   "agent-graph-admin: nginx has also kept this state in PostgreSQL; this command "
+                   "uses the LevelDB in %s/db\n",
+                   operands[0].c_str());
+    } else if (!command->makes_state) {
+      return Fail(output, InPostgres(*command));
+    }
   }
   if (state->is_backup() && !command->takes_backups) {
     return Fail(output, Status(StatusCode::kInvalidArgument,

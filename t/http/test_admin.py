@@ -48,6 +48,18 @@ def test_verify_backup_and_restore(start_service, by_name):
     assert run_on(service, "kept", "again")[:2] == ["hello", "echo: hello"]
 
 
+def test_a_database_from_before_postgresql_is_named(start_service):
+    service = start_service(_SETTINGS)
+    run_on(service, "t", "hello")
+    service.stop()
+    service.wait_until_gone()
+    place = state_of(service)
+    assert "PostgreSQL" not in admin("backup", place, "first")
+    (place / "instance").touch()  # as a host that shares a database leaves it
+    for command in (["backup", place, "second"], ["verify", place]):
+        assert f"kept this state in PostgreSQL; this command uses the LevelDB in {place}/db" in admin(*command)
+
+
 def test_backups_are_private_and_can_be_verified(start_service, directory):
     service = start_service(_SETTINGS)
     run_on(service, "kept", "hello")
