@@ -9,6 +9,7 @@
 #include "state/rules/memories.h"
 #include "state/rules/scope.h"
 #include "state/rules/stopping.h"
+#include "state/search/index_files.h"
 
 namespace agent_graph::state {
 namespace {
@@ -72,7 +73,7 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
   if (entry == nullptr) {
     entry = std::make_shared<Entry>();
     if (scope.kind == Scope::Kind::kOwner) entry->owner = scope.user_id;
-    entry->name = entry->owner ? "owner " + *entry->owner : "all";
+    entry->name = IndexNameOf(entry->owner);
     UpkeepOf(*entry).place = by_use_.insert(by_use_.end(), entry);
   }
   by_use_.splice(by_use_.end(), by_use_, UpkeepOf(*entry).place);

@@ -2,10 +2,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
+#include "state/search/index_files.h"
 #include "state/search/memory_index.h"
 
 namespace agent_graph::state {
@@ -20,6 +20,7 @@ constexpr size_t kUnsavedShare = 10;
 }  // namespace
 
 void MemoryIndex::KeepIndexes() {
+  if (!directory_.empty()) RemoveUnusedIndexes(rows_, directory_, stopping_);
   while (std::shared_ptr<Entry> entry = NextToIndex()) {
     if (!IndexSome(*entry)) continue;
     MutexLock lock(mutex_);
@@ -134,13 +135,7 @@ void MemoryIndex::SaveIfDue(Entry& entry, const std::string& space, size_t live,
 }
 
 std::string MemoryIndex::FileOf(const std::string& name) const {
-  // The hash may collide: the name stored in the file is compared on loading, and colliding files
-  // overwrite each other.
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return directory_ + "/" + text;
+  return IndexFileOf(directory_, name);
 }
 
 }  // namespace agent_graph::state

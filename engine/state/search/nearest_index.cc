@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "state/pack/fields.h"
 #include "state/search/distance.h"
+#include "state/search/index_files.h"
 
 namespace agent_graph::state {
 namespace {
@@ -52,23 +53,6 @@ std::vector<float> Direction(const float* vector, size_t dimensions) {
     for (float& value : direction) value /= length;
   }
   return direction;
-}
-
-// Stored beside the index file to verify it. The file is read only if length and checksum match,
-// because hnswlib does not validate what it reads.
-struct Seal {
-  std::string space;
-  uint64_t dimensions = 0;
-  uint64_t bytes = 0;
-  uint64_t checksum = 0;
-};
-template <pack::SameAs<Seal> T>
-auto Fields(T& seal) {
-  return std::tie(seal.space, seal.dimensions, seal.bytes, seal.checksum);
-}
-
-std::string SealOf(const std::string& file) {
-  return file + ".seal";
 }
 
 Status Unwritable(const std::string& file) {
@@ -305,17 +289,14 @@ Result<std::shared_ptr<NearestIndex>> NearestIndex::Load(const std::string& file
                                                          const std::string& space,
                                                          size_t dimensions,
                                                          const std::atomic<bool>* stopping) {
-  std::ifstream in(SealOf(file), std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
-  Seal seal;
-  if (!in || !pack::FromBytes(bytes, seal) || seal.space != space ||
-      seal.dimensions != dimensions) {
+  const std::optional<Seal> seal = ReadSeal(file);
+  if (!seal || seal->space != space || seal->dimensions != dimensions) {
     return Status(StatusCode::kNotFound, "no such index");
   }
   const Status damaged(StatusCode::kDataLoss, "a search index is damaged");
   Seal actual;
   AG_RETURN_IF_ERROR(Measure(file, stopping, actual));
-  if (actual.bytes != seal.bytes || actual.checksum != seal.checksum) return damaged;
+  if (actual.bytes != seal->bytes || actual.checksum != seal->checksum) return damaged;
   auto implementation = std::make_unique<Implementation>(dimensions);
   try {
     const WriterLock lock(implementation->mutex);

@@ -12,6 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "memory_index_fixture.h"
+#include "state/search/index_files.h"
 
 #ifdef __SANITIZE_THREAD__
 // hnswlib locks the elements of a graph in any order, which is correct as long as only one thread
@@ -78,6 +79,36 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 0u);
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany + 1)), 1u);
   }
+}
+
+TEST_F(MemoryIndexTest, IndexesOfOwnersWithoutMemoriesAreDeleted) {
+  TemporaryDirectory directory;
+  const std::string& files = directory.path();
+  const auto save = [&](const std::optional<std::string>& owner) {
+    const std::string name = IndexNameOf(owner);
+    EXPECT_TRUE(
+        NearestIndex(kDimensions, 1).Save(IndexFileOf(files, name), name + " a space").ok());
+  };
+  const auto is_saved = [&](const std::optional<std::string>& owner) {
+    const std::string file = IndexFileOf(files, IndexNameOf(owner));
+    const bool exists = std::filesystem::exists(file);
+    EXPECT_EQ(std::filesystem::exists(SealOf(file)), exists);
+    return exists;
+  };
+  Put("alice", 1, RandomVector());
+  Commit();
+  save("alice");
+  save("al ice");
+  save(std::nullopt);
+  RemoveUnusedIndexes(rows_, files, /*stopping=*/false);
+  EXPECT_TRUE(is_saved("alice"));
+  EXPECT_FALSE(is_saved("al ice"));
+  EXPECT_TRUE(is_saved(std::nullopt)) << "the index of all owners";
+  transaction_.Delete(keys::Memory({"alice", 1}));
+  Commit();
+  MemoryIndex index(rows_, files, kPlenty);
+  const Keeper keeper(index);
+  while (!std::filesystem::is_empty(files)) std::this_thread::yield();
 }
 
 TEST(NearestIndex, AFileIsTakenWholeOrNotAtAll) {
