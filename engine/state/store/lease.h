@@ -54,6 +54,7 @@ struct Lease {
   bool accepted = false;
   bool suspect = false;     // see RunRow
   bool is_damaged = false;  // its end could not be stored, because rows cannot be read
+  bool is_lost = false;     // its client has lost it, see LostLease
   bool is_counted = false;  // among the runs that its client holds
   // Size of the grant, until its client begins the run. 0: it has, or this is unknown because of a
   // takeover.
@@ -80,6 +81,16 @@ enum class Loss : uint8_t {
 inline bool IsCrash(Loss loss) {
   return loss < Loss::kLeft;
 }
+
+// A lease whose client no longer holds it, until the store has ended it or has given its run to
+// another worker.
+struct LostLease {
+  std::string thread_id;
+  std::string client;  // which held it, with this epoch
+  uint64_t epoch = 0;
+  Loss loss = Loss::kLeft;
+  bool is_reported = false;  // in the log
+};
 
 // A lease updates the thread's record when it ends, not when it begins.
 inline void RememberLease(const LeaseRow& lease, ThreadRow& thread) {

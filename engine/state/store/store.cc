@@ -151,6 +151,7 @@ void Store::Connect(const ClientHello& hello, uint64_t connection) {
   if (hello.takes_runs) ungranted_.MakeDue(MonotonicClock::now());
   DropWaitersOf(hello.client);
   LoseLeasesOf(hello.client, &hello, /*crashed=*/false);
+  LoseSomeLeases();
   // Messages sent on the previous connection may have been lost.
   for (const auto& [thread_id, lease] : leases_) {
     if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
@@ -182,6 +183,7 @@ void Store::Leave(const std::string& client, uint64_t connection) {
   ForgetReplies(client, *entry);
   clients_.erase(client);
   LoseLeasesOf(client, nullptr, /*crashed=*/false);
+  LoseSomeLeases();
   AdmitWaiters();
   GrantRuns(MonotonicClock::now());
 }
@@ -303,6 +305,7 @@ void Store::Tick(MonotonicClock::time_point now) {
   if (now >= next_waiter_) ExpireWaiters(now);
   if (now >= next_client_check_) CheckClients(now);
   if (now >= next_ping_) PingHolders(now);
+  if (!lost_leases_.empty()) LoseSomeLeases();
   if (now >= next_expiry_) ExpireThreads(now);
   if (now >= next_key_expiry_) ExpireKeys(now);
   if (now >= next_indexing_) IndexThreads(now);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
@@ -45,6 +46,8 @@ class Store {
  public:
   // Maximum number of runs that wait for busy threads, and of accepted runs that wait for a worker.
   static constexpr size_t kWaitersMax = 65'536;
+  // The store's own work on many runs goes on with the next batch when it has written this much.
+  static constexpr size_t kPortionBytesMax = size_t{8} * 1024 * 1024;
   // `current_node` of a run before its first append.
   static constexpr char kStartNode[] = "START";
 
@@ -102,7 +105,7 @@ class Store {
   // Time of the next call of Tick.
   Deadline next_tick() const {
     return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_, next_grant_,
-                     next_key_expiry_, next_indexing_, next_await_});
+                     next_key_expiry_, next_indexing_, next_await_, next_loss_});
   }
   // See RunTotals; may be read by any thread.
   const std::atomic<int64_t>& longest_wait_micros() const { return longest_wait_micros_; }
@@ -324,7 +327,6 @@ class Store {
   void EndLease(const std::string& thread_id);
   // Returns why the run ends; empty: it is continued; nullopt: it no longer had the lease.
   std::optional<std::string> LoseLease(const std::string& thread_id, Loss loss);
-  void LoseCrashed(const std::string& thread_id, Loss loss);  // the same, and reports it
   Status StageLostRun(const Lease& lease, const std::string& reason);
   // StageLostRun, also if rows cannot be read.
   void StageEndOfLostRun(const Lease& lease, const std::string& reason);
@@ -338,8 +340,12 @@ class Store {
   }
   void NoticeCancel(const LeaseRow& lease);
   void NoticeDeleted(const std::string& thread_id);  // to every client
-  // All leases of the client, or those that `hello` does not name.
+  // Leases that are lost a portion at a time (store_losses.cc): all of the client, or those that
+  // `hello` does not name.
   void LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed);
+  void AddLostLeases(std::vector<std::string> thread_ids, Loss loss);
+  void LoseSomeLeases();
+  void LoseListed(const LostLease& lost);
   ClientEntry* FindClient(const std::string& client, uint64_t connection);
   void AdmitWaiters();
   void StartNext(FreedThread& freed);
@@ -396,10 +402,12 @@ class Store {
   Deadline next_grant_ = kNoDeadline;
   Deadline next_key_expiry_ = kNoDeadline;
   Deadline next_indexing_ = kNoDeadline;
+  Deadline next_loss_ = kNoDeadline;
   Indexing indexing_;
   bool expires_more_keys_ = false;
   std::string expired_until_;  // key of a listing; everything behind it has been examined
   std::vector<FreedThread> admissions_;
+  std::deque<LostLease> lost_leases_;
   UngrantedRuns ungranted_;
   std::atomic<int64_t> longest_wait_micros_{0};
   std::vector<std::string> changed_runs_;

@@ -105,20 +105,17 @@ void Store::SetSilent(const std::string& client, ClientEntry& entry, size_t leas
 void Store::TakeGrantsBack(const std::string& client) {
   std::vector<std::string> unbegun;
   for (const auto& [thread_id, lease] : leases_) {
-    const bool is_unbegun = lease.accepted && !lease.has_begun();
+    const bool is_unbegun = lease.accepted && !lease.has_begun() && !lease.is_lost;
     if (is_unbegun && lease.row.client == client && IsOurs(lease)) unbegun.push_back(thread_id);
   }
-  // They are granted again in this order.
-  std::ranges::sort(unbegun);
-  UseAll(unbegun);
-  for (const std::string& thread_id : unbegun) LoseLease(thread_id, Loss::kGivenBack);
+  AddLostLeases(std::move(unbegun), Loss::kGivenBack);
 }
 
 void Store::EndOverdueLeases(MonotonicClock::time_point now) {
   std::vector<std::string> overdue;
   for (const auto& [thread_id, lease] : leases_) {
     auto client = clients_.find(lease.row.client);
-    if (client == clients_.end() || !client->second.silent) continue;
+    if (client == clients_.end() || !client->second.silent || lease.is_lost) continue;
     const int64_t deadline = lease.row.deadline_micros;
     const bool over = deadline > 0 ? MonotonicMicros(now) >= deadline
                                    : now - client->second.silent_since >= kSilenceMax;
@@ -130,8 +127,8 @@ void Store::EndOverdueLeases(MonotonicClock::time_point now) {
                                                " of a process that does not answer has "
                                                "reached its deadline: its thread is free"});
     NoticeCancel(lease);
-    LoseLease(thread_id, Loss::kLeft);
   }
+  AddLostLeases(std::move(overdue), Loss::kLeft);
 }
 
 }  // namespace agent_graph::state

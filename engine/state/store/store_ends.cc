@@ -126,7 +126,10 @@ void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState ru
 void Store::EndUngrantedRuns(MonotonicClock::time_point now) {
   const std::vector<std::string> overdue = ungranted_.Overdue(now, kOverdueAtOnce);
   UseAll(overdue);
+  // A run that has appended writes its state.
+  const size_t bytes_max = transaction_.bytes() + kPortionBytesMax;
   for (const std::string& thread_id : overdue) {
+    if (transaction_.bytes() >= bytes_max) break;
     const auto lease = leases_.find(thread_id);
     // Another host may have ended it, or may continue it.
     const bool waits = lease != leases_.end() && IsOurs(lease->second);

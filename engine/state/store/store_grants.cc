@@ -220,6 +220,7 @@ void Store::ForgetAttempt(Lease& lease) {
     transaction_.Delete(keys::RunBase(lease.thread));
   }
   CountGrant(lease, false);
+  lease.is_lost = false;
   lease.outside.reset();
   lease.has_effects = false;
   lease.row.client.clear();
@@ -342,7 +343,7 @@ Result<std::string> Store::StageNextAttempt(Lease& lease, Loss loss) {
 
 Result<ReplyRow> Store::HandOverRun(const ReplyAddress& from, const HandOverRunRequest& run) {
   auto found = leases_.find(run.thread_id);
-  const bool holds = found != leases_.end() && found->second.accepted &&
+  const bool holds = found != leases_.end() && found->second.accepted && !found->second.is_lost &&
                      found->second.row.client == from.client &&
                      found->second.row.run_id == run.run_id &&
                      (run.lease_epoch == 0 || found->second.row.epoch == run.lease_epoch);

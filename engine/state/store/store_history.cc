@@ -44,7 +44,9 @@ Result<size_t> Store::EndRunsOf(const std::string& instance) {
   AG_ASSIGN_OR_RETURN(const std::vector<std::string> threads,
                       database_.ThreadsHeldBy(instance, kEndedAtOnce));
   size_t ended = 0;
+  const size_t bytes_max = transaction_.bytes() + kPortionBytesMax;
   for (const std::string& thread_id : threads) {
+    if (transaction_.bytes() >= bytes_max) break;
     Use(thread_id);
     const auto found = leases_.find(thread_id);
     if (found == leases_.end() || found->second.row.hosts.instance != instance) continue;

@@ -8,7 +8,6 @@
 #include "state/rules/run_state.h"
 #include "state/rules/scope.h"
 #include "state/rules/stored_json.h"
-#include "state/store/crash_report.h"
 #include "state/store/store.h"
 #include "state/thread/thread_read.h"
 
@@ -22,8 +21,8 @@ Status ThreadExists() {
   return Status(StatusCode::kConflict, "a thread with this id already exists");
 }
 
-bool Holds(const LeaseRow& row, const std::string& client, const std::string& run_id) {
-  return row.client == client && row.run_id == run_id;
+bool Holds(const Lease& lease, const std::string& client, const std::string& run_id) {
+  return !lease.is_lost && lease.row.client == client && lease.row.run_id == run_id;
 }
 
 // 0: not known.
@@ -106,7 +105,7 @@ void Store::BeginRun(Waiter begin) {
   }
   auto found = leases_.find(begin.run.thread_id);
   const bool holds =
-      found != leases_.end() && Holds(found->second.row, begin.from.client, begin.run.run_id);
+      found != leases_.end() && Holds(found->second, begin.from.client, begin.run.run_id);
   const bool holds_grant = holds && IsOf(begin.run.granted_epoch, found->second.row);
   if (begin.run.granted && !holds_grant) return Refuse(begin.from, Fenced());
   if (found == leases_.end()) return Start(begin);
@@ -206,7 +205,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
 
 Result<Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunRequest& append) {
   auto found = leases_.find(append.thread_id);
-  if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||
+  if (found == leases_.end() || !Holds(found->second, from.client, append.run_id) ||
       found->second.row.epoch != append.lease_epoch) {
     return Fenced();
   }
@@ -262,7 +261,7 @@ Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, AppendRunRequest& ap
 Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release) {
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
-  if (Holds(found->second.row, from.client, release.run_id)) {
+  if (Holds(found->second, from.client, release.run_id)) {
     if (!IsOf(release.lease_epoch, found->second.row)) return ReplyRow{};
     if (found->second.accepted) {
       return HandOverRun(from, {release.thread_id, release.run_id, release.lease_epoch});
@@ -323,73 +322,6 @@ Status Store::StageLostRun(const Lease& lease, const std::string& reason) {
   RememberLease(lease.row, *thread);
   TouchThread(transaction_, lease.row.thread_id, *thread, micros);
   return Status::Ok();
-}
-
-std::optional<std::string> Store::LoseLease(const std::string& thread_id, Loss loss) {
-  Use(thread_id);
-  auto found = leases_.find(thread_id);
-  if (found == leases_.end()) return std::nullopt;
-  Lease& lease = found->second;
-  const bool sync = sync_ != SyncLevel::kNone;
-  std::string reason = kWorkerLost;
-  if (lease.accepted) {
-    const std::string client = lease.row.client;
-    const bool has_begun = lease.has_begun();
-    Result<std::string> none = StageNextAttempt(lease, loss);
-    if (none.ok() && none->empty()) {
-      transaction_.Accept(sync);
-      has_begun ? WaitForGrant(thread_id, MonotonicClock::now()) : GrantElsewhere(lease, client);
-      return std::string();
-    }
-    if (none.ok()) reason = *std::move(none);
-    transaction_.Reject();
-  }
-  StageEndOfLostRun(lease, reason);
-  if (reason == kPoisoned) CountRun(&RunTotals::poisoned);
-  EndLease(thread_id);
-  transaction_.Accept(sync);
-  return reason;
-}
-
-void Store::LoseCrashed(const std::string& thread_id, Loss loss) {
-  const auto found = leases_.find(thread_id);
-  if (found == leases_.end() || !MayBeInUserCode(found->second)) {
-    LoseLease(thread_id, loss);
-    return;
-  }
-  const bool accepted = found->second.accepted;
-  const LeaseRow row = found->second.row;
-  const std::optional<std::string> reason = LoseLease(thread_id, loss);
-  if (reason) reports_.push_back({LogLevel::kError, CrashReport(row, accepted, *reason)});
-}
-
-void Store::LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed) {
-  std::vector<std::string> lost;
-  size_t suspects = 0;
-  size_t in_user_code = 0;
-  for (const auto& [thread_id, lease] : leases_) {
-    const LeaseRow& row = lease.row;
-    if (row.client != client || !IsOurs(lease)) continue;
-    if (hello != nullptr && hello->Holds(thread_id, row.run_id, row.epoch)) continue;
-    lost.push_back(thread_id);
-    if (!row.in_user_code) continue;
-    ++in_user_code;
-    if (lease.suspect) ++suspects;
-  }
-  Loss loss = Loss::kLeft;
-  if (crashed && suspects == 1) loss = in_user_code == 1 ? Loss::kCrash : Loss::kCrashBeside;
-  if (crashed && suspects != 1) loss = Loss::kUnclearCrash;
-  // Accepted runs are granted again in this order.
-  std::ranges::sort(lost);
-  UseAll(lost);
-  const size_t reports_max = reports_.size() + kCrashReportsMax;
-  for (const std::string& thread_id : lost) {
-    if (crashed && reports_.size() < reports_max) {
-      LoseCrashed(thread_id, loss);
-    } else {
-      LoseLease(thread_id, loss);
-    }
-  }
 }
 
 }  // namespace agent_graph::state

@@ -69,7 +69,11 @@ std::optional<uint64_t> Store::TakeOver(const std::string& instance, uint64_t fi
   const Result<std::vector<std::string>> threads =
       database_.ThreadsHeldBy(instance, kTakenOverAtOnce);
   if (!threads.ok()) return std::nullopt;
-  for (const std::string& thread_id : *threads) TakeLease(instance, thread_id);
+  const size_t bytes_max = transaction_.bytes() + kPortionBytesMax;
+  for (const std::string& thread_id : *threads) {
+    if (transaction_.bytes() >= bytes_max) return first;
+    TakeLease(instance, thread_id);
+  }
   if (threads->size() == kTakenOverAtOnce) return first;
   const std::optional<uint64_t> next = TakeWaitingRuns(instance, first);
   AdmitWaiters();

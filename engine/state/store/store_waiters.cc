@@ -7,6 +7,12 @@
 #include "state/store/store.h"
 
 namespace agent_graph::state {
+namespace {
+
+// Accepted runs whose deadline has passed, or the threads for which they wait, in one batch.
+constexpr size_t kOverdueWaitersAtOnce = 128;
+
+}  // namespace
 
 bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
   return std::any_of(lease.waiters.begin(), lease.waiters.end(),
@@ -138,8 +144,8 @@ void Store::RemoveWaiters(
     waiters_ -= left;
     if (left > 0) changed.push_back(thread_id);
   }
+  UseAll(changed);  // together: hosts that lock them in different orders would block
   for (const std::string& thread_id : changed) {
-    Use(thread_id);
     const auto lease = leases_.find(thread_id);
     if (lease != leases_.end()) SaveQueue(lease->second);
   }
@@ -169,6 +175,7 @@ void Store::UseOverdueThreads(MonotonicClock::time_point now) {
       return waiter.accepted && waiter.deadline <= now;
     });
     if (has_overdue) overdue.push_back(thread_id);
+    if (overdue.size() == kOverdueWaitersAtOnce) break;
   }
   UseAll(overdue);
   AdmitWaiters();  // of threads that another host has freed
@@ -177,12 +184,16 @@ void Store::UseOverdueThreads(MonotonicClock::time_point now) {
 void Store::ExpireWaiters(MonotonicClock::time_point now) {
   UseOverdueThreads(now);
   next_waiter_ = kNoDeadline;
+  size_t ended = 0;
   RemoveWaiters([&](const Lease& lease, const Waiter& waiter) {
-    if (waiter.deadline > now) {
+    const bool may_end = !is_shared() || used_threads_.contains(lease.row.thread_id);
+    const bool must_stay = waiter.accepted && (!may_end || ended == kOverdueWaitersAtOnce);
+    if (waiter.deadline > now || must_stay) {
       next_waiter_ = std::min(next_waiter_, waiter.deadline);
       return false;
     }
     if (waiter.accepted) {
+      ++ended;
       EndQueued(lease, waiter.run.run_id, RunState::kError, kDeadlineReason);
     } else {
       Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));

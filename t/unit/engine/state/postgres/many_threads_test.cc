@@ -70,6 +70,20 @@ TEST_F(ManyThreadsTest, LoseTheirWorker) {
   EXPECT_EQ(Number("SELECT count(*) FROM agent_graph.lease WHERE lease_key IS NOT NULL"), 0);
 }
 
+TEST_F(ManyThreadsTest, AreNoLongerWaitedFor) {
+  HostStore holder(Options());
+  HostStore host(counted_);
+  for (int i = 0; i < kThreads; ++i) {
+    holder.Execute(Operation::kBeginRun, RunOn(Numbered("t", i)));
+    EXPECT_TRUE(host.Execute(Operation::kBeginRun, RunOn(Numbered("t", i))).queued);
+  }
+  EXPECT_LT(Of([&] {
+              host.Connect();
+              host.Commit();
+            }),
+            kThreads);
+}
+
 TEST_F(ManyThreadsTest, KeysExpire) {
   HostStore past(Options(), false, {}, AnHourAgo);
   for (int i = 0; i < kThreads; ++i) {

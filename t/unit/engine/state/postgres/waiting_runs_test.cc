@@ -68,6 +68,31 @@ TEST_F(WaitingRunsTest, AreTakenInPortions) {
   EXPECT_TRUE(b_.store().TakeReports().empty());
 }
 
+TEST_F(WaitingRunsTest, RunsWithLargeStatesAreTakenSomeAtATime) {
+  constexpr int kRuns = 4;
+  for (int i = 0; i < kRuns; ++i) {
+    const BeginRunRequest run = RunOn(Numbered("t", i), "", "r");
+    BeginRunReply begun;
+    EXPECT_TRUE(pack::FromBytes(a_.Execute(Operation::kBeginRun, run).reply.body, begun));
+    AppendRunRequest append = AppendOf(run, begun);
+    append.entries = {{"run_started", "{}", 0}};
+    append.entries[0].effect = StateEffect{
+        .fields = {{.name = "text", .value_json = '"' + std::string(5 * 1024 * 1024, 'x') + '"'}}};
+    EXPECT_TRUE(a_.Execute(Operation::kAppendRun, append).status.ok());
+  }
+  DeclareDead(a_);
+  const auto left = [&] {
+    return Run({"SELECT count(*) FROM agent_graph.lease WHERE lease_key IS NOT NULL"})[0].Bigint(0);
+  };
+  std::optional<uint64_t> first = b_.TakeOver(a_.instance());
+  b_.Commit();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(left(), 2);
+  first = b_.TakeOver(a_.instance(), *first);
+  b_.Commit();
+  EXPECT_EQ(left(), 0);
+}
+
 TEST_F(WaitingRunsTest, LargeRequestsAreTakenOneByOne) {
   const std::string large(5 * 1024 * 1024, 'x');
   for (int i = 0; i < 2; ++i) Accept(Numbered("t", i), large);
