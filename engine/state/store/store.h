@@ -252,8 +252,8 @@ class Store {
   Status StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
                                RunState run_state, const std::string& reason);
   // The same, also if rows cannot be read.
-  void EndUnexecuted(const keys::ThreadKey& thread, const std::string& run_id, RunState run_state,
-                     const std::string& reason);
+  void EndUnexecuted(const std::string& thread_id, const keys::ThreadKey& thread,
+                     const std::string& run_id, RunState run_state, const std::string& reason);
   // Starts a run that waited for the thread's lease, which has ended.
   void StartAccepted(const Waiter& waiter);
   void EndReserved(const std::string& thread_id, RunState run_state, const std::string& reason);

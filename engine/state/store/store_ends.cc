@@ -76,14 +76,31 @@ void Store::StageEndOfLostRun(const Lease& lease, const std::string& reason) {
   if (StageLostRun(lease, reason).ok()) return;
   transaction_.Reject();
   if (!lease.accepted) return;
-  EndUnexecuted(lease.thread, lease.row.run_id, StateOfLostRun(reason), reason);
+  EndUnexecuted(lease.row.thread_id, lease.thread, lease.row.run_id, StateOfLostRun(reason),
+                reason);
 }
 
-void Store::EndUnexecuted(const keys::ThreadKey& thread, const std::string& run_id,
-                          RunState run_state, const std::string& reason) {
-  if (StageEndWithoutWorker(thread, run_id, run_state, reason).ok()) return;
+void Store::EndUnexecuted(const std::string& thread_id, const keys::ThreadKey& thread,
+                          const std::string& run_id, RunState run_state,
+                          const std::string& reason) {
+  const Status ended = StageEndWithoutWorker(thread, run_id, run_state, reason);
+  if (ended.ok()) return;
   // Without its request the run is not granted again.
   transaction_.Delete(keys::RunRequest(thread, run_id));
+  if (ended.code() != StatusCode::kDataLoss) return;
+  // The record cannot be read. Clients may wait for the end of the run, so it gets another one.
+  RunRow row;
+  row.record.run_id = run_id;
+  row.record.thread_id = thread_id;
+  row.record.thread_number = thread.number;
+  row.record.state = RunState::kError;
+  row.record.reason = kDamagedReason;
+  row.record.created_micros = database_.Now();
+  row.record.finished_micros = row.record.created_micros;
+  row.record.accepted = true;
+  const Result<uint64_t> log_end = ThreadEditor(transaction_, thread).NextLogIndex();
+  if (log_end.ok()) row.log_end = row.record.log_begin = *log_end;
+  transaction_.PutRow(keys::Run(thread, run_id), row);
 }
 
 Status Store::StageEndWithoutWorker(const keys::ThreadKey& thread, const std::string& run_id,
@@ -113,13 +130,13 @@ void Store::EndReserved(const std::string& thread_id, RunState run_state,
   // thread, so that no later lease gets the same one.
   const bool has_appended = run.ok() && *run && (*run)->has_appended;
   (void)(has_appended ? StageLostRun(lease, reason) : StageReleased(lease));
-  (void)StageEndWithoutWorker(lease.thread, lease.row.run_id, run_state, reason);
+  EndUnexecuted(thread_id, lease.thread, lease.row.run_id, run_state, reason);
   EndLease(thread_id);
 }
 
 void Store::EndQueued(const Lease& lease, const std::string& run_id, RunState run_state,
                       const std::string& reason) {
-  EndUnexecuted(lease.thread, run_id, run_state, reason);
+  EndUnexecuted(lease.row.thread_id, lease.thread, run_id, run_state, reason);
   changed_runs_.push_back(lease.row.thread_id);
 }
 

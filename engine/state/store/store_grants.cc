@@ -78,7 +78,8 @@ void Store::StartAccepted(const Waiter& waiter) {
   reports_.push_back({LogLevel::kAlert, "the accepted run " + waiter.run.run_id +
                                             " cannot start: " + status.ToString()});
   if (status.code() != StatusCode::kDataLoss || !thread.ok() || !*thread) return;
-  EndUnexecuted((*thread)->key(), waiter.run.run_id, RunState::kError, kDamagedReason);
+  EndUnexecuted(waiter.run.thread_id, (*thread)->key(), waiter.run.run_id, RunState::kError,
+                kDamagedReason);
   changed_runs_.push_back(waiter.run.thread_id);
   transaction_.Accept(sync_ != SyncLevel::kNone);
 }

@@ -71,9 +71,10 @@ Result<size_t> Store::EndQueuedRunsOf(const std::string& instance) {
                                       return found.size() < kEndedAtOnce;
                                     }));
   for (const auto& [key, row] : found) {
-    Use(row.accept.begin.thread_id);
+    const BeginRunRequest& begin = row.accept.begin;
+    Use(begin.thread_id);
     keys::Parser parser(key, keys::Table::kRunRequest);
-    EndUnexecuted(parser.Thread(), row.accept.begin.run_id, RunState::kError, kHistoryLost);
+    EndUnexecuted(begin.thread_id, parser.Thread(), begin.run_id, RunState::kError, kHistoryLost);
     transaction_.Accept(true);
   }
   return found.size();

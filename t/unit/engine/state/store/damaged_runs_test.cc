@@ -128,7 +128,7 @@ TEST_F(DamagedRunsTest, ARunThatCannotBeGrantedEnds) {
   EXPECT_EQ(granted_[0].run_id, "second");
 }
 
-TEST_F(DamagedRunsTest, ARunWithoutItsRecordIsForgotten) {
+TEST_F(DamagedRunsTest, ARunWithoutItsRecordEnds) {
   Accept("first");
   Damage(keys::Run(thread_, "first"));
   Connect(/*takes_runs=*/true);
@@ -136,7 +136,25 @@ TEST_F(DamagedRunsTest, ARunWithoutItsRecordIsForgotten) {
   EXPECT_THAT(store_->TakeReports(), SizeIs(1));
   EXPECT_THAT(granted_, IsEmpty());
   EXPECT_FALSE(HasRequests());
+  EXPECT_EQ(RecordOf("first").state, RunState::kError) << "for clients that wait for its end";
+  EXPECT_EQ(RecordOf("first").reason, "DATA_LOSS");
+  EXPECT_EQ(RecordOf("first").thread_id, "t");
   EXPECT_TRUE(Send(Operation::kBeginRun, RunOn("t")).ok()) << "the thread is free";
+}
+
+TEST_F(DamagedRunsTest, AWaitingRunWithoutItsRecordIsStopped) {
+  EXPECT_TRUE(Send(Operation::kBeginRun, RunOn("t", "", "holder")).ok());
+  Accept("first");
+  Damage(keys::Run(thread_, "first"));
+  Connect(/*takes_runs=*/false, {{"t", "holder", 0}});
+  StopRequest stop;
+  stop.scope = Scope::All();
+  stop.thread_id = "t";
+  stop.run_id = "first";
+  EXPECT_TRUE(Send(Operation::kRequestStop, stop).ok());
+  EXPECT_EQ(RecordOf("first").state, RunState::kError);
+  EXPECT_EQ(RecordOf("first").reason, "DATA_LOSS");
+  EXPECT_FALSE(HasRequests());
 }
 
 TEST_F(DamagedRunsTest, ARunThatCannotStartEnds) {
