@@ -123,16 +123,20 @@ auto Fields(T& row) {
   return std::tie(row.run_id, row.instance);
 }
 
-// The hosts that share the database, as a thread knows them; empty if there is only one.
+// The hosts that share the database, as a thread knows them; empty if there is only one. And when
+// the run in flight began to wait, if it did.
 struct LeaseHosts {
   std::string instance;  // instance whose state server holds the lease, see Database::instance
   // The order in which the waiting runs of all hosts get the thread. LeaseRow::queued_runs has
   // their ids.
   std::vector<QueuedRun> queue;
+  // When the client asked for the run in flight. 0: it did not wait, or is accepted: its record has
+  // the time. An older build that rewrites the row loses it.
+  int64_t asked_micros = 0;
 };
 template <pack::SameAs<LeaseHosts> T>
 auto Fields(T& row) {
-  return std::tie(row.instance, row.queue);
+  return std::tie(row.instance, row.queue, row.asked_micros);
 }
 
 // A run in flight: everything that a new state server needs to continue enforcing the lease.
@@ -161,6 +165,10 @@ struct LeaseRow {
   uint64_t log_begin = 0;     // index that the first entry of the run has in the thread's log
   bool in_user_code = false;  // see AppendRunRequest
   LeaseHosts hosts = {};
+
+  int64_t created_micros() const {
+    return hosts.asked_micros != 0 ? hosts.asked_micros : started_micros;
+  }
 };
 template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {

@@ -27,6 +27,7 @@ struct Waiter {
   BeginRunRequest run;
   ReplyAddress from;
   int64_t micros = 0;
+  int64_t begun_micros = 0;  // when its turn has come; 0: it did not wait
   Deadline deadline;
   int64_t run_deadline_micros = 0;  // see LeaseRow
   bool accepted = false;            // no client waits for a reply; `from` is empty

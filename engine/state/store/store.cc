@@ -210,7 +210,10 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
   if (header.operation == Operation::kBeginRun) {
     Result<BeginRunRequest> run = Decode<BeginRunRequest>(body);
     if (!run.ok()) return Refuse(from, run.status());
-    return BeginRun({std::move(*run), from, RequestTime(database_, header.micros), kNoDeadline});
+    return BeginRun({.run = std::move(*run),
+                     .from = from,
+                     .micros = RequestTime(database_, header.micros),
+                     .deadline = kNoDeadline});
   }
   bool sync = true;
   Result<ReplyRow> reply = Execute(from, header, body, sync);

@@ -110,6 +110,7 @@ void Store::StartWaiter(FreedThread& freed, const std::string& run_id) {
   if (next == freed.waiters.end()) next = freed.waiters.begin();
   Waiter waiter = std::move(*next);
   waiter.follows_own_run = waiter.from.client == freed.last_client;
+  waiter.begun_micros = database_.Now();
   freed.waiters.erase(next);
   std::erase_if(freed.queue, [&](const QueuedRun& run) { return run.run_id == waiter.run.run_id; });
   if (waiter.accepted) {
@@ -156,6 +157,7 @@ bool Store::HandOver(FreedThread& freed) {
   lease.row.hosts.instance = next.instance;
   lease.row.epoch = (*thread)->lease_epoch;
   lease.row.current_node = kStartNode;
+  lease.row.started_micros = database_.Now();
   lease.accepted = IsAccepted(lease);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   transaction_.Accept(true);

@@ -41,7 +41,7 @@ Status Store::StageRecord(const Lease& lease, ThreadEditor& editor, const std::s
     row.record.run_id = lease.row.run_id;
     row.record.thread_id = lease.row.thread_id;
     row.record.thread_number = lease.thread.number;
-    row.record.created_micros = lease.row.started_micros;
+    row.record.created_micros = lease.row.created_micros();
     row.record.started_micros = lease.row.started_micros;
     row.record.log_begin = lease.row.log_begin;
     row.record.attempt = 1;

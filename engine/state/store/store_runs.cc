@@ -188,7 +188,8 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   lease.row.created_thread = created;
   lease.row.current_node = kStartNode;
   lease.row.deadline_micros = begin.run_deadline_micros;
-  lease.row.started_micros = begin.micros;
+  lease.row.started_micros = std::max(begin.micros, begin.begun_micros);
+  if (begin.begun_micros != 0) lease.row.hosts.asked_micros = begin.micros;
   lease.row.log_begin = log_begin;
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);

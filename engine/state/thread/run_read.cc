@@ -111,6 +111,7 @@ class RunTable {
     RunRecord& running = rows.emplace_back(RowOf(lease_->run_id)).record;
     running.state = RunState::kRunning;
     running.attempt = 1;
+    running.created_micros = lease_->created_micros();
     running.started_micros = lease_->started_micros;
     running.current_node = lease_->current_node;
     running.step = lease_->step;

@@ -1,4 +1,4 @@
-// Records of runs that were stopped while they waited.
+// Records of runs that have waited for their thread, or were stopped while they waited.
 #include <string>
 #include <vector>
 
@@ -76,6 +76,35 @@ TEST_F(QueuedRecordsTest, DoNotReplaceThatOfThePause) {
   const auto record = snapshot.Get(keys::Run(thread->key(), "pausing"));
   ASSERT_TRUE(record.ok());
   EXPECT_TRUE(record->has_value());
+}
+
+TEST_F(QueuedRecordsTest, ARunOfAClientThatHasWaitedStartsWhenItsTurnHasCome) {
+  const auto record = [&](const std::string& run_id) {
+    const Result<RunRecord> run =
+        ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", run_id});
+    EXPECT_TRUE(run.ok());
+    return run.ok() ? *run : RunRecord();
+  };
+  const int64_t asked = now_micros_;
+  const int64_t before = UnixMicros();
+  const BeginRunRequest first = RunOn("t", "", "first");
+  const BeginRunRequest second = RunOn("t", "", "second");
+  Apply(1, Operation::kBeginRun, first);
+  Apply(2, Operation::kBeginRun, second);
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  Apply(3, Operation::kFinishRun, FinishOf(first, begun));
+  Commit();
+  EXPECT_EQ(record("first").created_micros, asked);
+  EXPECT_EQ(record("first").started_micros, asked);
+  EXPECT_EQ(record("second").created_micros, asked);
+  EXPECT_GE(record("second").started_micros, before) << "while it is in flight";
+  const int64_t started = record("second").started_micros;
+  begun.lease_epoch = 2;
+  Apply(4, Operation::kFinishRun, FinishOf(second, begun));
+  Commit();
+  EXPECT_EQ(record("second").created_micros, asked);
+  EXPECT_EQ(record("second").started_micros, started);
 }
 
 }  // namespace
