@@ -105,9 +105,11 @@ struct HostNotice {
   enum class Kind : uint8_t {
     kCancelRun = 1,      // cancel the run that a client of the host holds
     kThreadDeleted = 2,  // drop what is cached of the thread
-    kStopWaiting = 3,    // a run that waits for the thread is to stop; no run_id: all of them
-    kRemoteTools = 4,    // read the remote tools again
-    kHandOver = 5,       // the thread belongs to a run that waits, or has waited, at the host
+    // A run that waits for the thread is to stop, also if it has begun meanwhile. No run_id: all
+    // that wait; sent by an older build.
+    kStopWaiting = 3,
+    kRemoteTools = 4,  // read the remote tools again
+    kHandOver = 5,     // the thread belongs to a run that waits, or has waited, at the host
   };
   Kind kind = Kind::kCancelRun;
   std::string instance;  // empty: all other hosts

@@ -47,16 +47,21 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
 
 // Accepted runs have a row, so they end here and now: their hosts find that when they start them.
 // Requests that wait belong to the connection of a client, so their hosts end them when they see
-// the mark in the queue. The notice makes them look at once, and hosts of the version before know
-// only the notice.
+// the mark in the queue. The notices make them look at once, and hosts of the version before know
+// only the notices. A notice names its run: the mark is gone when the thread is free, and the run
+// may have begun by then, in which case it is cancelled.
 Status Store::StopQueuedElsewhere(Lease& lease, const StopRequest& stop) {
+  const auto is_asked = [&](const std::string& run_id) {
+    return stop.run_id.empty() || stop.run_id == run_id;
+  };
+  const auto notify = [&](const std::string& run_id) {
+    NotifyHosts({HostNotice::Kind::kStopWaiting, {}, stop.thread_id, run_id});
+  };
+  if (IsHandedOver(lease) && is_asked(lease.row.run_id)) notify(lease.row.run_id);
   std::vector<QueuedRun> left;
-  bool has_others = IsHandedOver(lease);
   for (QueuedRun& run : lease.row.hosts.queue) {
-    const bool is_elsewhere = IsQueuedElsewhere(lease, run.run_id);
-    has_others = has_others || is_elsewhere;
-    const bool is_asked = stop.run_id.empty() || stop.run_id == run.run_id;
-    if (is_elsewhere && is_asked) {
+    if (IsQueuedElsewhere(lease, run.run_id) && is_asked(run.run_id)) {
+      notify(run.run_id);
       AG_ASSIGN_OR_RETURN(
           const std::optional<RunRequestRow> request,
           transaction_.GetRow<RunRequestRow>(keys::RunRequest(lease.thread, run.run_id)));
@@ -67,9 +72,6 @@ Status Store::StopQueuedElsewhere(Lease& lease, const StopRequest& stop) {
     left.push_back(run);
   }
   lease.row.hosts.queue = std::move(left);
-  if (has_others) {
-    NotifyHosts({HostNotice::Kind::kStopWaiting, {}, stop.thread_id, stop.run_id});
-  }
   return Status::Ok();
 }
 

@@ -51,13 +51,12 @@ class LostNoticesTest : public postgres::DatabaseTest {
     EXPECT_EQ(replies.front().status.code(), StatusCode::kCancelled);
   }
 
-  // True if the notice makes `holder_` cancel a run of its client.
-  bool CancelsAtHolder(const HostNotice& notice) {
-    BatchUse use;
-    EXPECT_TRUE(holder_.database().Prepare(use).ok());
-    holder_.store().OnHostNotice(notice);
-    holder_.Commit();
-    return std::ranges::any_of(holder_.store().TakeNotices(), [](const StoreNotice& sent) {
+  // True if the notice makes the host cancel a run of its client.
+  static bool Cancels(HostStore& host, const HostNotice& notice) {
+    EXPECT_TRUE(host.database().Prepare(BatchUse()).ok());
+    host.store().OnHostNotice(notice);
+    host.Commit();
+    return std::ranges::any_of(host.store().TakeNotices(), [](const StoreNotice& sent) {
       return std::holds_alternative<CancelRun>(sent.message);
     });
   }
@@ -113,10 +112,10 @@ TEST_F(LostNoticesTest, ANoticeDoesNotCancelALaterRunOfTheSameId) {
   StopRequest stop = StopOf("u", "r");
   stop.cancel = true;
   EXPECT_TRUE(other_.Execute(Operation::kRequestStop, stop).status.ok());
-  EXPECT_TRUE(CancelsAtHolder(notice));
+  EXPECT_TRUE(Cancels(holder_, notice));
   EXPECT_TRUE(holder_.Execute(Operation::kFinishRun, FinishOf(run, begun)).status.ok());
   EXPECT_TRUE(holder_.Execute(Operation::kBeginRun, run).status.ok());
-  EXPECT_FALSE(CancelsAtHolder(notice));
+  EXPECT_FALSE(Cancels(holder_, notice));
 }
 
 TEST_F(LostNoticesTest, AnAcceptedRunWhoseTurnHasComeIsStopped) {
@@ -138,6 +137,26 @@ TEST_F(LostNoticesTest, AnAcceptedRunWhoseTurnHasComeIsStopped) {
   }
   EXPECT_EQ(Run({"SELECT count(*) FROM agent_graph.run_request"})[0].Bigint(0), 0);
   EXPECT_TRUE(waiting_.Look("u").empty());
+}
+
+// The run that had the thread is stopped as well, so the thread is soon free, and the host of the
+// waiting run finds that before it gets the notice.
+TEST_F(LostNoticesTest, AStopOfAllRunsAlsoStopsOneThatBeginsMeanwhile) {
+  Stop("");
+  const postgres::Rows notices =
+      Run({"SELECT body FROM agent_graph.notice WHERE instance = $1 ORDER BY id",
+           {postgres::Value::Uuid(waiting_.instance())}});
+  FinishHolder();
+  const std::vector<StoreReply> begun = waiting_.Look("t");
+  ASSERT_EQ(begun.size(), 1u);
+  EXPECT_TRUE(begun.front().status.ok());
+  bool is_cancelled = false;
+  for (size_t i = 0; i < notices.size(); ++i) {
+    HostNotice notice;
+    ASSERT_TRUE(pack::FromBytes(notices[i].Bytes(0), notice));
+    is_cancelled = is_cancelled || Cancels(waiting_, notice);
+  }
+  EXPECT_TRUE(is_cancelled);
 }
 
 TEST_F(LostNoticesTest, AStoppedRunIsRefusedIfItsHostComesBack) {
