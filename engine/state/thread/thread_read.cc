@@ -8,6 +8,7 @@
 #include "base/letter_case.h"
 #include "message/codec.h"
 #include "state/limits.h"
+#include "state/message_cursor.h"
 #include "state/rules/scope.h"
 
 namespace agent_graph::state {
@@ -32,17 +33,18 @@ Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
   return StoredMessage{std::move(row.id), sequence, std::move(row.json)};
 }
 
-// Calls `row(sequence, value)` for messages from `first` on until it returns false.
+// Calls `row(sequence, value)` for messages from `first` on, or back, until it returns false.
 template <typename Row>
 Status ScanMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread, uint64_t first,
-                    Row row) {
+                    bool backwards, Row row) {
   const std::string prefix = keys::ThreadPrefix(keys::Table::kMessage, thread);
-  return snapshot.Scan(keys::Message(thread, first), keys::PrefixEnd(prefix),
-                       [&](std::string_view key, std::string_view value) {
-                         keys::Parser parser(key, keys::Table::kMessage);
-                         parser.Thread();
-                         return row(parser.Integer(), value);
-                       });
+  const auto read = [&](std::string_view key, std::string_view value) {
+    keys::Parser parser(key, keys::Table::kMessage);
+    parser.Thread();
+    return row(parser.Integer(), value);
+  };
+  return backwards ? snapshot.ScanBackwards(prefix, keys::Message(thread, first + 1), read)
+                   : snapshot.Scan(keys::Message(thread, first), keys::PrefixEnd(prefix), read);
 }
 
 // Messages that are read, as long as they are not too large.
@@ -69,7 +71,7 @@ Status ReadWindowByScan(const DatabaseSnapshot& snapshot, const keys::ThreadKey&
                         const std::vector<uint64_t>& items, MessageList& messages) {
   size_t next = 0;
   Status damage;
-  AG_RETURN_IF_ERROR(ScanMessages(snapshot, thread, WindowRow::Sequence(items.front()),
+  AG_RETURN_IF_ERROR(ScanMessages(snapshot, thread, WindowRow::Sequence(items.front()), false,
                                   [&](uint64_t sequence, std::string_view value) {
                                     while (next < items.size() &&
                                            WindowRow::Sequence(items[next]) < sequence)
@@ -214,13 +216,20 @@ Status ReadRunInFlight(const DatabaseSnapshot& snapshot, const keys::ThreadKey& 
 struct MessagePlace {
   uint64_t sequence = 1;
   uint64_t skip = 0;
+  bool backwards = false;
+
+  std::string CursorAt(uint64_t at_sequence, uint64_t rest = 0) const {
+    const std::string cursor = CursorOfMessage(at_sequence, rest);
+    return backwards ? kBackCursorPrefix + cursor : cursor;
+  }
 };
 
 Result<MessagePlace> PlaceOf(const PageRequest& page) {
   MessagePlace place;
   if (!page.cursor.empty()) {
     const char* const end = page.cursor.data() + page.cursor.size();
-    auto parsed = std::from_chars(page.cursor.data(), end, place.sequence);
+    place.backwards = page.cursor.front() == kBackCursorPrefix;
+    auto parsed = std::from_chars(page.cursor.data() + place.backwards, end, place.sequence);
     if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '-') {
       parsed = std::from_chars(parsed.ptr + 1, end, place.skip);
     }
@@ -317,44 +326,45 @@ Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::T
   uint64_t skip = place.skip;
   if (skip >= counters->messages || limit == 0) return result;
   // Without gaps, positions are sequence numbers.
-  if (page.search.empty() && counters->messages + 1 == counters->next_sequence) {
+  if (page.search.empty() && !place.backwards &&
+      counters->messages + 1 == counters->next_sequence) {
     place.sequence += std::min(std::exchange(skip, 0), ~place.sequence);
   }
   uint64_t passed = 0;
   size_t bytes_passed = 0;
   size_t bytes = 0;
   Status damage;
-  AG_RETURN_IF_ERROR(ScanMessages(
-      snapshot, thread, place.sequence, [&](uint64_t sequence, std::string_view value) {
-        const bool more = result.messages.size() == limit || bytes > kPageBytesMax ||
-                          bytes_passed > kMessageBytesPassedMax || passed++ == kRowsPassedMax;
-        if (more) {
-          result.next_cursor = CursorOfMessage(sequence, skip);
-          return false;
-        }
-        bytes_passed += value.size();
-        if (page.search.empty() && skip > 0) {
-          --skip;
-          return true;
-        }
-        Result<StoredMessage> message = ToMessage(value, sequence);
-        if (!message.ok()) {
-          damage = message.status();
-          return false;
-        }
-        if (!Matches(*message, page.search)) return true;
-        if (skip > 0) {
-          --skip;
-          return true;
-        }
-        bytes += message->json.size();
-        if (bytes > kPageBytesMax && !result.messages.empty()) {
-          result.next_cursor = CursorOfMessage(sequence);
-          return false;
-        }
-        result.messages.push_back(std::move(*message));
-        return true;
-      }));
+  const auto take = [&](uint64_t sequence, std::string_view value) {
+    const bool more = result.messages.size() == limit || bytes > kPageBytesMax ||
+                      bytes_passed > kMessageBytesPassedMax || passed++ == kRowsPassedMax;
+    if (more) {
+      result.next_cursor = place.CursorAt(sequence, skip);
+      return false;
+    }
+    bytes_passed += value.size();
+    if (page.search.empty() && skip > 0) {
+      --skip;
+      return true;
+    }
+    Result<StoredMessage> message = ToMessage(value, sequence);
+    if (!message.ok()) {
+      damage = message.status();
+      return false;
+    }
+    if (!Matches(*message, page.search)) return true;
+    if (skip > 0) {
+      --skip;
+      return true;
+    }
+    bytes += message->json.size();
+    if (bytes > kPageBytesMax && !result.messages.empty()) {
+      result.next_cursor = place.CursorAt(sequence);
+      return false;
+    }
+    result.messages.push_back(std::move(*message));
+    return true;
+  };
+  AG_RETURN_IF_ERROR(ScanMessages(snapshot, thread, place.sequence, place.backwards, take));
   AG_RETURN_IF_ERROR(damage);
   return result;
 }

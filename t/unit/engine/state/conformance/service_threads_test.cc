@@ -5,6 +5,7 @@
 
 #include "conformance.h"
 #include "state/limits.h"
+#include "state/message_cursor.h"
 #include "state/requests.h"
 
 namespace agent_graph::state {
@@ -248,13 +249,48 @@ TEST_P(ServiceThreadsTest, MessagePagesGoOnFromTheCursor) {
     }
     EXPECT_THAT(found, ElementsAre("m1", "m2", "m3", "m5", "m6", "m7", "m8", "m9"));
   }
-  for (const std::string cursor : {"x", "1x", "1-", "-1", "1--1", "99999999999999999999"}) {
+  for (const std::string cursor :
+       {"x", "1x", "1-", "-1", "1--1", "99999999999999999999", "b", "bx"}) {
     PageRequest request = Page(0, 3);
     request.cursor = cursor;
     EXPECT_EQ(service().ListMessages(Scope::All(), "t", request).status().code(),
               StatusCode::kInvalidArgument)
         << cursor;
   }
+}
+
+TEST_P(ServiceThreadsTest, MessagesCanBeListedNewestFirst) {
+  std::vector<StoredMessage> messages;
+  for (int i = 0; i < 8; ++i) messages.push_back(UserMessage(Numbered("m", i), "text"));
+  RunTurn(service(), "t", "", messages);
+  for (const char* id : {"m3", "m4", "m7"}) {
+    ASSERT_TRUE(service().DeleteMessage(Scope::All(), "t", id).ok());
+  }
+  for (const std::string search : {"", "text"}) {
+    std::vector<std::string> found;
+    PageRequest request = Page(1, 2, search);
+    request.cursor = CursorBackFrom(kNewestMessage);
+    do {
+      Result<MessagePage> page = service().ListMessages(Scope::All(), "t", request);
+      ASSERT_TRUE(page.ok());
+      for (const std::string& id : Ids(page->messages)) found.push_back(id);
+      request.offset = 0;
+      request.cursor = page->next_cursor;
+    } while (!request.cursor.empty());
+    EXPECT_THAT(found, ElementsAre("m5", "m2", "m1", "m0"));
+  }
+  PageRequest request = Page(0);
+  const std::vector<std::pair<uint64_t, size_t>> counts = {{0, 0}, {1, 1}, {4, 3}, {1000, 5}};
+  for (const auto& [sequence, count] : counts) {
+    request.cursor = CursorBackFrom(sequence);
+    Result<MessagePage> page = service().ListMessages(Scope::All(), "t", request);
+    ASSERT_TRUE(page.ok());
+    EXPECT_EQ(page->messages.size(), count) << sequence;
+    EXPECT_EQ(page->next_cursor, "");
+  }
+  // A page that ends while it skips goes on in the same direction.
+  request.cursor = CursorBackFrom(kNewestMessage) + "-4";
+  EXPECT_THAT(Ids(service().ListMessages(Scope::All(), "t", request)->messages), ElementsAre("m0"));
 }
 
 TEST_P(ServiceThreadsTest, ThreadsAreListedNewestFirstByScope) {
