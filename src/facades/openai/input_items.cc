@@ -30,24 +30,16 @@ class InputReader {
               api::Problems& problems)
       : limits_(limits), find_message_(find_message), problems_(problems) {}
 
-  std::vector<Message> Read(const json& input) {
-    const Location place = {"body", "input"};
-    if (input.is_string()) {
-      messages_.push_back(Message::User(input.get<std::string>()));
-      return std::move(messages_);
-    }
-    if (!input.is_array() || input.empty()) {
-      problems_.Add(place, "must be a string or an array of items, and not empty",
-                    api::ProblemType::kValue);
-      return {};
-    }
-    for (size_t i = 0; i < input.size(); ++i) {
-      ReadItem(input[i], Below(place, std::to_string(i)));
+  // `items` is an array.
+  std::vector<Message> Read(const json& items, const Location& place) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      ReadItem(items[i], Below(place, std::to_string(i)));
       first_items_.resize(messages_.size(), i);
     }
     AddAttachments();
-    first_items_.resize(messages_.size(), input.size() - 1);
+    first_items_.resize(messages_.size(), items.size() - 1);
     CheckSizes(place);
+    std::erase_if(messages_, [](const Message& message) { return message.content.empty(); });
     return std::move(messages_);
   }
 
@@ -341,9 +333,20 @@ class InputReader {
 
 std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limits,
                                const StoredMessageLookup& find_message, api::Problems& problems) {
-  std::vector<Message> messages = InputReader(limits, find_message, problems).Read(input);
-  std::erase_if(messages, [](const Message& message) { return message.content.empty(); });
-  return messages;
+  const Location place = {"body", "input"};
+  if (input.is_string()) return {Message::User(input.get<std::string>())};
+  if (!input.is_array() || input.empty()) {
+    problems.Add(place, "must be a string or an array of items, and not empty",
+                 api::ProblemType::kValue);
+    return {};
+  }
+  return ReadItems(input, place, limits, find_message, problems);
+}
+
+std::vector<Message> ReadItems(const json& items, const Location& place,
+                               const api::MessageLimits& limits,
+                               const StoredMessageLookup& find_message, api::Problems& problems) {
+  return InputReader(limits, find_message, problems).Read(items, place);
 }
 
 }  // namespace agent_graph::openai

@@ -9,6 +9,7 @@
 #include "api/http/validation.h"
 #include "api/resources/message_input.h"
 #include "base/status.h"
+#include "facades/openai/media_parts.h"
 #include "facades/openai/object_ids.h"
 
 namespace agent_graph::openai {
@@ -21,6 +22,11 @@ using StoredMessageLookup = std::function<Result<Message>(const ItemName& name)>
 // one message, as a model produces them. Problems are added to `problems`; the result is then not
 // complete.
 std::vector<Message> ReadInput(const json& input, const api::MessageLimits& limits,
+                               const StoredMessageLookup& find_message, api::Problems& problems);
+
+// The same for an array of items, which may be empty and is at `place` of the body.
+std::vector<Message> ReadItems(const json& items, const Location& place,
+                               const api::MessageLimits& limits,
                                const StoredMessageLookup& find_message, api::Problems& problems);
 
 }  // namespace agent_graph::openai

@@ -15,6 +15,7 @@
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
+#include "facades/openai/item_page.h"
 #include "facades/openai/object_ids.h"
 #include "facades/openai/reply.h"
 #include "facades/openai/response_log.h"
@@ -89,27 +90,14 @@ Status StopRun(HandlerContext& context, state::RunRecord& run) {
   return ended.code() == StatusCode::kDeadlineExceeded ? Status::Ok() : ended;
 }
 
-std::string IdOfItem(const std::string& item) {
-  const Result<json> parsed = ParseJson(item, kOwnJsonLimits);
-  return parsed.ok() && parsed->is_object() ? parsed->value("id", std::string()) : "";
-}
-
-struct ItemPage {
-  std::vector<std::string> items;
-  bool has_more = false;
-};
-
 // Reads the messages of a page of items, and no others: all of them may be large.
 class ItemPageReader {
  public:
-  struct Options {
-    size_t limit = 0;
-    bool newest_first = false;
-    std::string after;  // the id of an item; empty: the page is the first one
-  };
-
-  ItemPageReader(HandlerContext& context, const state::RunRecord& run, Options options)
-      : context_(context), run_(run), options_(std::move(options)) {}
+  ItemPageReader(HandlerContext& context, const state::RunRecord& run, ItemPageOptions options)
+      : context_(context),
+        run_(run),
+        options_(std::move(options)),
+        page_(options_.limit, context.api().settings->limits.page_bytes_max) {}
 
   // `ids`: of the messages, in their order. nullopt: there is no item `after`.
   Result<std::optional<ItemPage>> Read(std::vector<std::string> ids) {
@@ -122,14 +110,12 @@ class ItemPageReader {
       next = std::ranges::find(ids, name ? name->message_id : std::string());
       if (next == ids.end()) return none;
       AG_ASSIGN_OR_RETURN(items, ItemsOf(*next++));
-      const auto found = std::ranges::find(items, options_.after, IdOfItem);
-      if (found == items.end()) return none;
-      items.erase(items.begin(), found + 1);
+      if (!RemoveThrough(options_.after, items)) return none;
     }
-    Take(std::move(items));
-    while (next != ids.end() && !page_.has_more) {
+    page_.Take(std::move(items));
+    while (next != ids.end() && !page_.has_more()) {
       AG_ASSIGN_OR_RETURN(items, ItemsOf(*next++));
-      Take(std::move(items));
+      page_.Take(std::move(items));
     }
     return std::optional(std::move(page_));
   }
@@ -148,42 +134,11 @@ class ItemPageReader {
     return items;
   }
 
-  void Take(std::vector<std::string> items) {
-    for (std::string& item : items) {
-      const bool is_full = page_.items.size() == options_.limit ||
-                           (!page_.items.empty() && bytes_ + item.size() > BytesMax());
-      page_.has_more |= is_full;
-      if (page_.has_more) return;
-      bytes_ += item.size();
-      page_.items.push_back(std::move(item));
-    }
-  }
-
-  uint64_t BytesMax() const { return context_.api().settings->limits.page_bytes_max; }
-
   HandlerContext& context_;
   const state::RunRecord& run_;
-  const Options options_;
+  const ItemPageOptions options_;
   ItemPage page_;
-  uint64_t bytes_ = 0;
 };
-
-std::string ItemListJson(const ItemPage& page) {
-  const std::vector<std::string>& items = page.items;
-  std::string out = R"({"object":"list","data":)";
-  AppendJsonArray(out, items, [](std::string& array, const std::string& item) { array += item; });
-  out += ",\"first_id\":";
-  const auto append_id = [&](const std::string& item) { AppendJsonString(out, IdOfItem(item)); };
-  if (items.empty()) {
-    out += "null,\"last_id\":null";
-  } else {
-    append_id(items.front());
-    out += ",\"last_id\":";
-    append_id(items.back());
-  }
-  out += page.has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
-  return out;
-}
 
 }  // namespace
 
@@ -236,25 +191,19 @@ void DeleteResponse(HandlerContext& context) {
 }
 
 void ListInputItems(HandlerContext& context) {
-  const api::Query query(context.head().query);
   api::Problems problems;
-  const auto limit = static_cast<size_t>(api::ReadInteger(query, kLimitField, problems));
-  const bool newest_first = api::ReadChoice(query, kOrderField, problems) == 1;
+  ItemPageOptions options = ReadItemPageOptions(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   ResponseName name;
   state::RunRecord run;
   if (!FindNamed(context, name, run)) return;
   std::vector<std::string> ids;
   if (auto error = ReadInputMessageIds(context, run, ids)) return context.Fail(*error);
-  ItemPageReader reader(context, run,
-                        {limit, newest_first, std::string(query.Find("after").value_or(""))});
-  const Result<std::optional<ItemPage>> page = reader.Read(std::move(ids));
+  const Result<std::optional<ItemPage>> page =
+      ItemPageReader(context, run, std::move(options)).Read(std::move(ids));
   if (!page.ok()) return context.Fail(page.status());
-  if (!*page) {
-    problems.Add({"query", "after"}, "is not an item of this response", api::ProblemType::kValue);
-    return context.Fail(std::move(problems).Error());
-  }
-  SendJson(context, ItemListJson(**page));
+  if (!*page) return context.Fail(NoSuchItemBefore("this response"));
+  SendJson(context, (*page)->Json());
 }
 
 }  // namespace agent_graph::openai

@@ -114,4 +114,8 @@ void AppendInputItems(const std::string& thread_id, const Message& message,
   ItemWriter(thread_id, message, items).Write();
 }
 
+bool HandsOutCalls(const Message& message) {
+  return message.role != Role::kAssistant && !message.ToolCalls().empty();
+}
+
 }  // namespace agent_graph::openai

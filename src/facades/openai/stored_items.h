@@ -12,4 +12,7 @@ namespace agent_graph::openai {
 void AppendInputItems(const std::string& thread_id, const Message& message,
                       std::vector<std::string>& items);
 
+// True for a message that hands calls to the client. They are in the answer of the model, too.
+bool HandsOutCalls(const Message& message);
+
 }  // namespace agent_graph::openai

@@ -15,6 +15,7 @@
 #include "facades/openai/deleted_responses.h"
 #include "facades/openai/repeated_input.h"
 #include "facades/openai/response_log.h"
+#include "facades/openai/stored_items.h"
 #include "facades/run/facade_run.h"
 #include "facades/run/held_bytes.h"
 #include "graph/compiled_graph.h"
@@ -134,9 +135,7 @@ Result<std::vector<Message>> ConversationUntil(HandlerContext& context,
     AG_RETURN_IF_ERROR(AdmitConversation(context, bytes));
     for (const state::StoredMessage& stored : found.messages) {
       AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
-      // Calls that were handed to the client are in the answer of the model, too.
-      const bool hands_out = message.role != Role::kAssistant && !message.ToolCalls().empty();
-      if (!hands_out) messages.push_back(std::move(message));
+      if (!HandsOutCalls(message)) messages.push_back(std::move(message));
     }
     page.cursor = std::move(found.next_cursor);
   }

@@ -170,5 +170,22 @@ TEST(ReadInput, TheBlocksOfAllReasoningAreBounded) {
   EXPECT_EQ(read[0].content.size(), 900u);
 }
 
+TEST(ReadItems, NamesThePlaceOfTheItems) {
+  const json items = {UserItem("hi"), {{"type", "message"}, {"role", "robot"}, {"content", ""}}};
+  api::Problems problems;
+  ReadItems(items, {"body", "items"}, {kAllUrls, 0, 10'000}, FindNothing, problems);
+  const api::ErrorInfo error = std::move(problems).Error();
+  ASSERT_EQ(error.details.size(), 1u);
+  EXPECT_EQ(error.details[0].location, (Location{"body", "items", "1", "role"}));
+}
+
+TEST(ReadItems, TakesNone) {
+  api::Problems problems;
+  EXPECT_TRUE(
+      ReadItems(json::array(), {"body", "items"}, {kAllUrls, 0, 10'000}, FindNothing, problems)
+          .empty());
+  EXPECT_TRUE(problems.empty());
+}
+
 }  // namespace
 }  // namespace agent_graph::openai

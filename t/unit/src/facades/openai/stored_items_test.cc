@@ -44,5 +44,15 @@ TEST(AppendInputItems, KeepsTheContentOfAUserTogether) {
   EXPECT_EQ(items[0].at("content").size(), 2U);
 }
 
+TEST(HandsOutCalls, IsTrueForTheSecondMessageWithACall) {
+  Message message;
+  message.content.emplace_back(ToolCallBlock{.id = "c1", .name = "f"});
+  message.role = Role::kTool;
+  EXPECT_TRUE(HandsOutCalls(message));
+  message.role = Role::kAssistant;
+  EXPECT_FALSE(HandsOutCalls(message));
+  EXPECT_FALSE(HandsOutCalls(Message::ToolResult("c1", "1")));
+}
+
 }  // namespace
 }  // namespace agent_graph::openai
