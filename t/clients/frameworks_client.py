@@ -72,6 +72,30 @@ async def openai_agents_previous_response(service):
     return [run.final_output, following.final_output]
 
 
+async def openai_agents_conversation(service):
+    """A conversation of the service that the framework continues, and one that it uses as its own session."""
+    agent = _agent(service, "responses")
+    conversations = service.client.conversations
+    kept = await conversations.create()
+    run = await agents.Runner.run(agent, "weather", conversation_id=kept.id)
+    following = await agents.Runner.run(agent, "plain", conversation_id=kept.id)
+    items = [item.type async for item in conversations.items.list(kept.id, order="asc")]
+    session = agents.OpenAIConversationsSession(openai_client=service.client)
+    answers = [
+        (await agents.Runner.run(agent, text, session=session)).final_output for text in ("weather", "plain")
+    ]
+    stored = await session.get_items()
+    latest = await session.get_items(limit=2)
+    popped = await session.pop_item()
+    left = len(await session.get_items())
+    await session.add_items([{"role": "user", "content": str(number)} for number in range(25)])
+    numbers = [item["content"][0]["text"] for item in (await session.get_items())[left:]]
+    await session.clear_session()
+    return [[run.final_output, following.final_output, *answers], items, [item["type"] for item in stored],
+            latest == stored[-2:], popped == stored[-1], len(stored) - left,
+            numbers == [str(number) for number in range(25)]]
+
+
 async def openai_agents_mcp(service):
     parameters = {"url": service.mcp_url, "headers": service.headers}
     async with agents.mcp.MCPServerStreamableHttp(params=parameters) as server:

@@ -150,6 +150,22 @@ const scenarios = {
     }
     return texts;
   },
+
+  async conversation(client) {
+    const made = await client.conversations.create();
+    await client.conversations.items.create(made.id, {items: [user('one'), user('two')]});
+    const {conversation} = await client.responses.create({model: 'app', input: 'plain', conversation: made.id});
+    const texts = [];
+    for await (const item of client.conversations.items.list(made.id, {limit: 1, order: 'asc'})) {
+      texts.push(item.content[0].text);
+    }
+    const newest = (await client.conversations.items.list(made.id, {limit: 1})).data[0];
+    await client.conversations.items.delete(newest.id, {conversation_id: made.id});
+    const changed = await client.conversations.update(made.id, {metadata: {topic: 'sun'}});
+    const deleted = await client.conversations.delete(made.id);
+    const {status} = await client.conversations.retrieve(made.id).catch(error => error);
+    return [conversation.id === made.id, texts, newest.content[0].text, changed.metadata, deleted.deleted, status];
+  },
 };
 
 const [names, baseURL, apiKey] = process.argv.slice(2);

@@ -203,6 +203,72 @@ def response_conversation(client):
     return [answer.conversation.id for answer in answers]
 
 
+def conversation(client):
+    made = client.conversations.create(metadata={"topic": "rain"}, items=[_user("plain")])
+    answer = client.responses.create(model="app", input="plain", conversation=made.id)
+    found = client.conversations.retrieve(made.id)
+    changed = client.conversations.update(made.id, metadata={"topic": "sun"})
+    deleted = client.conversations.delete(made.id)
+    return [found == made, answer.output_text, answer.conversation.id == made.id, changed.metadata,
+            changed.created_at == made.created_at, [deleted.id == made.id, deleted.deleted, deleted.object]]
+
+
+def conversation_items(client):
+    made = client.conversations.create()
+    image = {"type": "input_image", "image_url": "data:image/png;base64,aGVsbG8=", "detail": "auto"}
+    added = client.conversations.items.create(
+        made.id,
+        items=[
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "weather"}, image]},
+            {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "sunny"},
+            {"type": "message", "role": "assistant", "content": "done"},
+        ],
+        include=["message.input_image.image_url"],
+    )
+    oldest_first = list(client.conversations.items.list(made.id, limit=1, order="asc"))
+    newest_first = list(client.conversations.items.list(made.id, limit=3))
+    asked = client.conversations.items.retrieve(added.first_id, conversation_id=made.id)
+    after = client.conversations.items.delete(added.last_id, conversation_id=made.id)
+    kinds = [type(item).__name__ for item in oldest_first]
+    return [kinds, added.data == oldest_first == newest_first[::-1], asked == oldest_first[0],
+            [part.type for part in asked.content], after == made,
+            len(list(client.conversations.items.list(made.id)))]
+
+
+def conversation_errors(client):
+    made = client.conversations.create()
+    found = {}
+    for name, call in (
+        ("role", lambda: client.conversations.create(items=[{"role": "robot", "content": "plain"}])),
+        ("many", lambda: client.conversations.items.create(made.id, items=[_user("plain")] * 21)),
+        ("metadata", lambda: client.conversations.update(made.id, metadata={"a": "x" * 513})),
+        ("after", lambda: list(client.conversations.items.list(made.id, after="msg_x"))),
+        ("unknown", lambda: client.conversations.retrieve("conv_x")),
+        ("item", lambda: client.conversations.items.retrieve("msg_x", conversation_id=made.id)),
+    ):
+        try:
+            call()
+        except openai.APIStatusError as error:
+            found[name] = [type(error).__name__, error.param, error.code]
+    return found
+
+
+def foreign_conversation(client):
+    found = []
+    for call in (
+        lambda: client.conversations.retrieve("python-talk"),
+        lambda: client.conversations.items.list("python-talk"),
+        lambda: client.conversations.items.create("python-talk", items=[_user("plain")]),
+        lambda: client.conversations.delete("python-talk"),
+    ):
+        try:
+            call()
+        except openai.APIStatusError as error:
+            found.append(type(error).__name__)
+    return found
+
+
 class Person(pydantic.BaseModel):
     name: str
 

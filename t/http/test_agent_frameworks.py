@@ -41,6 +41,12 @@ def test_openai_agents_sdk(run):
     assert found["openai_agents_previous_response"] == ["done", "fine words"]
 
 
+def test_openai_agents_sdk_with_conversations(run):
+    found = run("openai_agents_conversation")["openai_agents_conversation"]
+    kinds = ["message", "function_call", "function_call_output", "message"] + ["message"] * 2
+    assert found == [["done", "fine words"] * 2, kinds, kinds, True, True, 1, True]
+
+
 def test_openai_agents_sdk_with_tools_of_the_service(run):
     assert run("openai_agents_mcp")["openai_agents_mcp"] == [["app"], "fine words", False]
 

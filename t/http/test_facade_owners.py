@@ -74,6 +74,11 @@ def _attempts(service, thread, run):
         yield f"{method} response{tail}", service.request(method, f"{RESPONSES}/{forged}{tail}", headers=_BOB)
     for fields in ({"previous_response_id": forged}, {"conversation": thread}, {"metadata": {"thread_id": thread}}):
         yield f"response {fields}", service.post(RESPONSES, ask("x") | fields, headers=_BOB)
+    conversation = f"/openai/v1/conversations/{thread}"
+    for method, tail, body in (("GET", "", None), ("GET", "/items", None), ("POST", "", {"metadata": {"a": "b"}}),
+                               ("POST", "/items", {"items": [{"role": "user", "content": "x"}]}),
+                               ("DELETE", "", None)):
+        yield f"{method} conversation{tail}", service.request(method, conversation + tail, body, headers=_BOB)
     for messages in ((), ("x",)):
         body = agui.run_input(*messages, thread=thread, run=run)
         yield f"agui {messages}", service.post(agui.PATH, body, headers=_BOB)

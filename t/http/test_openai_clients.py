@@ -78,6 +78,8 @@ def test_openai_python_responses(run):
     assert found["response_cancelled"] == [True, True, None, "resource_not_found"]
     assert found["response_items"] == ["plain", "plain"]
     assert found["response_conversation"] == ["python-talk"] * 2
+    # It is a conversation, which is not Bob's.
+    assert run("openai_client.py", "foreign_conversation", user="bob")["foreign_conversation"] == ["NotFoundError"] * 4
     assert found["response_parsed"] == ["Ada", "Ada"]
     assert found["response_errors"] == {
         "input": ["BadRequestError", "input", "validation_error"],
@@ -122,6 +124,24 @@ def test_openai_node_responses(run):
     assert found["response_background"] == [True, "fine words", True, "fine words"]
     assert found["response_cancelled"] == [True, 404, "resource_not_found"]
     assert found["response_items"] == ["plain", "plain"]
+
+
+def test_openai_conversations(run):
+    found = run("openai_client.py", "conversation", "conversation_items", "conversation_errors")
+    deleted = [True, True, "conversation.deleted"]
+    assert found["conversation"] == [True, "fine words", True, {"topic": "sun"}, True, deleted]
+    kinds = ["Message", "ResponseFunctionToolCallItem", "ResponseFunctionToolCallOutputItem", "Message"]
+    assert found["conversation_items"] == [kinds, True, True, ["input_text", "input_image"], True, 3]
+    assert found["conversation_errors"] == {
+        "role": ["BadRequestError", "items[0].role", "validation_error"],
+        "many": ["BadRequestError", "items", "validation_error"],
+        "metadata": ["BadRequestError", "metadata.a", "validation_error"],
+        "after": ["BadRequestError", "after", "validation_error"],
+        "unknown": ["NotFoundError", None, "resource_not_found"],
+        "item": ["NotFoundError", None, "resource_not_found"],
+    }
+    node = run("openai_client.mjs", "conversation")["conversation"]
+    assert node == [True, ["one", "two", "plain", "fine words"], "fine words", {"topic": "sun"}, True, 404]
 
 
 def test_vercel_ai_sdk(run):

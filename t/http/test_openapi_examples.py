@@ -26,6 +26,8 @@ _MADE_IDS = {
     "file_id": ("POST", "/v1/files/upload", lambda data: data["file_id"]),
     "run_id": ("GET", "/v1/evals/runs", lambda data: data["runs"][0]["id"]),
     "thread's run_id": ("POST", "/v1/graph/runs", lambda data: data["run_id"]),
+    "conversation_id": ("POST", "/openai/v1/conversations", lambda conversation: conversation["id"]),
+    "item_id": ("POST", "/openai/v1/conversations/{conversation_id}/items", lambda items: items["first_id"]),
     "response_id": ("POST", "/openai/v1/responses", lambda response: response["id"]),
 }
 

@@ -51,7 +51,8 @@ json PathParameterSchema(std::string_view name) {
                                 .required = true,
                                 .not_blank = true,
                                 .maximum = static_cast<int64_t>(kIdBytesMax)};
-  json schema = SchemaOf(name == "thread_id" ? kThread : kOther);
+  const bool is_thread = name == "thread_id" || name == "conversation_id";
+  json schema = SchemaOf(is_thread ? kThread : kOther);
   schema["type"] = "string";
   schema.erase("minimum");
   schema.erase("maximum");

@@ -11,9 +11,6 @@
 namespace agent_graph::openai {
 namespace {
 
-// A member of the thread's metadata: the ids of the runs, with the names of their origins.
-constexpr char kDeletedResponses[] = "deleted_responses";
-
 const char* NameOf(ResponseOrigin origin) {
   switch (origin) {
     case ResponseOrigin::kNewThread:

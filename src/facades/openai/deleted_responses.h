@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "api/http/context.h"
 #include "base/status.h"
@@ -10,6 +11,9 @@
 #include "state/types.h"
 
 namespace agent_graph::openai {
+
+// A member of the thread's metadata: the ids of the deleted runs, with the names of their origins.
+inline constexpr std::string_view kDeletedResponses = "deleted_responses";
 
 // True if the thread's metadata says that this run's response was deleted.
 bool IsDeleted(const state::ThreadRecord& thread, const std::string& run_id);

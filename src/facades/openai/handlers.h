@@ -16,5 +16,13 @@ void GetResponse(api::HandlerContext& context);     // kept_responses.cc
 void CancelResponse(api::HandlerContext& context);
 void DeleteResponse(api::HandlerContext& context);
 void ListInputItems(api::HandlerContext& context);
+void CreateConversation(api::HandlerContext& context);  // conversations.cc
+void GetConversation(api::HandlerContext& context);
+void UpdateConversation(api::HandlerContext& context);
+void DeleteConversation(api::HandlerContext& context);
+void CreateItems(api::HandlerContext& context);  // conversation_items.cc
+void ListItems(api::HandlerContext& context);
+void GetItem(api::HandlerContext& context);
+void DeleteItem(api::HandlerContext& context);
 
 }  // namespace agent_graph::openai

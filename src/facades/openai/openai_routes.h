@@ -8,6 +8,7 @@
 #include "api/http/route.h"
 #include "api/resources/run_shapes.h"
 #include "facades/openai/chat_shapes.h"
+#include "facades/openai/conversation_routes.h"
 #include "facades/openai/errors.h"
 #include "facades/openai/handlers.h"
 #include "facades/openai/response_routes.h"
@@ -77,8 +78,11 @@ inline constexpr std::array kChatRoutes = {
 };
 
 inline constexpr auto kOpenAiRoutes = [] {
-  std::array<api::Route, kChatRoutes.size() + kResponseRoutes.size()> routes{};
-  std::ranges::copy(kResponseRoutes, std::ranges::copy(kChatRoutes, routes.begin()).out);
+  std::array<api::Route, kChatRoutes.size() + kResponseRoutes.size() + kConversationRoutes.size()>
+      routes{};
+  auto end = std::ranges::copy(kChatRoutes, routes.begin()).out;
+  end = std::ranges::copy(kResponseRoutes, end).out;
+  std::ranges::copy(kConversationRoutes, end);
   return routes;
 }();
 

@@ -180,6 +180,25 @@ inline constexpr std::string_view kSchemas = R"json({
   "required": ["id", "object", "created_at", "status", "model", "output", "parallel_tool_calls",
                "tool_choice", "tools"]
 },
+"OpenAiConversation": {
+  "type": "object",
+  "properties": {
+    "id": {"type": "string", "description": "The id of the thread"},
+    "object": {"const": "conversation"},
+    "created_at": {"type": "integer"},
+    "metadata": {"type": "object", "additionalProperties": {"type": "string"}}
+  },
+  "required": ["id", "object", "created_at", "metadata"]
+},
+"OpenAiDeletedConversation": {
+  "type": "object",
+  "properties": {
+    "id": {"type": "string"},
+    "object": {"const": "conversation.deleted"},
+    "deleted": {"const": true}
+  },
+  "required": ["id", "object", "deleted"]
+},
 "OpenAiDeletedResponse": {
   "type": "object",
   "properties": {
