@@ -152,6 +152,17 @@ def test_pages_of_input_items_have_a_size(service):
         assert rest["has_more"] is False and len(first["data"]) + len(rest["data"]) == 12
 
 
+def test_pages_of_a_conversation_have_a_size(service):
+    items = [_reference_to_large_item(service)] * 11 + [user("hi")]
+    conversation = service.post("/openai/v1/conversations", {"items": items}).json()["id"]
+    for order in ("asc", "desc"):
+        path = f"/openai/v1/conversations/{conversation}/items?limit=100&order={order}"
+        first = service.get(path).json()
+        assert first["has_more"] is True and 0 < len(first["data"]) < 12
+        rest = service.get(f"{path}&after={first['last_id']}").json()
+        assert rest["has_more"] is False and len(first["data"]) + len(rest["data"]) == 12
+
+
 def test_snapshots_of_a_large_thread_take_turns(service):
     """Clients of AG-UI that read the thread without a run."""
     with peaks_within(service, _BOUND):

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from harness.agents import DEMO
+from harness.agents import DEMO, asking
 from harness.messages import texts
 from harness.openai_chat import error
 from harness.openai_responses import PATH as RESPONSES
 from harness.openai_responses import ask, completed
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import asks, serve_with_mock, tool_graph
+from harness.waiting import wait_until
 
 PATH = "/openai/v1/conversations"
 _WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
@@ -169,6 +170,22 @@ def test_the_agent_sees_items_that_were_added(make_service, start_mock_provider)
     completed(service.post(RESPONSES, ask("and now", conversation=conversation)))
     asked = [message for message in mock.messages() if message["role"] != "system"]
     assert [message["content"] for message in asked] == ["my name is Ada", "Hello Ada", "and now"]
+
+
+def test_items_can_be_added_while_a_run_is_in_flight(start_service, gated_provider):
+    service = start_service(asking(gated_provider))
+    conversation = _created(service)["id"]
+    gated_provider.close_gate()
+    response = service.post(RESPONSES, ask("one", conversation=conversation, background=True)).json()
+    gated_provider.wait_for_waiting(1)
+    assert service.post(f"{PATH}/{conversation}/items", {"items": [_user("two")]}).status == 200
+    gated_provider.open_gate()
+    wait_until(
+        lambda: service.get(f"{RESPONSES}/{response['id']}").json()["status"] == "completed",
+        "the response is completed",
+    )
+    listed = _items(service, conversation, "?order=asc")["data"]
+    assert _texts(listed) == ["one", "two", gated_provider.text]
 
 
 def test_a_call_of_the_client_is_listed_once(make_service, start_mock_provider):
