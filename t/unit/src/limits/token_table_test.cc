@@ -64,10 +64,12 @@ TEST_F(TokenTableTest, ProcessesShareItAndMayDieAtAnyMoment) {
   const TokenTable table(memory_);
   for (int round = 0; round < 20; ++round) {
     const pid_t child = fork();
+    ASSERT_GE(child, 0);
     if (child == 0) {
       for (;;) table.Charge("alice", 1);
     }
     while (table.Read("alice").tokens < static_cast<uint64_t>(round + 1)) {
+      ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "the child has ended by itself";
     }
     ASSERT_EQ(kill(child, SIGKILL), 0);
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
