@@ -15,6 +15,7 @@ from harness.waiting import wait_until
 
 PATH = "/openai/v1/conversations"
 _WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
+_CALL = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
 
 
 @pytest.fixture
@@ -232,6 +233,10 @@ def test_what_is_refused(service):
         (f"{path}/items", {"items": many}, "items"),
         (f"{path}/items", {"items": [{"type": "web_search_call"}]}, "items[0].type"),
         (f"{path}/items", {"items": [{"type": "item_reference", "id": "msg_x"}]}, "items[0].id"),
+        (f"{path}/items", {"items": [_CALL | {"call_id": ""}]}, "items[0].call_id"),
+        (f"{path}/items", {"items": [_CALL | {"name": ""}]}, "items[0].name"),
+        (f"{path}/items", {"items": [{"type": "function_call_output", "call_id": "", "output": "x"}]},
+         "items[0].call_id"),
     ):
         refused = service.post(target, body)
         assert refused.status == 400 and error(refused)["param"] == param, (body, refused.text)

@@ -197,9 +197,17 @@ class InputReader {
     return block;
   }
 
+  // A stored call or result without an id or a name would be lost when it is read again.
+  const std::string* RequiredName(const json& item, const char* member, const Location& place) {
+    const std::string* name = RequiredText(item, member, place, problems_);
+    if (name == nullptr || !name->empty()) return name;
+    problems_.Add(Below(place, member), "must not be empty", api::ProblemType::kValue);
+    return nullptr;
+  }
+
   void ReadCall(const json& item, const Location& place) {
-    const std::string* id = RequiredText(item, "call_id", place, problems_);
-    const std::string* name = RequiredText(item, "name", place, problems_);
+    const std::string* id = RequiredName(item, "call_id", place);
+    const std::string* name = RequiredName(item, "name", place);
     const std::string* arguments = TextMember(item, "arguments", place, problems_);
     if (id == nullptr || name == nullptr) return;
     Answer(false).content.emplace_back(
@@ -209,7 +217,7 @@ class InputReader {
   }
 
   void ReadResult(const json& item, const Location& place) {
-    const std::string* id = RequiredText(item, "call_id", place, problems_);
+    const std::string* id = RequiredName(item, "call_id", place);
     Message parts;
     parts.role = Role::kTool;
     ReadContent(item, "output", place, parts);
