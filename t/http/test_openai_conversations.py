@@ -203,6 +203,13 @@ def test_a_call_of_the_client_is_listed_once(make_service, start_mock_provider):
     assert service.get(f"{PATH}/{conversation}/items/{call['id']}").json()["call_id"] == call["call_id"]
 
 
+def test_calls_with_the_same_id_do_not_repeat_a_page(service):
+    conversation = _created(service, items=[_CALL, _CALL, _user("x")])["id"]
+    first = _items(service, conversation, "?order=asc&limit=1")
+    second = _items(service, conversation, f"?order=asc&limit=1&after={first['last_id']}")
+    assert second["data"][0]["type"] == "message" and second["has_more"] is False
+
+
 def test_items_may_refer_to_others(service):
     first = _created(service, items=[_user("one")])["id"]
     (item,) = _items(service, first)["data"]

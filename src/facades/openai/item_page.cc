@@ -33,9 +33,10 @@ std::string IdOfItem(const std::string& item) {
 }
 
 bool RemoveThrough(const std::string& id, std::vector<std::string>& items) {
-  const auto found = std::ranges::find(items, id, IdOfItem);
-  if (found == items.end()) return false;
-  items.erase(items.begin(), found + 1);
+  const auto last = std::find_if(items.rbegin(), items.rend(),
+                                 [&](const std::string& item) { return IdOfItem(item) == id; });
+  if (last == items.rend()) return false;
+  items.erase(items.begin(), last.base());
   return true;
 }
 

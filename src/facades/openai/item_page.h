@@ -25,7 +25,8 @@ api::ErrorInfo NoSuchItemBefore(const std::string& list);
 
 // Items are JSON texts.
 std::string IdOfItem(const std::string& item);
-// Removes the items up to the one with this id. Returns false if it is not among them.
+// Removes the items up to the last one with this id: two calls of a message may have the same id,
+// and a page must not begin with an item that the page before has. Returns false if there is none.
 bool RemoveThrough(const std::string& id, std::vector<std::string>& items);
 
 class ItemPage {

@@ -52,5 +52,11 @@ TEST(RemoveThrough, LeavesTheItemsBehind) {
   EXPECT_EQ(items, std::vector<std::string>{Item("c")});
 }
 
+TEST(RemoveThrough, RemovesAllItemsWithTheId) {
+  std::vector<std::string> items = {Item("a"), Item("a"), Item("b")};
+  EXPECT_TRUE(RemoveThrough("a", items));
+  EXPECT_EQ(items, std::vector<std::string>{Item("b")});
+}
+
 }  // namespace
 }  // namespace agent_graph::openai
