@@ -203,6 +203,21 @@ def test_a_call_of_the_client_is_listed_once(make_service, start_mock_provider):
     assert service.get(f"{PATH}/{conversation}/items/{call['id']}").json()["call_id"] == call["call_id"]
 
 
+@pytest.mark.parametrize("named_by", ["response", "list"])
+def test_a_deleted_call_of_the_client_leaves_no_copy(make_service, start_mock_provider, named_by):
+    mock = start_mock_provider(asks("weather", ("get_weather", {"city": "Oslo"})))
+    service = serve_with_mock(make_service, mock, tool_graph(tools=["calculator"]))
+    conversation = _created(service)["id"]
+    (call,) = completed(service.post(RESPONSES, ask("weather", conversation=conversation, tools=[_WEATHER])))["output"]
+    ids = {"response": call["id"], "list": _items(service, conversation)["first_id"]}
+    assert service.request("DELETE", f"{PATH}/{conversation}/items/{ids[named_by]}").status == 200
+    assert [item["type"] for item in _items(service, conversation)["data"]] == ["message"]
+    for item in ids.values():
+        assert service.get(f"{PATH}/{conversation}/items/{item}").status == 404
+    messages = service.get(f"/v1/threads/{conversation}/messages").json()["data"]["messages"]
+    assert [message["role"] for message in messages] == ["user"]
+
+
 def test_calls_with_the_same_id_do_not_repeat_a_page(service):
     conversation = _created(service, items=[_CALL, _CALL, _user("x")])["id"]
     first = _items(service, conversation, "?order=asc&limit=1")

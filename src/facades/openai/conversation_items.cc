@@ -79,6 +79,38 @@ std::optional<NamedItem> FindNamed(HandlerContext& context) {
   return std::nullopt;
 }
 
+bool HaveCallInCommon(const Message& one, const Message& other) {
+  return std::ranges::any_of(one.ToolCalls(), [&](const ToolCallBlock* call) {
+    return std::ranges::any_of(other.ToolCalls(), [&](const ToolCallBlock* other_call) {
+      return other_call->id == call->id;
+    });
+  });
+}
+
+// Calls of tools of the client are in two messages: the answer of the model, and a later one that
+// hands them out. Deletes the other message of the two, if there is one.
+Status DeleteOtherMessageOfCalls(HandlerContext& context, const std::string& thread_id,
+                                 const state::StoredMessage& stored) {
+  AG_ASSIGN_OR_RETURN(const Message message, message::FromJsonText(stored.json));
+  if (message.ToolCalls().empty()) return Status::Ok();
+  const state::Scope& scope = context.caller().scope;
+  // Between the two are at most results of the agent's own tools.
+  state::PageRequest request;
+  request.cursor = HandsOutCalls(message) ? state::CursorBackFrom(stored.sequence - 1)
+                                          : state::CursorOfMessage(stored.sequence + 1);
+  AG_ASSIGN_OR_RETURN(const state::MessagePage page,
+                      context.state().ListMessages(scope, thread_id, request));
+  for (const state::StoredMessage& near : page.messages) {
+    AG_ASSIGN_OR_RETURN(const Message other, message::FromJsonText(near.json));
+    const bool is_other = HandsOutCalls(other) != HandsOutCalls(message);
+    if (is_other && HaveCallInCommon(message, other)) {
+      return context.state().DeleteMessage(scope, thread_id, near.id);
+    }
+    if (other.role == Role::kAssistant) break;
+  }
+  return Status::Ok();
+}
+
 // Fills the page with the items behind `after`, or with the first ones.
 Status ReadPage(HandlerContext& context, const std::string& thread_id,
                 const ItemPageOptions& options, std::optional<NamedItem> after, ItemPage& page) {
@@ -158,8 +190,10 @@ void DeleteItem(HandlerContext& context) {
   const std::optional<NamedItem> item = FindNamed(context);
   if (!item) return;
   const std::string& thread_id = context.head().path_parameters.at(0);
-  const Status deleted =
-      context.state().DeleteMessage(context.caller().scope, thread_id, item->message.id);
+  Status deleted = DeleteOtherMessageOfCalls(context, thread_id, item->message);
+  if (deleted.ok()) {
+    deleted = context.state().DeleteMessage(context.caller().scope, thread_id, item->message.id);
+  }
   if (!deleted.ok()) return context.Fail(deleted);
   SendConversation(context, thread_id);
 }
