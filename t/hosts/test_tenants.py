@@ -12,7 +12,7 @@ import pytest
 from harness.agents import behaviour
 from harness.crowd import ROLES, Crowd
 from harness.messages import user
-from harness.openai_responses import response_id
+from harness.openai_responses import message_item_id, response_id
 from harness.openapi import Generator, OpenApi
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
@@ -46,15 +46,19 @@ def _ids_of_alice(host):
     config = {"thread_id": "alices", "run_id": "alices-run"}
     post("/v1/graph/invoke", invocation(_SECRET, config=config))
     post("/v1/threads/alices/messages", {"messages": [user(_SECRET, message_id="alices-message")]})
+    # A thread of its own: bob makes one of the unknown thread_id.
+    post("/v1/threads/alices-conversation/messages", {"messages": [user(_SECRET, message_id="alices-item")]})
     memory = post("/v1/store/memories", {"content": _SECRET})["memory_id"]
     file = uploaded(host, _SECRET.encode(), headers=headers)["file_id"]
     return {"thread_id": "alices", "run_id": "alices-run", "message_id": "alices-message",
-            "memory_id": memory, "file_id": file, "response_id": response_id("alices", "alices-run")}
+            "memory_id": memory, "file_id": file, "response_id": response_id("alices", "alices-run"),
+            "conversation_id": "alices-conversation", "item_id": message_item_id("alices-conversation", "alices-item")}
 
 
 def _unknown(ids):
     """Ids of the same forms that nothing has."""
     return {name: response_id("nobodys", "nobodys-run") if name == "response_id"
+            else message_item_id("nobodys-conversation", "nobodys-item") if name == "item_id"
             else str(uuid.uuid4()) if name in ("memory_id", "file_id")
             else value.replace("alices", "nobodys") for name, value in ids.items()}
 
@@ -62,13 +66,13 @@ def _unknown(ids):
 def _things_of_alice(host, ids):
     paths = ("/v1/threads/{thread_id}", "/v1/threads/{thread_id}/state",
              "/v1/threads/{thread_id}/messages?limit=100", "/v1/threads/{thread_id}/runs/{run_id}",
-             "/v1/files/{file_id}")
+             "/v1/files/{file_id}", "/openai/v1/conversations/{conversation_id}/items/{item_id}")
     found = [host.get(path.format_map(ids), headers=bearer("alice")) for path in paths]
     found.append(
         host.post(f"/v1/store/memories/{ids['memory_id']}", {}, headers=bearer("alice"))
     )
     assert all(reply.status == 200 for reply in found), [reply.text for reply in found]
-    return [reply.json().get("data") if reply.body[:1] == b"{" else reply.body for reply in found]
+    return [reply.json().get("data", reply.json()) if reply.body[:1] == b"{" else reply.body for reply in found]
 
 
 def _with_ids(value, ids):

@@ -150,12 +150,14 @@ void CreateItems(HandlerContext& context) {
   append.scope = context.caller().scope;
   append.user_id = context.caller().user_id;
   append.thread_id = ConversationId(context, problems);
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
   append.creation_id = NewUuid();
-  std::vector<Message> messages;
-  if (auto error = ReadNewItems(context, problems, messages)) return context.Fail(*error);
-  // An append alone would create the thread, and so tell a free id from that of another user.
+  // An append alone would create the thread, and so tell a free id from that of another user. The
+  // items are checked later for the same reason.
   const Status exists = context.state().GetThread(append.scope, append.thread_id).status();
   if (!exists.ok()) return context.Fail(exists);
+  std::vector<Message> messages;
+  if (auto error = ReadNewItems(context, problems, messages)) return context.Fail(*error);
   ItemPage page;
   for (const Message& message : messages) page.Take(ItemsOf(append.thread_id, message));
   append.messages = api::ToStored(std::move(messages), *context.api().ids);

@@ -16,6 +16,9 @@ from .websocket import WebSocket, handshake_headers
 _USERS = ("alice", "bob", "carol")
 _THREADS = ("shared-1", "shared-2", "shared-3")
 _IDS = ("message_id", "memory_id", "file_id", "run_id")
+# Ids of the objects of OpenAI's API in answers.
+_OBJECTS = {"response_id": r'"id": ?"(resp_[^"]+)"', "item_id": r'"id": ?"((?:msg|rs|fc|fco)_[^"]+)"',
+            "conversation_id": r'"id": ?"([^"]+)", ?"object": ?"conversation"'}
 _CANARY = re.compile(r"canary-(\w+?)-")
 # Fields of requests whose texts may appear in answers.
 _SHOWN = {"text", "content", "context_summary", "filename", "category", "description", "summary"}
@@ -43,8 +46,8 @@ class Crowd:
             for method, path, operation in self.openapi.operations()
             if "x-permission" in operation
         ]
-        unknown = {name: ["unknown"] for name in (*_IDS, "model", "response_id")}
-        self.known = unknown | {"thread_id": list(_THREADS)}
+        unknown = {name: ["unknown"] for name in (*_IDS, "model", *_OBJECTS)}
+        self.known = unknown | {"thread_id": list(_THREADS), "conversation_id": list(_THREADS)}
         self.statuses = {}
         self.turns = 0  # in live sessions
 
@@ -128,8 +131,9 @@ class Crowd:
         for name in _IDS:
             for found in re.findall(rf'"{name}": ?"([^"]+)"', text):
                 self._learn(name, found)
-        for found in re.findall(r'"id": ?"(resp_[^"]+)"', text):
-            self._learn("response_id", found)
+        for name, pattern in _OBJECTS.items():
+            for found in re.findall(pattern, text):
+                self._learn(name, found)
 
     def _learn(self, name, value):
         self.known[name] = (self.known[name] + [value])[-30:]

@@ -11,10 +11,18 @@ def ask(asked, **fields):
     return {"model": "support", "input": asked} | fields
 
 
+def _object_id(prefix, *parts):
+    return prefix + base64.urlsafe_b64encode("\0".join(parts).encode()).rstrip(b"=").decode()
+
+
 def response_id(thread_id, run_id):
     """The id of the response that is this run."""
-    named = f"{thread_id}\0{run_id}".encode()
-    return "resp_" + base64.urlsafe_b64encode(named).rstrip(b"=").decode()
+    return _object_id("resp_", thread_id, run_id)
+
+
+def message_item_id(thread_id, message_id):
+    """The id of the item that is the text of this message."""
+    return _object_id("msg_", thread_id, message_id, "")
 
 
 def events_in(text):
