@@ -100,7 +100,7 @@ class RunTable {
     row.record.run_id = run_id;
     row.record.thread_id = thread_id_;
     row.record.thread_number = thread_.number;
-    row.record.created_micros = lease_->started_micros;
+    row.record.created_micros = lease_->created_micros();
     return row;
   }
 
@@ -111,7 +111,6 @@ class RunTable {
     RunRecord& running = rows.emplace_back(RowOf(lease_->run_id)).record;
     running.state = RunState::kRunning;
     running.attempt = 1;
-    running.created_micros = lease_->created_micros();
     running.started_micros = lease_->started_micros;
     running.current_node = lease_->current_node;
     running.step = lease_->step;

@@ -107,5 +107,24 @@ TEST_F(QueuedRecordsTest, ARunOfAClientThatHasWaitedStartsWhenItsTurnHasCome) {
   EXPECT_EQ(record("second").started_micros, started);
 }
 
+// Otherwise its time of creation would go back when it begins, and with it its place in the list of
+// runs.
+TEST_F(QueuedRecordsTest, ARunIsNotCreatedWhenTheOneBeforeItBegins) {
+  const int64_t asked = now_micros_;
+  const BeginRunRequest first = RunOn("t", "", "first");
+  Apply(1, Operation::kBeginRun, first);
+  Apply(2, Operation::kBeginRun, RunOn("t", "", "second"));
+  Apply(3, Operation::kBeginRun, RunOn("t", "", "third"));
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  Apply(4, Operation::kFinishRun, FinishOf(first, begun));
+  Commit();
+  const Result<RunRecord> third =
+      ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "third"});
+  ASSERT_TRUE(third.ok());
+  EXPECT_EQ(third->created_micros, asked);
+  EXPECT_EQ(third->started_micros, 0);
+}
+
 }  // namespace
 }  // namespace agent_graph::state
