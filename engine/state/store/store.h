@@ -74,7 +74,8 @@ class Store {
   // Call after SyncLeases at the beginning of a batch: starts runs whose turn has come, and ends
   // the requests of those that other hosts have asked to stop.
   void StartHandedOver();
-  // Adds the threads whose runs wait here for the end of a run at another host.
+  // Adds the threads whose runs wait here for the end of a run at another host, and those whose
+  // lost leases end in this batch.
   void AddAwaited(MonotonicClock::time_point now, BatchUse& use);
   // Adds the threads that TakeOver will use: all hosts lock those of a batch at once, in one order.
   void AddTakenOver(const std::string& instance, uint64_t first, BatchUse& use);
@@ -345,6 +346,8 @@ class Store {
   void LoseLeasesOf(const std::string& client, const ClientHello* hello, bool crashed);
   void AddLostLeases(std::vector<std::string> thread_ids, Loss loss);
   void LoseSomeLeases();
+  // The threads of the next portion.
+  std::vector<std::string> NextLostThreads() const;
   void LoseListed(const LostLease& lost);
   ClientEntry* FindClient(const std::string& client, uint64_t connection);
   void AdmitWaiters();

@@ -155,6 +155,11 @@ void Store::ForgetForeignLeases() {
 }
 
 void Store::AddAwaited(MonotonicClock::time_point now, BatchUse& use) {
+  // Locked together with those of the requests: hosts that lock the same threads one after the
+  // other would block each other.
+  for (std::string& thread_id : NextLostThreads()) {
+    use.threads.push_back({.thread_id = std::move(thread_id)});
+  }
   if (now < next_await_) return;
   next_await_ = kNoDeadline;
   size_t count = 0;

@@ -75,14 +75,20 @@ void Store::AddLostLeases(std::vector<std::string> thread_ids, Loss loss) {
   }
 }
 
-void Store::LoseSomeLeases() {
+std::vector<std::string> Store::NextLostThreads() const {
   std::vector<std::string> threads;
-  const size_t count = std::min(lost_leases_.size(), kLostAtOnce);
-  for (size_t i = 0; i < count; ++i) threads.push_back(lost_leases_[i].thread_id);
-  // Together: hosts that lock the same threads in different orders would block.
-  UseAll(threads);
+  for (const LostLease& lost : lost_leases_) {
+    if (threads.size() == kLostAtOnce) break;
+    threads.push_back(lost.thread_id);
+  }
+  return threads;
+}
+
+void Store::LoseSomeLeases() {
+  const std::vector<std::string> threads = NextLostThreads();
+  UseAll(threads);  // in a shared database they are used already, unless this batch has lost them
   const size_t bytes_max = transaction_.bytes() + kPortionBytesMax;
-  for (size_t i = 0; i < count && transaction_.bytes() < bytes_max; ++i) {
+  for (size_t i = 0; i < threads.size() && transaction_.bytes() < bytes_max; ++i) {
     const LostLease lost = std::move(lost_leases_.front());
     lost_leases_.pop_front();
     LoseListed(lost);
