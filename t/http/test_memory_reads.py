@@ -141,26 +141,25 @@ def test_messages_that_a_request_refers_to_count(service):
     assert refused["param"] == "input[74].id" and "limits.run_bytes_max" in refused["message"]
 
 
+def _check_pages(service, path):
+    """The items, 12, come in two pages, although the limit is larger."""
+    for order in ("asc", "desc"):
+        first = service.get(f"{path}?limit=100&order={order}").json()
+        assert first["has_more"] is True and 0 < len(first["data"]) < 12
+        rest = service.get(f"{path}?limit=100&order={order}&after={first['last_id']}").json()
+        assert rest["has_more"] is False and len(first["data"]) + len(rest["data"]) == 12
+
+
 def test_pages_of_input_items_have_a_size(service):
     asked = [_reference_to_large_item(service)] * 11 + [user("hi")]
     stored = completed(service.post(RESPONSES, ask(asked)))
-    for order in ("asc", "desc"):
-        path = f"{RESPONSES}/{stored['id']}/input_items?limit=100&order={order}"
-        first = service.get(path).json()
-        assert first["has_more"] is True and 0 < len(first["data"]) < 12
-        rest = service.get(f"{path}&after={first['last_id']}").json()
-        assert rest["has_more"] is False and len(first["data"]) + len(rest["data"]) == 12
+    _check_pages(service, f"{RESPONSES}/{stored['id']}/input_items")
 
 
 def test_pages_of_a_conversation_have_a_size(service):
     items = [_reference_to_large_item(service)] * 11 + [user("hi")]
     conversation = service.post("/openai/v1/conversations", {"items": items}).json()["id"]
-    for order in ("asc", "desc"):
-        path = f"/openai/v1/conversations/{conversation}/items?limit=100&order={order}"
-        first = service.get(path).json()
-        assert first["has_more"] is True and 0 < len(first["data"]) < 12
-        rest = service.get(f"{path}&after={first['last_id']}").json()
-        assert rest["has_more"] is False and len(first["data"]) + len(rest["data"]) == 12
+    _check_pages(service, f"/openai/v1/conversations/{conversation}/items")
 
 
 def test_snapshots_of_a_large_thread_take_turns(service):

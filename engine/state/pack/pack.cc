@@ -161,9 +161,9 @@ std::string_view Unpacker::Take(size_t count) {
 template <size_t kBytes>
 uint64_t Unpacker::BigEndian() {
   const std::string_view taken = Take(kBytes);
-  if (taken.empty()) return 0;
-  return endian::endian_load<uint64_t, kBytes, endian::order::big>(
-      reinterpret_cast<const unsigned char*>(taken.data()));
+  uint64_t value = 0;
+  Get<kBytes>(taken.data(), taken.data() + taken.size(), value);
+  return value;
 }
 
 bool Unpacker::TakeNil() {

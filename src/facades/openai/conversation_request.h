@@ -1,4 +1,4 @@
-// What requests below /conversations have in common.
+// Reads requests of the Conversations API, and answers with a conversation.
 #pragma once
 
 #include <optional>

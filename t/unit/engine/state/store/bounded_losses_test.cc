@@ -43,11 +43,6 @@ class BoundedLossesTest : public StoreInMemory {
     store_->Apply({"worker", connection_, ++sequence_}, {sequence_, sequence_, operation, 1},
                   unpacker);
   }
-  std::vector<StoreReply> Commit() {
-    Result<std::vector<StoreReply>> replies = store_->Commit();
-    EXPECT_TRUE(replies.ok());
-    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
-  }
   // Runs of the client, of which each has changed a field to a value of this size.
   void Begin(int runs, size_t bytes) {
     for (int i = 0; i < runs; ++i) {
@@ -71,16 +66,7 @@ class BoundedLossesTest : public StoreInMemory {
     Apply(Operation::kAppendRun, append);
   }
   static std::string JsonTextOf(size_t bytes) { return '"' + std::string(bytes, 'x') + '"'; }
-  int Rows(keys::Table table) {
-    int rows = 0;
-    const std::string prefix = keys::TablePrefix(table);
-    EXPECT_TRUE(database_
-                    ->Scan(prefix, keys::PrefixEnd(prefix),
-                           [&](std::string_view, std::string_view) { return ++rows > 0; })
-                    .ok());
-    return rows;
-  }
-  int Leases() { return Rows(keys::Table::kLease); }
+  int Leases() { return RowsOf(keys::Table::kLease); }
   std::string ReasonOf(const std::string& thread_id) {
     const Result<RunRecord> run =
         ReadRun(DatabaseSnapshot(*database_), {Scope::All(), thread_id, "r"});
@@ -179,14 +165,14 @@ TEST_F(BoundedLossesTest, ABatchEndsSomeOfManyOverdueRuns) {
     Apply(Operation::kAcceptRun, accept);
   }
   Commit();
-  int left = Rows(keys::Table::kRunRequest);
+  int left = RowsOf(keys::Table::kRunRequest);
   ASSERT_EQ(left, kRuns);
   for (int batch = 0; left > 0 && batch < 20; ++batch) {
     const auto now = MonotonicClock::now() + std::chrono::hours(2);
     EXPECT_THAT(store_->next_tick(), testing::Le(now));
     store_->Tick(now);
     Commit();
-    const int requests = Rows(keys::Table::kRunRequest);
+    const int requests = RowsOf(keys::Table::kRunRequest);
     EXPECT_THAT(left - requests, AllOf(Gt(0), Lt(200)));
     left = requests;
   }

@@ -38,11 +38,6 @@ class StoreTest : public StoreInMemory {
     pack::Unpacker unpacker(bytes);
     store_->Apply({"client", 1, sequence}, {sequence, 0, operation, now_micros_}, unpacker);
   }
-  std::vector<StoreReply> Commit() {
-    Result<std::vector<StoreReply>> replies = store_->Commit();
-    EXPECT_TRUE(replies.ok());
-    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
-  }
   // Sweeps as the write thread does. Returns the number of portions.
   int SweepAll() {
     int portions = 0;
@@ -53,15 +48,6 @@ class StoreTest : public StoreInMemory {
       Commit();
     }
     return portions;
-  }
-  int RowsOf(keys::Table table) {
-    int rows = 0;
-    const std::string prefix = keys::TablePrefix(table);
-    EXPECT_TRUE(database_
-                    ->Scan(prefix, keys::PrefixEnd(prefix),
-                           [&](std::string_view, std::string_view) { return ++rows > 0; })
-                    .ok());
-    return rows;
   }
 
   bool HasThread(const std::string& thread_id) {
