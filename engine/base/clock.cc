@@ -44,11 +44,11 @@ double UnixSeconds() {
 IsoTimestampText::IsoTimestampText(int64_t unix_micros) {
   static_assert(sizeof text_ == kTextBytesMax);
   constinit static thread_local IsoSecond last;
-  int64_t seconds = unix_micros / 1'000'000;
-  int64_t micros = unix_micros % 1'000'000;
+  int64_t seconds = unix_micros / kMicrosPerSecond;
+  int64_t micros = unix_micros % kMicrosPerSecond;
   if (micros < 0) {  // imported rows may have times before 1970
     --seconds;
-    micros += 1'000'000;
+    micros += kMicrosPerSecond;
   }
   if (seconds != last.seconds) last.Format(seconds);
   std::memcpy(text_, last.text, sizeof text_);

@@ -12,6 +12,8 @@ using MonotonicClock = std::chrono::steady_clock;
 using Deadline = MonotonicClock::time_point;
 using Duration = MonotonicClock::duration;
 
+inline constexpr int64_t kMicrosPerSecond = 1'000'000;
+
 inline constexpr Deadline kNoDeadline = Deadline::max();
 
 inline Deadline DeadlineAfter(std::chrono::milliseconds timeout) {
@@ -25,7 +27,7 @@ double UnixSeconds();  // the same as fractional seconds (message timestamps)
 // it is valid as long as the object.
 class IsoTimestampText {
  public:
-  // `unix_micros`: microseconds since 1970, not negative.
+  // `unix_micros`: microseconds since 1970, negative for an earlier time.
   explicit IsoTimestampText(int64_t unix_micros);
   operator std::string_view() const { return {text_, size_}; }  // NOLINT: implicit on purpose
 

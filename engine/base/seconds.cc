@@ -5,10 +5,11 @@
 #include <iterator>
 #include <limits>
 
+#include "base/clock.h"
+
 namespace agent_graph {
 namespace {
 
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kDecimalPlaces = 6;
 
 // The text of the second that was formatted last, with its point. Most times are in the same second

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "agent_graph/json.h"
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -207,7 +208,7 @@ HttpEmbedder::Attempt HttpEmbedder::ReadReply(net::HttpCall& call, const net::Ht
     refused.vectors = Refused(head->status);
     refused.may_repeat = net::IsRetryable(head->status);
     refused.retry_after =
-        net::ParseRetryAfter(head->Header("retry-after"), UnixMicros() / 1'000'000);
+        net::ParseRetryAfter(head->Header("retry-after"), UnixMicros() / kMicrosPerSecond);
     return refused;
   }
   const Result<std::string> body = call.ReadRest(request.reply_bytes_max);

@@ -197,7 +197,7 @@ Status ModelCall::Deliver(std::string_view json, size_t counted_bytes) {
 
 Status ModelCall::RefusalOf(const net::HttpHead& head) {
   may_repeat_ = net::IsRetryable(head.status);
-  retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / 1'000'000);
+  retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / kMicrosPerSecond);
   std::string text = "the model provider answered HTTP " + std::to_string(head.status);
   call_->LimitDeadline(DeadlineAfter(kRefusalTimeMax));
   const Result<std::string> body = call_->ReadRest(kRefusalBytesMax);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/ids.h"
 
 namespace agent_graph::limits {
@@ -59,8 +60,6 @@ return {block, room - block, (current + 1) * width - now}
 // Maximum wait for Redis when many requests arrive at once and are counted one by one. A client
 // that would wait longer gets 429 and retries.
 constexpr std::chrono::milliseconds kQueueTimeout{2'000};
-
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 bool IsDecision(const net::RedisReply& reply) {
   using Type = net::RedisReply::Type;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "models/provider_kind.h"
 #include "net/retry_after.h"
@@ -201,7 +202,7 @@ Status Exporter::Post(const std::string& body, Try& state) {
     return head.status();
   }
   const int status = head->status;
-  const int64_t now = UnixMicros() / 1'000'000;
+  const int64_t now = UnixMicros() / kMicrosPerSecond;
   if (auto wanted = net::ParseRetryAfter(head->Header("retry-after"), now)) {
     state.delay = *wanted;
   }

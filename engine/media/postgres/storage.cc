@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media::postgres {
@@ -100,7 +101,7 @@ Result<std::string> PostgresStorage::ReadText(const FileRecord& record) {
 }
 
 void PostgresStorage::RemoveAbandonedUploads() {
-  const int64_t now = UnixMicros() / 1'000'000;
+  const int64_t now = UnixMicros() / kMicrosPerSecond;
   int64_t due = next_removal_seconds_.load();
   if (now < due || !next_removal_seconds_.compare_exchange_strong(due, now + kRemovalSeconds)) {
     return;

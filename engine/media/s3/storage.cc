@@ -32,7 +32,7 @@ Status StorageFault(const std::string& detail) {
 }
 
 int64_t UnixNow() {
-  return UnixMicros() / 1'000'000;
+  return UnixMicros() / kMicrosPerSecond;
 }
 
 // The pause before the next attempt.

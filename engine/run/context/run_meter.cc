@@ -11,8 +11,6 @@
 namespace agent_graph::run {
 namespace {
 
-constexpr int64_t kSecondMicros = 1'000'000;
-
 std::optional<int64_t> CountAt(const json& budget, const char* name) {
   const auto found = budget.find(name);
   if (found == budget.end() || !found->is_number()) return std::nullopt;
@@ -107,8 +105,8 @@ Deadline RunMeter::deadline() const {
   MutexLock lock(mutex_);
   const int64_t used_micros = std::max<int64_t>(0, UnixMicros() - started_micros_);
   // Half of what the clock can reach, because the deadline is that much later than now.
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kSecondMicros / 1000 / 2;
-  const int64_t left = std::min(*budget_.seconds, kMost) * kSecondMicros - used_micros;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kMicrosPerSecond / 1000 / 2;
+  const int64_t left = std::min(*budget_.seconds, kMost) * kMicrosPerSecond - used_micros;
   return DeadlineAfter(std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::microseconds(std::max<int64_t>(0, left))));
 }
@@ -140,7 +138,7 @@ Status RunMeter::CheckUse(bool at_limit) {
 Status RunMeter::CheckTime() {
   if (!budget_.seconds) return Status::Ok();
   const int64_t used_micros = std::max<int64_t>(0, UnixMicros() - started_micros_);
-  if (used_micros / kSecondMicros < *budget_.seconds) return Status::Ok();
+  if (used_micros / kMicrosPerSecond < *budget_.seconds) return Status::Ok();
   return Exceeded(UsedUp(std::to_string(*budget_.seconds) + " seconds"));
 }
 

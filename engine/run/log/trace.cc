@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent_graph/json.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "run/log/log_entry.h"
@@ -18,7 +19,6 @@ namespace agent_graph::run {
 namespace {
 
 constexpr int64_t kMicrosPerMillisecond = 1000;
-constexpr double kMicrosPerSecond = 1e6;
 
 std::string Joined(const std::vector<std::string>& names) {
   return JoinNames(std::vector<std::string_view>(names.begin(), names.end()), ", ");

@@ -37,7 +37,7 @@ ToolOutput RunCurrentTime(const json& arguments, ToolContext&) {
     }
     offset_minutes = found->get<int64_t>();
   }
-  std::time_t seconds = UnixMicros() / 1'000'000 + offset_minutes * 60;
+  std::time_t seconds = UnixMicros() / kMicrosPerSecond + offset_minutes * 60;
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   char text[64];

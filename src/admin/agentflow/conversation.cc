@@ -7,6 +7,7 @@
 #include "admin/agentflow/execution.h"
 #include "agent_graph/json.h"
 #include "agent_graph/message.h"
+#include "base/clock.h"
 #include "base/own_json.h"
 #include "message/codec.h"
 #include "state/limits.h"
@@ -16,7 +17,6 @@ namespace agent_graph::admin::agentflow {
 namespace {
 
 constexpr std::string_view kAnonymous = "anonymous";
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 // Members of a state that are no fields of the graph: `__agentflow__` and the like are headers.
 bool IsField(const std::string& name) {

@@ -23,7 +23,6 @@ namespace agent_graph::api {
 namespace {
 
 constexpr int kThreadIdAttemptsMax = 8;
-constexpr int64_t kSecondMicros = 1'000'000;
 
 ErrorInfo NoCheckpointer() {
   return {ApiError::kNotConfigured, "checkpointer not configured", {}};
@@ -116,7 +115,7 @@ Result<state::AcceptRunReply> Accept(HandlerContext& context, run::RunRequest re
   if (limit.count() > 0) accept.deadline_micros = now + limit.count();
   const settings::RecoverySettings& recovery = context.api().settings->recovery;
   if (recovery.enabled && !terms.cancelled_on_leave) {
-    accept.continued_until_micros = now + recovery.age_seconds_max * kSecondMicros;
+    accept.continued_until_micros = now + recovery.age_seconds_max * kMicrosPerSecond;
   }
   accept.key = terms.key;
   const bool is_new_thread = request.thread_id.empty();

@@ -10,8 +10,6 @@
 namespace agent_graph::api {
 namespace {
 
-constexpr double kMicrosPerSecond = 1e6;
-
 double SecondsOf(const EventPlace& place) {
   return static_cast<double>(place.micros) / kMicrosPerSecond;
 }

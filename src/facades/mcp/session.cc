@@ -85,12 +85,11 @@ Result<Peer> FindSession(api::HandlerContext& context) {
 }
 
 Status EndSession(api::HandlerContext& context, const Peer& peer) {
-  constexpr int64_t kMicros = 1'000'000;
   return context.state()
       .ClaimKey({context.caller().user_id,
                  {kEndedRoute, peer.session, ""},
                  "",
-                 UnixMicros() + kSessionSeconds * kMicros})
+                 UnixMicros() + kSessionSeconds * kMicrosPerSecond})
       .status();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/own_json.h"
 #include "facades/openai/deleted_responses.h"
@@ -16,7 +17,6 @@ namespace {
 constexpr std::array kNamesOfService = {state::kResumptionHandle, kDeletedResponses};
 constexpr size_t kNameCharactersMax = 64;
 constexpr size_t kTextCharactersMax = 512;
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 bool IsNameOfService(std::string_view name) {
   return std::ranges::find(kNamesOfService, name) != kNamesOfService.end();

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "facades/openai/response_shapes.h"
+
 namespace agent_graph::openai {
 namespace {
 
@@ -9,7 +11,6 @@ using api::Field;
 using enum api::FieldType;
 
 constexpr int64_t kItemsMax = 20;
-constexpr int64_t kMetadataMembersMax = 16;
 
 constexpr Field kItem{.type = kObject, .required = true};
 constexpr Field kMetadataText{.type = kText, .required = true};

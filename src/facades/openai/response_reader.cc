@@ -25,7 +25,6 @@ using api::EventPlace;
 using facades::AppendMember;
 using facades::MessageHead;
 
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kShownToolBytesMax = 1000;
 // The text of an item, its JSON, and its part of the last event.
 constexpr size_t kCopies = 4;

@@ -14,6 +14,7 @@
 #include "facades/openai/errors.h"
 #include "facades/openai/media_parts.h"
 #include "facades/openai/model_options.h"
+#include "facades/openai/response_shapes.h"
 #include "facades/run/body_members.h"
 #include "facades/run/client_tools.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 using api::HandlerContext;
 
-constexpr size_t kMetadataMembersMax = 16;
 constexpr size_t kMetadataBytesMax = 16 * 1024;
 
 // `conversation` is the id of a thread, or an object with it.

@@ -11,6 +11,8 @@ extern const api::FieldTable kResponseBody;
 extern const api::FieldTable kResponseQuery;    // GET /responses/{response_id}
 extern const api::FieldTable kInputItemsQuery;  // GET …/input_items
 
+inline constexpr size_t kMetadataMembersMax = 16;  // of a response and of a conversation
+
 inline constexpr int64_t kInputItemsDefault = 20;
 inline constexpr int64_t kInputItemsMax = 100;
 

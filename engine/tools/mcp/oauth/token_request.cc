@@ -48,7 +48,7 @@ Result<std::string> MakeAssertion(const AuthorizationServer& server,
   if (algorithm.empty()) {
     return Unavailable("the authorization server accepts no algorithm of the private key");
   }
-  const int64_t now = UnixMicros() / 1'000'000;
+  const int64_t now = UnixMicros() / kMicrosPerSecond;
   const json claims = {{"iss", credentials.client_id},
                        {"sub", credentials.client_id},
                        {"aud", server.issuer.empty() ? server.token_endpoint : server.issuer},
