@@ -18,7 +18,8 @@ struct KnownWindow {
   uint64_t thread_number = 0;
   uint64_t version = 0;  // BeginRunReply::window_version
   uint64_t through = 0;  // sequence number of its newest message
-  std::string message_id;
+  // Empty if the state server names a window that it has sent itself.
+  std::string message_id = {};
 };
 template <pack::SameAs<KnownWindow> T>
 auto Fields(T& s) {
@@ -77,16 +78,19 @@ struct BeginRunReply {
   uint64_t log_index = 0;             // index that the run's next entry will have in the log
   // Changes when a stored message gets other content. 0: not known, a server of an older build.
   uint64_t window_version = 0;
-  // The window has only the messages behind known_window.through; `window_sequences` has the
-  // sequence numbers of all messages that belong to it, in their order.
+  // The window has only the messages behind `known_through`; `window_sequences` has the sequence
+  // numbers of all messages that belong to it, in their order.
   bool window_is_partial = false;
   std::vector<uint64_t> window_sequences = {};
+  // known_window.through, or a larger number: if other runs of the client have begun while this one
+  // waited, the client knows what they have loaded. 0: a server of an older build.
+  uint64_t known_through = 0;
 };
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
   return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version, s.omitted_bytes,
                   s.thread_number, s.log_index, s.window_version, s.window_is_partial,
-                  s.window_sequences);
+                  s.window_sequences, s.known_through);
 }
 
 // Reads a thread's state unless it is large.

@@ -98,8 +98,10 @@ void WindowCache::Count(Entry& entry, size_t bytes) {
   if (count_bytes_) count_bytes_(static_cast<int64_t>(bytes) - static_cast<int64_t>(before));
 }
 
-Result<std::vector<Message>> CompleteWindow(const state::KnownWindow& known, DecodedWindow window,
-                                            state::BeginRunReply& reply) {
+Result<std::vector<Message>> CompleteWindow(DecodedWindow window, state::BeginRunReply& reply) {
+  if (window.thread_number != reply.thread_number || window.version != reply.window_version) {
+    return NotFound("the kept window is of another thread, or out of date");
+  }
   std::vector<state::StoredMessage> fresh = std::move(reply.state.window);
   std::vector<state::StoredMessage>& complete = reply.state.window;
   complete.clear();
@@ -111,7 +113,7 @@ Result<std::vector<Message>> CompleteWindow(const state::KnownWindow& known, Dec
   std::unordered_map<std::string, size_t> added;
   for (size_t i = 0; i < window.stored.size(); ++i) {
     const uint64_t sequence = window.stored[i].sequence;
-    if (sequence == 0 || sequence > known.through) added.emplace(window.stored[i].id, i);
+    if (sequence == 0 || sequence > reply.known_through) added.emplace(window.stored[i].id, i);
   }
   size_t next_fresh = 0;
   size_t next = 0;  // in `window`
@@ -121,7 +123,7 @@ Result<std::vector<Message>> CompleteWindow(const state::KnownWindow& known, Dec
     next = place + 1;
   };
   for (const uint64_t sequence : reply.window_sequences) {
-    if (sequence <= known.through) {
+    if (sequence <= reply.known_through) {
       while (next < window.stored.size() && window.stored[next].sequence < sequence &&
              window.stored[next].sequence > 0) {
         ++next;

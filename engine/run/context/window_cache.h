@@ -67,10 +67,9 @@ class WindowCache {
   size_t bytes_ AG_GUARDED_BY(mutex_) = 0;
 };
 
-// Completes the reply to a BeginRun that named `known`, and returns all messages of its window
-// decoded. kNotFound: `window` lacks a message.
-Result<std::vector<Message>> CompleteWindow(const state::KnownWindow& known, DecodedWindow window,
-                                            state::BeginRunReply& reply);
+// Completes a reply to BeginRun whose window is partial, and returns all messages of the window
+// decoded. kNotFound: `window` is another one, or lacks a message.
+Result<std::vector<Message>> CompleteWindow(DecodedWindow window, state::BeginRunReply& reply);
 
 // Estimate of the memory that the messages of a window take, as bytes of JSON.
 uint64_t WindowWeight(const std::vector<state::StoredMessage>& window);

@@ -241,7 +241,7 @@ Status Runner::CheckRequest(const RunRequest& request, Opening& opening) const {
   const auto await_memory = [&](uint64_t bytes) { return sink.AwaitMemory(bytes); };
   const auto load = [&]() -> Status {
     if (begun.reply.window_is_partial) {
-      AG_RETURN_IF_ERROR(TakeKeptWindow(request, *known, begun, opening->window, await_memory));
+      AG_RETURN_IF_ERROR(TakeKeptWindow(request, begun, opening->window, await_memory));
     }
     return LoadOmitted(request, begun, await_memory);
   };

@@ -107,8 +107,8 @@ class Runner {
   Status LoadOmitted(const RunRequest& request, BegunRun& begun, const AwaitMemory& await_memory);
   // Completes the state with the window that this worker has kept, and returns its messages; loads
   // the state if the window is gone.
-  Status TakeKeptWindow(const RunRequest& request, const state::KnownWindow& known, BegunRun& begun,
-                        std::vector<Message>& messages, const AwaitMemory& await_memory);
+  Status TakeKeptWindow(const RunRequest& request, BegunRun& begun, std::vector<Message>& messages,
+                        const AwaitMemory& await_memory);
   // Loads the state unless it is larger than a reply to BeginRun.
   Status LoadUpTo(const RunRequest& request, BegunRun& begun);
   Status AbandonUnloaded(const RunRequest& request, const BegunRun& begun, Status failure);

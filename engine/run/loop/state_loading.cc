@@ -47,12 +47,11 @@ std::optional<state::KnownWindow> Runner::KnownWindowOf(const RunRequest& reques
   return windows->Find(request.thread_id);
 }
 
-Status Runner::TakeKeptWindow(const RunRequest& request, const state::KnownWindow& known,
-                              BegunRun& begun, std::vector<Message>& messages,
-                              const AwaitMemory& await_memory) {
+Status Runner::TakeKeptWindow(const RunRequest& request, BegunRun& begun,
+                              std::vector<Message>& messages, const AwaitMemory& await_memory) {
   std::optional<DecodedWindow> window = options_.services.windows->Take(request.thread_id);
-  if (window && window->thread_number == known.thread_number && window->version == known.version) {
-    Result<std::vector<Message>> complete = CompleteWindow(known, *std::move(window), begun.reply);
+  if (window) {
+    Result<std::vector<Message>> complete = CompleteWindow(*std::move(window), begun.reply);
     if (complete.ok()) {
       messages = *std::move(complete);
       const uint64_t bytes = WindowWeight(begun.reply.state.window);

@@ -45,6 +45,9 @@ struct Lease {
   // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
   uint64_t window_max = kWindowItemsMax;
   bool window_is_kept = false;  // by the worker; see FinishRunRequest
+  // The window that the worker has loaded, or was given, when the run began. Unknown after a
+  // takeover.
+  std::optional<KnownWindow> begun_window;
   std::optional<OutsideChangeRow> outside;
   // False: no entry of this attempt has changed the state; what earlier attempts have changed is
   // stored. Unknown after a takeover; then true if it has appended.

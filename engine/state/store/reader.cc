@@ -269,6 +269,7 @@ Result<std::string> Reader::LoadBegun(const DatabaseSnapshot& snapshot, const Re
   FreeMemory(begun.state);
   begun.window_is_partial = false;
   begun.window_sequences.clear();
+  begun.known_through = 0;
   return pack::ToBytes(begun);
 }
 

@@ -164,6 +164,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
                                                         run.thread_name, begin.micros},
                                                        created));
   uint64_t log_begin = CountersRow().next_log_index;
+  std::optional<KnownWindow> window;
   if (created) {
     // The end of the run reads these rows; a new thread has none of them.
     transaction_.NoteAbsent(keys::Counters(thread.key()));
@@ -173,6 +174,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
     ThreadEditor editor(transaction_, thread.key());
     AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
     AG_ASSIGN_OR_RETURN(log_begin, editor.NextLogIndex());
+    AG_ASSIGN_OR_RETURN(window, editor.WholeWindow());
     editor.Save();
   }
 
@@ -192,6 +194,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   if (begin.begun_micros != 0) lease.row.hosts.asked_micros = begin.micros;
   lease.row.log_begin = log_begin;
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
+  lease.begun_window = std::move(window);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   if (created) {
     RememberLease(lease.row, thread);

@@ -12,6 +12,16 @@ namespace {
 // Accepted runs whose deadline has passed, or the threads for which they wait, in one batch.
 constexpr size_t kOverdueWaitersAtOnce = 128;
 
+// A run that waits long names a window that is far behind when its turn comes. The client keeps
+// what its other runs have loaded meanwhile, so that need not be sent again. If it has not kept it,
+// it loads all.
+void NoteWindow(const Lease& lease, Waiter& waiter) {
+  std::optional<KnownWindow>& known = waiter.run.known_window;
+  if (known && lease.begun_window && waiter.from.client == lease.row.client) {
+    known = lease.begun_window;
+  }
+}
+
 }  // namespace
 
 bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
@@ -96,6 +106,7 @@ void Store::AdmitWaiters() {
     Lease& lease = found->second;
     if (freed.waiters.empty() && freed.queue.empty()) continue;
     waiters_ += freed.waiters.size();
+    for (Waiter& waiter : freed.waiters) NoteWindow(lease, waiter);
     std::ranges::move(freed.waiters, std::back_inserter(lease.waiters));
     // If a new run has taken the lease meanwhile, runs already wait for it: they come last.
     std::ranges::move(lease.row.hosts.queue, std::back_inserter(freed.queue));

@@ -182,6 +182,7 @@ Result<bool> IsStored(const DatabaseSnapshot& snapshot, const keys::ThreadKey& t
   if (!known || known->thread_number != thread.number || known->version != window_version) {
     return false;
   }
+  if (known->message_id.empty()) return true;
   AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
                       snapshot.Get(keys::Message(thread, known->through)));
   if (!value) return false;
@@ -280,6 +281,7 @@ Result<BegunWindow> ReadBegunWindow(const DatabaseSnapshot& snapshot, const Thre
   AG_ASSIGN_OR_RETURN(window.items, ReadWindowItems(snapshot, thread.key()));
   AG_ASSIGN_OR_RETURN(window.is_partial, IsStored(snapshot, thread.key(), window.version, known));
   if (!window.is_partial) return window;
+  window.known_through = known->through;
   for (const uint64_t item : window.items) window.sequences.push_back(WindowRow::Sequence(item));
   std::erase_if(window.items,
                 [&](uint64_t item) { return WindowRow::Sequence(item) <= known->through; });
@@ -296,6 +298,7 @@ Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& threa
   reply.window_version = window.version;
   reply.window_is_partial = window.is_partial;
   reply.window_sequences = std::move(window.sequences);
+  reply.known_through = window.known_through;
   return Status::Ok();
 }
 

@@ -39,6 +39,7 @@ struct BegunWindow {
   uint64_t version = 0;
   bool is_partial = false;          // the client has the messages before `items`
   std::vector<uint64_t> sequences;  // of the whole window; only if `is_partial`
+  uint64_t known_through = 0;       // BeginRunReply::known_through
   std::vector<uint64_t> items;      // of the messages to be read
 };
 // Leaves out the messages that `known` names if the client still has them as they are stored.

@@ -271,6 +271,15 @@ Status ThreadEditor::TrimWindowTo(uint64_t items_max) {
   return Status::Ok();
 }
 
+Result<KnownWindow> ThreadEditor::WholeWindow() {
+  AG_RETURN_IF_ERROR(LoadCounters());
+  AG_RETURN_IF_ERROR(LoadWindow());
+  const std::vector<uint64_t>& items = window_->items;
+  return KnownWindow{.thread_number = thread_.number,
+                     .version = counters_->window_version(),
+                     .through = items.empty() ? 0 : WindowRow::Sequence(items.back())};
+}
+
 Status ThreadEditor::Forget(const ForgottenMessages& forgotten) {
   if (forgotten.through == 0 && forgotten.ids.empty()) return Status::Ok();
   AG_RETURN_IF_ERROR(LoadWindow());

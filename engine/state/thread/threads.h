@@ -76,6 +76,8 @@ class ThreadEditor {
     window_changed_ = true;
   }
   Status TrimWindowTo(uint64_t items_max);
+  // The window as a client knows it that loads all of it now; `through` is 0 if it is empty.
+  Result<KnownWindow> WholeWindow();
   // Removes messages from the window only.
   Status Forget(const ForgottenMessages& forgotten);
 

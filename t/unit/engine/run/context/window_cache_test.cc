@@ -39,6 +39,9 @@ DecodedWindow WindowOf(uint64_t thread_number = 7) {
 state::BeginRunReply PartialReply(std::vector<uint64_t> sequences,
                                   std::vector<state::StoredMessage> fresh = {}) {
   state::BeginRunReply reply;
+  reply.thread_number = 7;
+  reply.window_version = 1;
+  reply.known_through = 2;
   reply.window_is_partial = true;
   reply.window_sequences = std::move(sequences);
   reply.state.window = std::move(fresh);
@@ -50,8 +53,7 @@ class WindowCacheTest : public testing::Test {
   // The texts of the completed window; they must be those of its decoded messages.
   std::vector<std::string> Complete(state::BeginRunReply& reply,
                                     DecodedWindow window = WindowOf()) {
-    const state::KnownWindow known{7, 1, 2, "m2"};
-    Result<std::vector<Message>> messages = CompleteWindow(known, std::move(window), reply);
+    Result<std::vector<Message>> messages = CompleteWindow(std::move(window), reply);
     EXPECT_TRUE(messages.ok()) << messages.status().ToString();
     std::vector<std::string> ids;
     if (!messages.ok()) return ids;
@@ -162,14 +164,33 @@ TEST_F(WindowCacheTest, ANewerWindowThanTheOneThatWasNamedCompletesItToo) {
 }
 
 TEST_F(WindowCacheTest, AWindowThatLacksAMessageDoesNotCompleteIt) {
-  const state::KnownWindow known{7, 1, 2, "m2"};
   DecodedWindow window = WindowOf();
   window.stored.erase(window.stored.begin());
   window.messages.erase(window.messages.begin());
   state::BeginRunReply reply = PartialReply({1, 2});
-  EXPECT_EQ(CompleteWindow(known, std::move(window), reply).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(CompleteWindow(std::move(window), reply).status().code(), StatusCode::kNotFound);
   state::BeginRunReply unsent = PartialReply({1, 2, 3});
-  EXPECT_EQ(CompleteWindow(known, WindowOf(), unsent).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(CompleteWindow(WindowOf(), unsent).status().code(), StatusCode::kNotFound);
+}
+
+// The state server can take it for known that this worker has numbered its own message by now.
+TEST_F(WindowCacheTest, AMessageWithoutItsNumberDoesNotCompleteIt) {
+  state::BeginRunReply reply = PartialReply({1, 2, 3});
+  reply.known_through = 3;
+  EXPECT_EQ(CompleteWindow(WindowOf(), reply).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(WindowCacheTest, AWindowOfAnotherThreadOrVersionDoesNotCompleteIt) {
+  state::BeginRunReply reply = PartialReply({1, 2});
+  EXPECT_EQ(CompleteWindow(WindowOf(8), reply).status().code(), StatusCode::kNotFound);
+  reply.window_version = 2;
+  EXPECT_EQ(CompleteWindow(WindowOf(), reply).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(WindowCacheTest, AnOlderServerDoesNotSayWhatIsKnown) {
+  state::BeginRunReply reply = PartialReply({1, 2});
+  reply.known_through = 0;
+  EXPECT_EQ(CompleteWindow(WindowOf(), reply).status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(WindowCacheTest, AnEmptyWindowIsComplete) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../fixture.h"
@@ -101,6 +102,18 @@ class ConformanceTest : public testing::TestWithParam<Setup> {
     Result<ThreadState> state = service().GetState(scope, thread_id);
     EXPECT_TRUE(state.ok()) << state.status().ToString();
     return state.ok() ? *state : ThreadState();
+  }
+  // Waits until these runs wait for the thread "t".
+  void AwaitQueue(const std::vector<std::string>& run_ids) {
+    const Deadline deadline = DeadlineAfter(kPatience);
+    std::vector<std::string> queued;
+    while (MonotonicClock::now() < deadline) {
+      const std::optional<RunInFlight> in_flight = StateOf("t").in_flight;
+      queued = in_flight ? in_flight->queued_runs : std::vector<std::string>();
+      if (queued == run_ids) return;
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(queued, run_ids);
   }
   StatusCode StateCode(const std::string& thread_id, const Scope& scope = Scope::All()) {
     return service().GetState(scope, thread_id).status().code();

@@ -2,6 +2,8 @@
 // the thread meanwhile.
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "conformance.h"
 #include "state/requests.h"
 #include "state/service.h"
@@ -33,9 +35,32 @@ class KnownWindowTest : public ConformanceTest {
     Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
     if (!begun.ok()) return {};
-    const Status finished = client_->FinishRun(FinishOf(run, *begun, std::move(messages)));
-    EXPECT_TRUE(finished.ok()) << finished.ToString();
+    Finish(*client_, run, *begun, std::move(messages));
     return *begun;
+  }
+  void Finish(Client& client, const BeginRunRequest& run, const BeginRunReply& begun,
+              std::vector<StoredMessage> messages = {}) {
+    const Status finished = client.FinishRun(FinishOf(run, begun, std::move(messages)));
+    EXPECT_TRUE(finished.ok()) << finished.ToString();
+  }
+  // A run that waits behind those of `queued_`, and names the window that was known before them.
+  struct WaitingRun {
+    BeginRunRequest run;
+    std::future<Result<BeginRunReply>> begun;
+  };
+  WaitingRun Wait(Client& client) {
+    WaitingRun waiting{RunOn("t"), {}};
+    waiting.run.known_window = known_;
+    waiting.begun = std::async(
+        std::launch::async, [&client, run = waiting.run] { return client.BeginRun(run, nullptr); });
+    queued_.push_back(waiting.run.run_id);
+    AwaitQueue(queued_);
+    return waiting;
+  }
+  BeginRunReply Begun(WaitingRun& waiting) {
+    Result<BeginRunReply> begun = waiting.begun.get();
+    EXPECT_TRUE(begun.ok()) << begun.status().ToString();
+    return begun.ok() ? *begun : BeginRunReply();
   }
   void ExpectWhole(const BeginRunReply& begun, const std::vector<std::string>& ids) {
     EXPECT_FALSE(begun.window_is_partial);
@@ -45,6 +70,7 @@ class KnownWindowTest : public ConformanceTest {
 
   Client* other_ = nullptr;
   std::optional<KnownWindow> known_;
+  std::vector<std::string> queued_;
 };
 INSTANTIATE_TEST_SUITE_P(All, KnownWindowTest, testing::ValuesIn(AllSetups()), SetupName);
 
@@ -144,6 +170,59 @@ TEST_P(KnownWindowTest, ALargeRestIsOmittedWithTheWholeWindow) {
   ASSERT_TRUE(begun.ok());
   EXPECT_GT(begun->omitted_bytes, 10'000u);
   ExpectWhole(*begun, {});
+}
+
+TEST_P(KnownWindowTest, ARunThatWaitsGetsOnlyWhatNoOtherRunOfItsClientHasLoaded) {
+  const BeginRunRequest holder = RunOn("t");
+  const BeginRunReply held = *client_->BeginRun(holder, nullptr);
+  WaitingRun second = Wait(*client_);
+  WaitingRun third = Wait(*other_);
+  WaitingRun fourth = Wait(*client_);
+  Finish(*client_, holder, held, {UserMessage("u2"), AssistantMessage("a2")});
+  const BeginRunReply second_begun = Begun(second);
+  EXPECT_EQ(second_begun.known_through, 2u);
+  EXPECT_THAT(Ids(second_begun.state.window), ElementsAre("u2", "a2"));
+  Finish(*client_, second.run, second_begun, {UserMessage("u3")});
+  // Another client has loaded nothing.
+  const BeginRunReply third_begun = Begun(third);
+  EXPECT_EQ(third_begun.known_through, 2u);
+  EXPECT_THAT(Ids(third_begun.state.window), ElementsAre("u2", "a2", "u3"));
+  Finish(*other_, third.run, third_begun, {UserMessage("u4")});
+  const BeginRunReply fourth_begun = Begun(fourth);
+  EXPECT_TRUE(fourth_begun.window_is_partial);
+  EXPECT_EQ(fourth_begun.known_through, 4u);
+  EXPECT_THAT(Ids(fourth_begun.state.window), ElementsAre("u3", "u4"));
+  EXPECT_THAT(fourth_begun.window_sequences, ElementsAre(1, 2, 3, 4, 5, 6));
+  Finish(*client_, fourth.run, fourth_begun);
+}
+
+TEST_P(KnownWindowTest, ARunThatWaitsLoadsAllOnceAMessageIsReplaced) {
+  const BeginRunRequest holder = RunOn("t");
+  const BeginRunReply held = *client_->BeginRun(holder, nullptr);
+  WaitingRun second = Wait(*client_);
+  WaitingRun third = Wait(*client_);
+  Finish(*client_, holder, held);
+  const BeginRunReply second_begun = Begun(second);
+  PutStateRequest put = PutOn("t", "");
+  put.messages = {UserMessage("u1", "changed")};
+  ASSERT_TRUE(other_->PutState(put).ok());
+  Finish(*client_, second.run, second_begun);
+  const BeginRunReply third_begun = Begun(third);
+  ExpectWhole(third_begun, {"u1", "a1"});
+  Finish(*client_, third.run, third_begun);
+}
+
+TEST_P(KnownWindowTest, ARunThatNamesNoWindowLoadsAllHoweverLongItWaits) {
+  const BeginRunRequest holder = RunOn("t");
+  const BeginRunReply held = *client_->BeginRun(holder, nullptr);
+  WaitingRun second = Wait(*client_);
+  known_.reset();
+  WaitingRun third = Wait(*client_);
+  Finish(*client_, holder, held);
+  Finish(*client_, second.run, Begun(second));
+  const BeginRunReply third_begun = Begun(third);
+  ExpectWhole(third_begun, {"u1", "a1"});
+  Finish(*client_, third.run, third_begun);
 }
 
 TEST_P(KnownWindowTakeover, TheNextServerStillKnowsIt) {

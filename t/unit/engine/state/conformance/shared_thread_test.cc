@@ -38,17 +38,6 @@ class SharedThreadTest : public ConformanceTest {
     put.summary = summary;
     ASSERT_TRUE(other_->PutState(put).ok());
   }
-  void AwaitQueue(const std::vector<std::string>& run_ids) {
-    const Deadline deadline = DeadlineAfter(kPatience);
-    std::vector<std::string> queued;
-    while (MonotonicClock::now() < deadline) {
-      const std::optional<RunInFlight> in_flight = StateOf("t").in_flight;
-      queued = in_flight ? in_flight->queued_runs : std::vector<std::string>();
-      if (queued == run_ids) return;
-      std::this_thread::yield();
-    }
-    EXPECT_EQ(queued, run_ids);
-  }
 
   Client* other_ = nullptr;
 };
