@@ -3,6 +3,9 @@
 #include <malloc.h>
 
 #include <cstddef>
+#include <cstdlib>
+
+#include "base/mutex.h"
 
 namespace agent_graph {
 namespace {
@@ -13,20 +16,61 @@ constexpr int kMappedBytesMin = 256 * 1024;
 constexpr int kKeptBytesMax = 1024 * 1024;
 // Free memory in all arenas together up to which they are not trimmed, which walks through them.
 constexpr size_t kKeptFreeBytesMax = 4 * 1024 * 1024;
+// When the allocator frees 64 KiB at once (FASTBIN_CONSOLIDATION_THRESHOLD in glibc's malloc.c), it
+// returns the end of the arena. The system gives a handle no memory for them, because they are
+// never written.
+constexpr size_t kHandleBytes = size_t{68} * 1024;
+constexpr size_t kShrunkBytes = 64;
+
+// The blocks of the handles of all threads.
+struct Handles {
+  Mutex mutex;
+  std::list<void*> blocks AG_GUARDED_BY(mutex);
+};
+
+Handles& AllHandles() {
+  static auto* const handles = new Handles;  // threads can outlive static objects
+  return *handles;
+}
+
+std::list<void*>::iterator AddBlock() {
+  Handles& handles = AllHandles();
+  MutexLock lock(handles.mutex);
+  return handles.blocks.insert(handles.blocks.end(), std::malloc(kHandleBytes));
+}
+
+// A block stays in the arena of the thread that allocated it, whichever thread changes its size.
+void ReturnEnds() {
+  Handles& handles = AllHandles();
+  MutexLock lock(handles.mutex);
+  for (void*& block : handles.blocks) {
+    for (const size_t bytes : {kShrunkBytes, kHandleBytes}) {
+      void* const resized = std::realloc(block, bytes);
+      if (resized != nullptr) block = resized;
+    }
+  }
+}
 
 }  // namespace
 
 void ReturnLargeBlocks() {
   mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);  // NOLINT: no other threads yet
   mallopt(M_TRIM_THRESHOLD, kKeptBytesMax);    // NOLINT: no other threads yet
-  // Without fast bins each freed block merges with its neighbours at once, and the free end of an
-  // arena is trimmed then. Blocks in fast bins would merge only in malloc_trim, which leaves the
-  // end of each arena but the first one as it is.
-  mallopt(M_MXFAST, 0);  // NOLINT: no other threads yet
 }
 
 void ReturnFreeMemory() {
-  if (mallinfo2().fordblks > kKeptFreeBytesMax) malloc_trim(0);
+  if (mallinfo2().fordblks <= kKeptFreeBytesMax) return;
+  malloc_trim(0);  // for arenas other than the first one, without the end
+  ReturnEnds();
+}
+
+ArenaHandle::ArenaHandle() : block_(AddBlock()) {}
+
+ArenaHandle::~ArenaHandle() {
+  Handles& handles = AllHandles();
+  MutexLock lock(handles.mutex);
+  std::free(*block_);
+  handles.blocks.erase(block_);
 }
 
 }  // namespace agent_graph

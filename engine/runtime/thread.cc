@@ -6,6 +6,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/allocator.h"
+
 namespace agent_graph::runtime {
 namespace {
 
@@ -33,6 +35,7 @@ Status StartThread(std::thread& thread, const std::string& name, std::function<v
   try {
     thread = std::thread([short_name = name.substr(0, kThreadNameMax), run = std::move(body)] {
       pthread_setname_np(pthread_self(), short_name.c_str());
+      const ArenaHandle handle;
       run();
     });
   } catch (const std::exception& error) {

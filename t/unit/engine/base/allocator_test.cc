@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -44,11 +45,21 @@ TEST(Allocator, ReturnsSmallBlocksOfThreadsThatAreIdle) {
   ReturnLargeBlocks();
   const size_t before = PrivateBytes();
   std::vector<std::unique_ptr<char[]>> blocks;
-  std::thread([&] { blocks = SmallBlocks(32 * kMiB); }).join();
-  ASSERT_GT(PrivateBytes(), before + 32 * kMiB);
+  std::latch allocated(1);
+  std::latch measured(1);
+  std::thread idle([&] {
+    const ArenaHandle handle;
+    blocks = SmallBlocks(32 * kMiB);
+    allocated.count_down();
+    measured.wait();
+  });
+  allocated.wait();
+  EXPECT_GT(PrivateBytes(), before + 32 * kMiB);
   FreeMemory(blocks);
   ReturnFreeMemory();
   EXPECT_LT(PrivateBytes(), before + 4 * kMiB);
+  measured.count_down();
+  idle.join();
 }
 
 }  // namespace
