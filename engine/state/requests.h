@@ -256,8 +256,8 @@ auto Fields(T& s) {
                   s.summary, s.messages, s.context_cleared);
 }
 
-// Appends messages outside of a run. The thread is created if it does not exist; user_id and
-// creation_id are used then.
+// Appends messages outside of a run. The thread is created if it does not exist, unless it must;
+// user_id and creation_id are used then.
 struct AppendMessagesRequest {
   Scope scope;
   std::string thread_id;
@@ -265,10 +265,12 @@ struct AppendMessagesRequest {
   std::string creation_id;
   std::vector<StoredMessage> messages;
   std::string metadata_json = "{}";  // merged into the thread's metadata
+  bool must_exist = false;           // kNotFound instead of creating a thread
 };
 template <pack::SameAs<AppendMessagesRequest> T>
 auto Fields(T& s) {
-  return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.messages, s.metadata_json);
+  return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.messages, s.metadata_json,
+                  s.must_exist);
 }
 
 // Removes messages, all or none. Returns kBusy while a run is in flight, or if the thread has

@@ -105,7 +105,8 @@ class Service {
   // Deletes one message from history and window.
   virtual Status DeleteMessage(const Scope& scope, const std::string& thread_id,
                                const std::string& message_id) = 0;
-  // Creates the thread if it does not exist. kPermissionDenied for a thread outside the scope.
+  // Creates the thread if it does not exist. kPermissionDenied for a thread outside the scope;
+  // kNotFound if the thread must exist.
   virtual Status AppendMessages(const AppendMessagesRequest& append) = 0;
   // Removes messages, all or none; kBusy if the thread has changed or runs, see
   // RemoveMessagesRequest.

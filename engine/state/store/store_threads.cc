@@ -99,6 +99,9 @@ Result<ReplyRow> Store::PutState(const PutStateRequest& put, int64_t micros) {
 }
 
 Result<ReplyRow> Store::AppendMessages(const AppendMessagesRequest& append, int64_t micros) {
+  if (append.must_exist) {
+    AG_RETURN_IF_ERROR(ReadableThread(append.scope, append.thread_id).status());
+  }
   bool created = false;
   AG_ASSIGN_OR_RETURN(
       ThreadRow thread,

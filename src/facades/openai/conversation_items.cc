@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "api/resources/stored_message.h"
-#include "base/ids.h"
 #include "facades/openai/conversation_request.h"
 #include "facades/openai/handlers.h"
 #include "facades/openai/item_page.h"
@@ -148,12 +147,10 @@ void CreateItems(HandlerContext& context) {
   api::Problems problems;
   state::AppendMessagesRequest append;
   append.scope = context.caller().scope;
-  append.user_id = context.caller().user_id;
   append.thread_id = ConversationId(context, problems);
+  append.must_exist = true;
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  append.creation_id = NewUuid();
-  // An append alone would create the thread, and so tell a free id from that of another user. The
-  // items are checked later for the same reason.
+  // Before the items are checked: the answer about another user's conversation is the same.
   const Status exists = context.state().GetThread(append.scope, append.thread_id).status();
   if (!exists.ok()) return context.Fail(exists);
   std::vector<Message> messages;

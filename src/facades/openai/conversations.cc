@@ -80,9 +80,8 @@ void UpdateConversation(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   state::AppendMessagesRequest change;
   change.scope = context.caller().scope;
-  change.user_id = context.caller().user_id;
   change.thread_id = thread_id;
-  change.creation_id = NewUuid();
+  change.must_exist = true;
   change.metadata_json =
       DumpJson(MetadataChange(thread->metadata_json, api::FindMember(context.body(), "metadata")));
   if (Status changed = context.state().AppendMessages(change); !changed.ok()) {

@@ -50,7 +50,7 @@ Result<bool> IsUnused(api::HandlerContext& context, const state::RunRecord& run,
                       context.state().GetThread(scope, run.thread_id));
   json deleted = DeletedOf(thread);
   deleted[run.run_id] = NameOf(origin);
-  const bool is_own = IsOwnThread(deleted);
+  if (!IsOwnThread(deleted)) return false;
   state::ListRunsRequest list;
   list.scope = scope;
   list.thread_id = run.thread_id;
@@ -58,11 +58,9 @@ Result<bool> IsUnused(api::HandlerContext& context, const state::RunRecord& run,
     AG_ASSIGN_OR_RETURN(state::RunPage page, context.state().ListRuns(list));
     const bool is_used = std::ranges::any_of(
         page.runs, [&](const state::RunRecord& one) { return !deleted.contains(one.run_id); });
-    if (is_used || (!is_own && !page.runs.empty())) return false;
+    if (is_used) return false;
     list.cursor = std::move(page.next_cursor);
   } while (!list.cursor.empty());
-  // If it has no runs, another request has deleted the thread meanwhile, and a note has created an
-  // empty one with its id.
   return true;
 }
 
@@ -80,6 +78,7 @@ Status RemoveResponse(api::HandlerContext& context, const state::RunRecord& run,
     state::AppendMessagesRequest note;
     note.scope = scope;
     note.thread_id = run.thread_id;
+    note.must_exist = true;
     note.metadata_json = DumpJson({{kDeletedResponses, {{run.run_id, NameOf(origin)}}}});
     AG_RETURN_IF_ERROR(context.state().AppendMessages(note));
     // Each of several requests at the same time may have found the responses of the others. The one

@@ -134,6 +134,22 @@ TEST_F(DispatchTest, PutsState) {
                 {"body", "state", "context_summary"});
 }
 
+// Another request may delete a conversation after this one has found it.
+TEST_F(DispatchTest, ADeletedConversationIsNotCreatedAgain) {
+  EXPECT_CALL(state_, GetThread(_, "a")).WillRepeatedly(Return(Record("a")));
+  state::AppendMessagesRequest append;
+  EXPECT_CALL(state_, AppendMessages(_))
+      .Times(2)
+      .WillRepeatedly(DoAll(SaveArg<0>(&append), Return(NotFound("thread not found"))));
+  const std::string conversation = "/openai/v1/conversations/a";
+  const std::string items = R"({"items":[{"role":"user","content":"x"}]})";
+  EXPECT_EQ(Send("POST", conversation + "/items", items).status, 404);
+  EXPECT_TRUE(append.must_exist);
+  append = {};
+  EXPECT_EQ(Send("POST", conversation, R"({"metadata":{}})").status, 404);
+  EXPECT_TRUE(append.must_exist);
+}
+
 TEST_F(DispatchTest, AddsMessages) {
   state::AppendMessagesRequest append;
   EXPECT_CALL(state_, AppendMessages(_))

@@ -42,6 +42,23 @@ TEST_P(ServiceThreadsTest, OwnerScopeFindsOnlyItsOwn) {
   EXPECT_THAT(Ids(StateOf("a", Scope::Owner("alice")).window), ElementsAre("m"));
 }
 
+TEST_P(ServiceThreadsTest, MessagesCanDemandThatTheThreadExists) {
+  AppendMessagesRequest append = MessagesOn("a", "alice", {UserMessage("m")});
+  append.metadata_json = R"({"k":1})";
+  append.must_exist = true;
+  EXPECT_EQ(service().AppendMessages(append).code(), StatusCode::kNotFound);
+  EXPECT_EQ(StateCode("a"), StatusCode::kNotFound);
+  RunTurn(service(), "a", "bob", {UserMessage("u")});
+  EXPECT_EQ(service().AppendMessages(append).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(service().DeleteThread(Scope::Owner("bob"), "a").ok());
+  append.scope = Scope::Owner("bob");
+  EXPECT_EQ(service().AppendMessages(append).code(), StatusCode::kNotFound);
+  RunTurn(service(), "a", "bob", {UserMessage("u")});
+  ASSERT_TRUE(service().AppendMessages(append).ok());
+  EXPECT_THAT(Ids(StateOf("a").window), ElementsAre("u", "m"));
+  EXPECT_EQ(StateOf("a").record.metadata_json, R"({"k":1})");
+}
+
 TEST_P(ServiceThreadsTest, WindowIsCutAtAUserMessage) {
   for (int turn = 0; turn < 4; ++turn) {
     const std::string id = std::to_string(turn);
