@@ -98,8 +98,9 @@ bool PolicyAuthorizer::MayTouch(const Question& question, Decision& decision) {
     case Ownership::kRemembered:
       decision.remembered = true;
       return true;
-    case Ownership::kCaller:
     case Ownership::kNoThread:
+      return !question.thread_must_exist;
+    case Ownership::kCaller:
     case Ownership::kUnresolvable:
       return true;
     case Ownership::kForeign:

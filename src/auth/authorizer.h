@@ -30,6 +30,7 @@ struct Question {
   const runtime::Cancellation& cancellation;
   // The scopes of an earlier decision, for a user whose roles are not known any more.
   Scopes granted = {};
+  bool thread_must_exist = false;  // see GuardRequest; backends of users are not told
 };
 
 // Allowed unless `refusal` is set.

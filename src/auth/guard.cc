@@ -144,9 +144,15 @@ GuardOutcome Guard::Check(const GuardRequest& request) {
   if (outcome.refusal) return outcome;
   // A claim `authz` of the credential is removed: only the guard sets `user.authz`.
   user.erase("authz");
-  Decision decision = implementation_->authorizer->Decide({user, caller.user_id, request.permission,
-                                                           request.resource_id, request.head,
-                                                           nullptr, request.cancellation});
+  Decision decision =
+      implementation_->authorizer->Decide({.user = user,
+                                           .user_id = caller.user_id,
+                                           .permission = request.permission,
+                                           .resource_id = request.resource_id,
+                                           .head = request.head,
+                                           .config = nullptr,
+                                           .cancellation = request.cancellation,
+                                           .thread_must_exist = request.thread_must_exist});
   if (decision.refusal) {
     outcome.refusal = Forbidden(*std::move(decision.refusal));
     return outcome;

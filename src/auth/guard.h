@@ -51,6 +51,8 @@ struct GuardRequest {
   Permission permission;
   std::string resource_id = {};  // id in the path; empty: none
   bool websocket = false;
+  // Refuses a thread that does not exist like one of another user, where users see only their own.
+  bool thread_must_exist = false;
   // Called once when the user is known, with "" if the credential was refused. A failure ends the
   // request.
   std::function<Status(const std::string& user_id)> admit = {};

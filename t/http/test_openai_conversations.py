@@ -295,6 +295,9 @@ def test_a_conversation_is_its_users_own(start_service):
         ("GET", "", None), ("POST", "", {"metadata": {}}), ("DELETE", "", None), ("GET", "/items", None),
         ("GET", f"/items?after={item}", None), ("POST", "/items", {"items": [_user("x")]}),
         ("GET", f"/items/{item}", None), ("DELETE", f"/items/{item}", None),
+        # What is wrong with a request does not tell the two apart either.
+        ("POST", "", "{"), ("POST", "", {}), ("POST", "", {"metadata": 1}), ("GET", "/items?limit=0", None),
+        ("POST", "/items", "{"), ("POST", "/items", {}), ("POST", "/items", {"items": [{"type": "unknown"}]}),
     ):
         refused = service.request(method, f"{PATH}/{conversation}{tail}", body, headers=bob)
         unknown = service.request(method, f"{PATH}/nowhere{tail}", body, headers=bob)

@@ -17,6 +17,12 @@ constexpr std::chrono::seconds kAdmissionTimeout{30};
 // Larger data becomes a part of its answer as it is.
 constexpr size_t kCopiedDataBytesMax = 16 * 1024;
 
+// True if the first id in the path is that of a thread.
+bool NamesThread(const Route& route) {
+  return route.pattern.find("{thread_id}") != std::string_view::npos ||
+         route.pattern.find("{conversation_id}") != std::string_view::npos;
+}
+
 }  // namespace
 
 HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api)
@@ -28,6 +34,10 @@ auth::GuardRequest HandlerContext::Ask(const Route& route) const {
   auth::GuardRequest request{head(), exchange_.cancellation(), route.permission};
   if (!head().path_parameters.empty()) request.resource_id = head().path_parameters[0];
   request.websocket = head().websocket;
+  // The guard refuses a thread of another user before the body and the query are checked. One that
+  // does not exist must not get the problems of these instead. No thread has an unusable id.
+  request.thread_must_exist =
+      route.hides_foreign_threads && NamesThread(route) && !ThreadIdProblem(request.resource_id);
   return request;
 }
 

@@ -63,7 +63,8 @@ struct Route {
   // The request creates the thread that its path names. Only such routes match an id with a "." or
   // ".." component: the handler refuses it as an unusable id. For all others no such thread exists.
   bool creates_thread = false;
-  // A thread of another user is answered like one that does not exist: 404.
+  // A thread of another user is answered like one that does not exist: 404. If the path names the
+  // thread, it must exist.
   bool hides_foreign_threads = false;
   BodyKind body = BodyKind::kNone;
   // The request takes its turn (EnterPageReads) before it reads. Set it if the answer contains

@@ -149,10 +149,6 @@ void CreateItems(HandlerContext& context) {
   append.scope = context.caller().scope;
   append.thread_id = ConversationId(context, problems);
   append.must_exist = true;
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  // Before the items are checked: the answer about another user's conversation is the same.
-  const Status exists = context.state().GetThread(append.scope, append.thread_id).status();
-  if (!exists.ok()) return context.Fail(exists);
   std::vector<Message> messages;
   if (auto error = ReadNewItems(context, problems, messages)) return context.Fail(*error);
   ItemPage page;

@@ -67,17 +67,15 @@ void GetConversation(HandlerContext& context) {
 void UpdateConversation(HandlerContext& context) {
   api::Problems problems;
   const std::string& thread_id = ConversationId(context, problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  // Before the body is checked: the answer about another user's conversation is the same.
-  const Result<state::ThreadRecord> thread =
-      context.state().GetThread(context.caller().scope, thread_id);
-  if (!thread.ok()) return context.Fail(thread.status());
   // null removes the metadata.
   if (!context.body().contains("metadata")) {
     problems.Add({"body", "metadata"}, "is required", api::ProblemType::kMissing);
   }
   CheckConversationMetadata(context.body(), problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  const Result<state::ThreadRecord> thread =
+      context.state().GetThread(context.caller().scope, thread_id);
+  if (!thread.ok()) return context.Fail(thread.status());
   state::AppendMessagesRequest change;
   change.scope = context.caller().scope;
   change.thread_id = thread_id;

@@ -76,6 +76,35 @@ TEST_F(GuardedDispatchTest, AThreadOfAnotherUserIsRefusedBeforeTheStateIsAsked) 
   EXPECT_EQ(SendAs("alice", "POST", "/v1/graph/invoke", Invocation("hi", more)).status, 200);
 }
 
+TEST_F(GuardedDispatchTest, AnInvalidRequestDoesNotTellAHiddenThreadFromAMissingOne) {
+  owners_["t"] = "alice";
+  const std::string items = "/openai/v1/conversations/*/items";
+  const struct {
+    std::string method, target, body;
+  } invalid[] = {
+      {"POST", items, "{"},
+      {"POST", items, "{}"},
+      {"POST", items, R"({"items":[{"type":"unknown"}]})"},
+      {"GET", items + "?limit=0", ""},
+      {"POST", "/openai/v1/conversations/*", R"({"metadata":1})"},
+      {"GET", "/v1/threads/*/runs?limit=0", ""},
+      {"GET", "/v1/threads/*/runs/r/stream?after=x", ""},
+      {"POST", "/v1/threads/*/runs/r/cancel", R"({"config":1})"},
+  };
+  for (const auto& [method, target, body] : invalid) {
+    const auto ask = [&](const std::string& thread_id) {
+      std::string named = target;
+      return SendAs("bob", method, named.replace(named.find('*'), 1, thread_id), body);
+    };
+    const Answer foreign = ask("t");
+    EXPECT_EQ(foreign.status, 404) << target;
+    const Answer missing = ask("nobodys");
+    EXPECT_EQ(missing.status, 404) << target << missing.body;
+  }
+  // No thread can have this id.
+  EXPECT_EQ(SendAs("bob", "GET", "/openai/v1/conversations/0").status, 400);
+}
+
 TEST_F(GuardedDispatchTest, ADeletedThreadIsNoLongerRememberedAsItsOwners) {
   owners_["t"] = "alice";
   EXPECT_CALL(state_, DeleteThread(_, "t")).WillOnce(Return(Status::Ok()));
