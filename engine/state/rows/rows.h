@@ -18,6 +18,16 @@
 
 namespace agent_graph::state {
 
+// A run that was asked to stop while it waited for the thread at another host.
+struct StoppedRun {
+  std::string run_id;
+  int64_t micros = 0;  // when it was asked to stop
+};
+template <pack::SameAs<StoppedRun> T>
+auto Fields(T& row) {
+  return std::tie(row.run_id, row.micros);
+}
+
 struct ThreadRow {
   uint64_t number = 0;
   std::string owner;
@@ -30,6 +40,8 @@ struct ThreadRow {
   // Epoch of the latest lease that has ended. Before the first lease it differs from the epochs of
   // deleted threads with the same id.
   uint64_t lease_epoch = 0;
+  // The latest ones. An older build that rewrites the row loses them.
+  std::vector<StoppedRun> stopped_runs;
 
   keys::ThreadKey key() const { return {owner, number}; }
   ThreadRecord Record(const std::string& thread_id) const;
@@ -37,7 +49,8 @@ struct ThreadRow {
 template <pack::SameAs<ThreadRow> T>
 auto Fields(T& row) {
   return std::tie(row.number, row.owner, row.creation_id, row.name, row.metadata_json,
-                  row.last_run_id, row.created_micros, row.updated_micros, row.lease_epoch);
+                  row.last_run_id, row.created_micros, row.updated_micros, row.lease_epoch,
+                  row.stopped_runs);
 }
 
 // Every append writes this row, so it is separate from the larger record.

@@ -27,6 +27,7 @@ struct Waiter {
   BeginRunRequest run;
   ReplyAddress from;
   int64_t micros = 0;
+  int64_t sent_micros = 0;   // when the client sent its request for the first time; 0: not known
   int64_t begun_micros = 0;  // when its turn has come; 0: it did not wait
   Deadline deadline;
   int64_t run_deadline_micros = 0;  // see LeaseRow

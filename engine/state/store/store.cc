@@ -213,6 +213,7 @@ void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::U
     return BeginRun({.run = std::move(*run),
                      .from = from,
                      .micros = RequestTime(database_, header.micros),
+                     .sent_micros = ToRowTime(database_, header.micros),
                      .deadline = kNoDeadline});
   }
   bool sync = true;

@@ -315,6 +315,7 @@ class Store {
   bool IsQueuedElsewhere(const Lease& lease, const std::string& run_id) const;
   void Enqueue(Lease& lease, Waiter waiter);
   Status StopQueuedElsewhere(Lease& lease, const StopRequest& stop);
+  Status NoteStopped(const Lease& lease, const StopRequest& stop);
   // Asks the run that holds the lease to stop. The lease may have ended when it returns.
   void StopHolder(const std::string& thread_id, bool cancel);
   // Stages the ids of the waiting runs, for readers of the thread's state.

@@ -68,6 +68,14 @@ std::vector<LogEntry> TakeNewEntries(const LeaseRow& lease, AppendRunRequest& ap
   return std::exchange(append.entries, {});
 }
 
+// A request with the same run id that was sent after the stop is another one.
+bool WasStopped(const ThreadRow& thread, const Waiter& begin) {
+  return begin.sent_micros != 0 &&
+         std::ranges::any_of(thread.stopped_runs, [&](const StoppedRun& stopped) {
+           return stopped.run_id == begin.run.run_id && stopped.micros >= begin.sent_micros;
+         });
+}
+
 ReplyRow AnswerOfAppend(const LeaseRow& lease) {
   ReplyRow reply;
   reply.body = pack::ToBytes(AppendRunReply{lease.stop_requested});
@@ -163,6 +171,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
                                                        {run.thread_id, run.user_id, run.creation_id,
                                                         run.thread_name, begin.micros},
                                                        created));
+  if (WasStopped(thread, begin)) return RunWasStopped();
   uint64_t log_begin = CountersRow().next_log_index;
   std::optional<KnownWindow> window;
   if (created) {

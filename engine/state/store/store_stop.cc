@@ -1,4 +1,6 @@
 // Store: asks runs to stop.
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +11,12 @@
 #include "state/store/store.h"
 
 namespace agent_graph::state {
+namespace {
+
+// Number of stopped runs that a thread keeps.
+constexpr ptrdiff_t kStoppedRunsMax = 32;
+
+}  // namespace
 
 void Store::NoticeCancel(const LeaseRow& lease) {
   if (lease.hosts.instance != database_.instance()) {
@@ -30,6 +38,7 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
     } else if (IsQueued(lease, stop.run_id) || IsQueuedElsewhere(lease, stop.run_id)) {
       answer = {true, stop.run_id};
     }
+    AG_RETURN_IF_ERROR(NoteStopped(lease, stop));
     AG_RETURN_IF_ERROR(StopQueuedElsewhere(lease, stop));
     // An empty run_id cancels every waiting run.
     CancelWaiters(lease, RunWasStopped(), stop.run_id);
@@ -45,11 +54,33 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
   return reply;
 }
 
+// The mark in the queue is gone when the thread is free. A host may look at the thread only then,
+// and after it was declared dead its worker sends the request again. The run is refused in both
+// cases, because its request is older than the stop.
+Status Store::NoteStopped(const Lease& lease, const StopRequest& stop) {
+  std::vector<StoppedRun> stopped;
+  const auto note = [&](const std::string& run_id) {
+    const bool is_asked = stop.run_id.empty() || stop.run_id == run_id;
+    if (is_asked) stopped.push_back({run_id, database_.Now()});
+  };
+  if (IsHandedOver(lease)) note(lease.row.run_id);
+  for (const QueuedRun& run : lease.row.hosts.queue) {
+    if (IsQueuedElsewhere(lease, run.run_id) && !run.is_stopped()) note(run.run_id);
+  }
+  if (stopped.empty()) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, stop.thread_id));
+  if (!thread) return Status::Ok();
+  std::vector<StoppedRun>& kept = thread->stopped_runs;
+  std::ranges::move(stopped, std::back_inserter(kept));
+  if (std::ssize(kept) > kStoppedRunsMax) kept.erase(kept.begin(), kept.end() - kStoppedRunsMax);
+  SaveThread(transaction_, stop.thread_id, *thread);
+  return Status::Ok();
+}
+
 // Accepted runs have a row, so they end here and now: their hosts find that when they start them.
 // Requests that wait belong to the connection of a client, so their hosts end them when they see
 // the mark in the queue. The notices make them look at once, and hosts of the version before know
-// only the notices. A notice names its run: the mark is gone when the thread is free, and the run
-// may have begun by then, in which case it is cancelled.
+// only the notices. A notice names its run: such a host may have begun it by then, and cancels it.
 Status Store::StopQueuedElsewhere(Lease& lease, const StopRequest& stop) {
   const auto is_asked = [&](const std::string& run_id) {
     return stop.run_id.empty() || stop.run_id == run_id;

@@ -57,11 +57,11 @@ class HostStore {
     store_->Connect(hello, kConnection);
   }
 
-  // Adds a request to the next batch.
+  // Adds a request to the next batch, which the client has sent at this time.
   template <typename Body>
-  void Add(Operation operation, const Body& body) {
+  void Add(Operation operation, const Body& body, int64_t sent_micros = UnixMicros()) {
     Request request;
-    request.header = {.sequence = ++sequence_, .operation = operation, .micros = UnixMicros()};
+    request.header = {.sequence = ++sequence_, .operation = operation, .micros = sent_micros};
     request.client = client_;
     request.bytes = pack::ToBytes(body);
     batch_.push_back(std::move(request));

@@ -24,6 +24,11 @@ class LostNoticesTest : public postgres::DatabaseTest {
   static StoreReply Wait(HostStore& host) {
     return host.Execute(Operation::kBeginRun, RunOn("t", "", "waiting"));
   }
+  // Its worker sends the request again.
+  std::vector<StoreReply> WaitAgain(HostStore& host) {
+    host.Add(Operation::kBeginRun, RunOn("t", "", "waiting"), sent_micros_);
+    return host.Execute();
+  }
   void FinishHolder() {
     const FinishRunRequest finish = FinishOf(RunOn("t", "", "holder"), holding_);
     EXPECT_TRUE(holder_.Execute(Operation::kFinishRun, finish).status.ok());
@@ -65,6 +70,7 @@ class LostNoticesTest : public postgres::DatabaseTest {
   HostStore waiting_{Options()};
   HostStore other_{Options()};
   BeginRunReply holding_;
+  const int64_t sent_micros_ = UnixMicros();  // after this, "waiting" is sent
 };
 
 TEST_F(LostNoticesTest, RunsOfADeletedThreadDoNotGoOnWithANewOne) {
@@ -141,22 +147,55 @@ TEST_F(LostNoticesTest, AnAcceptedRunWhoseTurnHasComeIsStopped) {
 
 // The run that had the thread is stopped as well, so the thread is soon free, and the host of the
 // waiting run finds that before it gets the notice.
-TEST_F(LostNoticesTest, AStopOfAllRunsAlsoStopsOneThatBeginsMeanwhile) {
+TEST_F(LostNoticesTest, AStopOfAllRunsStopsOneWhoseTurnHasCome) {
   Stop("");
-  const postgres::Rows notices =
-      Run({"SELECT body FROM agent_graph.notice WHERE instance = $1 ORDER BY id",
-           {postgres::Value::Uuid(waiting_.instance())}});
+  FinishHolder();
+  ExpectRefused(waiting_.Look("t"));
+  other_.RunTurn("t", {UserMessage("m")});
+}
+
+// A host of an older build asks for this.
+TEST_F(LostNoticesTest, ANoticeCancelsARunThatWaitsNoMore) {
   FinishHolder();
   const std::vector<StoreReply> begun = waiting_.Look("t");
   ASSERT_EQ(begun.size(), 1u);
   EXPECT_TRUE(begun.front().status.ok());
-  bool is_cancelled = false;
-  for (size_t i = 0; i < notices.size(); ++i) {
-    HostNotice notice;
-    ASSERT_TRUE(pack::FromBytes(notices[i].Bytes(0), notice));
-    is_cancelled = is_cancelled || Cancels(waiting_, notice);
+  EXPECT_TRUE(Cancels(waiting_, {HostNotice::Kind::kStopWaiting, {}, "t", "waiting"}));
+}
+
+TEST_F(LostNoticesTest, AStoppedRunIsRefusedIfItsHostComesBackToAFreeThread) {
+  Stop("waiting");
+  DeclareDead(waiting_);
+  FinishHolder();
+  other_.RunTurn("t", {UserMessage("m")});
+  HostStore again(Options());
+  ExpectRefused(WaitAgain(again));
+  // Another request may have this id.
+  EXPECT_TRUE(Wait(again).status.ok());
+}
+
+TEST_F(LostNoticesTest, ARunWhoseTurnHasComeIsStoppedIfItsHostComesBack) {
+  FinishHolder();
+  Stop("waiting");
+  DeclareDead(waiting_);
+  other_.TakeOver(waiting_.instance());
+  other_.Commit();
+  other_.RunTurn("t", {UserMessage("m")});
+  HostStore again(Options());
+  ExpectRefused(WaitAgain(again));
+}
+
+TEST_F(LostNoticesTest, AThreadRemembersItsLatestStops) {
+  for (int i = 0; i < 40; ++i) {
+    const std::string run_id = Numbered("r", i);
+    EXPECT_TRUE(waiting_.Execute(Operation::kBeginRun, RunOn("t", "", run_id)).queued);
+    Stop(run_id);
+    ExpectRefused(waiting_.Look("t"));
   }
-  EXPECT_TRUE(is_cancelled);
+  Stop("waiting");
+  FinishHolder();
+  HostStore again(Options());
+  ExpectRefused(WaitAgain(again));
 }
 
 TEST_F(LostNoticesTest, AStoppedRunIsRefusedIfItsHostComesBack) {
