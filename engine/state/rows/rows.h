@@ -127,17 +127,18 @@ struct QueuedRun {
   static constexpr char kStopped[] = "00000000000000000000000000000000";
 
   std::string run_id;
-  std::string instance;  // instance of the host
+  std::string instance;      // instance of the host
+  int64_t asked_micros = 0;  // when its client asked for it; 0: not known
 
   bool is_stopped() const { return instance == kStopped; }
 };
 template <pack::SameAs<QueuedRun> T>
 auto Fields(T& row) {
-  return std::tie(row.run_id, row.instance);
+  return std::tie(row.run_id, row.instance, row.asked_micros);
 }
 
 // The hosts that share the database, as a thread knows them; empty if there is only one. And when
-// the run in flight began to wait, if it did.
+// the runs in flight and in the queue began to wait.
 struct LeaseHosts {
   std::string instance;  // instance whose state server holds the lease, see Database::instance
   // The order in which the waiting runs of all hosts get the thread. LeaseRow::queued_runs has
@@ -146,10 +147,12 @@ struct LeaseHosts {
   // When the client asked for the run in flight. 0: it did not wait, or is accepted: its record has
   // the time. An older build that rewrites the row loses it.
   int64_t asked_micros = 0;
+  // When the clients asked for LeaseRow::queued_runs, in the same order.
+  std::vector<int64_t> queued_micros;
 };
 template <pack::SameAs<LeaseHosts> T>
 auto Fields(T& row) {
-  return std::tie(row.instance, row.queue, row.asked_micros);
+  return std::tie(row.instance, row.queue, row.asked_micros, row.queued_micros);
 }
 
 // A run in flight: everything that a new state server needs to continue enforcing the lease.
@@ -181,6 +184,12 @@ struct LeaseRow {
 
   int64_t created_micros() const {
     return hosts.asked_micros != 0 ? hosts.asked_micros : started_micros;
+  }
+  // Of a waiting run. That of the run in flight if an older build has written the row.
+  int64_t created_micros(size_t queued_run) const {
+    const bool is_known =
+        hosts.queued_micros.size() == queued_runs.size() && hosts.queued_micros[queued_run] != 0;
+    return is_known ? hosts.queued_micros[queued_run] : created_micros();
   }
 };
 template <pack::SameAs<LeaseRow> T>

@@ -91,6 +91,7 @@ Status Store::LoadLeases() {
         }
         if (!lease.row.queued_runs.empty()) {
           lease.row.queued_runs.clear();  // waiting clients resend their Begin
+          lease.row.hosts.queued_micros.clear();
           transaction_.PutRow(std::string(key), lease.row);
         }
         if (!lease.row.client.empty()) {

@@ -76,7 +76,8 @@ void Store::OrderQueue(Lease& lease) {
     if (waits && !is_in(queue, run.run_id)) queue.push_back(std::move(run));
   }
   for (const Waiter& waiter : lease.waiters) {
-    if (!is_in(queue, waiter.run.run_id)) queue.push_back({waiter.run.run_id, instance});
+    if (is_in(queue, waiter.run.run_id)) continue;
+    queue.push_back({waiter.run.run_id, instance, waiter.micros});
   }
   lease.row.hosts.queue = std::move(queue);
 }
@@ -97,7 +98,8 @@ void Store::TakeHandOver(const std::string& thread_id) {
                     .lease_key = keys::Lease(lease.thread)};
   freed.queue.insert(
       freed.queue.begin(),
-      {lease.row.run_id, lease.row.stop_requested ? QueuedRun::kStopped : database_.instance()});
+      {lease.row.run_id, lease.row.stop_requested ? QueuedRun::kStopped : database_.instance(),
+       lease.row.hosts.asked_micros});
   waiters_ -= freed.waiters.size();
   leases_.erase(found);
   admissions_.push_back(std::move(freed));
@@ -159,6 +161,7 @@ bool Store::HandOver(FreedThread& freed) {
   lease.row.current_node = kStartNode;
   lease.row.started_micros = database_.Now();
   lease.accepted = IsAccepted(lease);
+  if (!lease.accepted) lease.row.hosts.asked_micros = next.asked_micros;
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   transaction_.Accept(true);
   leases_.emplace(freed.thread_id, std::move(lease));

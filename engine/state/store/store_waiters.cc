@@ -32,8 +32,9 @@ bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
 void Store::Enqueue(Lease& lease, Waiter waiter) {
   if (waiter.run.interrupt_if_busy) {
     if (is_shared()) {
-      lease.row.hosts.queue.insert(lease.row.hosts.queue.begin(),
-                                   QueuedRun{waiter.run.run_id, database_.instance()});
+      lease.row.hosts.queue.insert(
+          lease.row.hosts.queue.begin(),
+          QueuedRun{waiter.run.run_id, database_.instance(), waiter.micros});
     }
     lease.waiters.push_front(std::move(waiter));
   } else {
@@ -44,15 +45,19 @@ void Store::Enqueue(Lease& lease, Waiter waiter) {
 }
 
 void Store::SaveQueue(Lease& lease) {
-  std::vector<std::string>& ids = lease.row.queued_runs;
-  ids.clear();
+  lease.row.queued_runs.clear();
+  lease.row.hosts.queued_micros.clear();
+  const auto add = [&](const std::string& run_id, int64_t asked_micros) {
+    lease.row.queued_runs.push_back(run_id);
+    lease.row.hosts.queued_micros.push_back(asked_micros);
+  };
   if (is_shared()) {
     OrderQueue(lease);
     for (const QueuedRun& run : lease.row.hosts.queue) {
-      if (!run.is_stopped()) ids.push_back(run.run_id);
+      if (!run.is_stopped()) add(run.run_id, run.asked_micros);
     }
   } else {
-    for (const Waiter& waiter : lease.waiters) ids.push_back(waiter.run.run_id);
+    for (const Waiter& waiter : lease.waiters) add(waiter.run.run_id, waiter.micros);
   }
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
 }

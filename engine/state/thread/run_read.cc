@@ -95,12 +95,12 @@ class RunTable {
     return row;
   }
 
-  RunRow RowOf(const std::string& run_id) const {
+  RunRow RowOf(const std::string& run_id, int64_t created_micros) const {
     RunRow row;
     row.record.run_id = run_id;
     row.record.thread_id = thread_id_;
     row.record.thread_number = thread_.number;
-    row.record.created_micros = lease_->created_micros();
+    row.record.created_micros = created_micros;
     return row;
   }
 
@@ -108,14 +108,16 @@ class RunTable {
   std::vector<RunRow> Unstored() const {
     std::vector<RunRow> rows;
     if (!lease_) return rows;
-    RunRecord& running = rows.emplace_back(RowOf(lease_->run_id)).record;
+    RunRecord& running = rows.emplace_back(RowOf(lease_->run_id, lease_->created_micros())).record;
     running.state = RunState::kRunning;
     running.attempt = 1;
     running.started_micros = lease_->started_micros;
     running.current_node = lease_->current_node;
     running.step = lease_->step;
     running.log_begin = lease_->log_begin;
-    for (const std::string& run_id : lease_->queued_runs) rows.push_back(RowOf(run_id));
+    for (size_t i = 0; i < lease_->queued_runs.size(); ++i) {
+      rows.push_back(RowOf(lease_->queued_runs[i], lease_->created_micros(i)));
+    }
     return rows;
   }
 

@@ -71,6 +71,27 @@ TEST_F(QueueOfHostsTest, RunsBeginInTheOrderInWhichTheyCame) {
   EXPECT_EQ(report->problem_count, 0u) << testing::PrintToString(report->problems);
 }
 
+TEST_F(QueueOfHostsTest, ARunIsCreatedWhenItsClientAsksForIt) {
+  const auto created = [this](const std::string& run_id) {
+    const Result<RunRecord> run = on_a_.GetRun({Scope::All(), "t", run_id});
+    EXPECT_TRUE(run.ok()) << run.status().ToString();
+    return run.ok() ? run->created_micros : 0;
+  };
+  const BeginRunRequest first = RunOn("t", "", "first");
+  const BeginRunReply begun = Begin(on_a_, first);
+  Queue(on_a_, "a1");
+  Queue(on_b_, "b1");
+  const int64_t a1 = created("a1");
+  const int64_t b1 = created("b1");
+  EXPECT_NE(a1, created("first"));
+  EXPECT_NE(b1, created("first"));
+  EXPECT_NE(a1, b1);
+  EXPECT_TRUE(on_a_.FinishRun(FinishOf(first, begun)).ok());
+  EXPECT_EQ(Order(), (std::vector<std::string>{"a1", "b1"}));
+  EXPECT_EQ(created("a1"), a1);
+  EXPECT_EQ(created("b1"), b1);
+}
+
 TEST_F(QueueOfHostsTest, TheBoundCountsTheRunsOfAllHosts) {
   const BeginRunRequest first = RunOn("t", "", "first");
   const BeginRunReply begun = Begin(on_a_, first);

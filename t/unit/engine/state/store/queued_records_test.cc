@@ -110,20 +110,29 @@ TEST_F(QueuedRecordsTest, ARunOfAClientThatHasWaitedStartsWhenItsTurnHasCome) {
 // Otherwise its time of creation would go back when it begins, and with it its place in the list of
 // runs.
 TEST_F(QueuedRecordsTest, ARunIsNotCreatedWhenTheOneBeforeItBegins) {
-  const int64_t asked = now_micros_;
   const BeginRunRequest first = RunOn("t", "", "first");
   Apply(1, Operation::kBeginRun, first);
+  now_micros_ += 1000;
   Apply(2, Operation::kBeginRun, RunOn("t", "", "second"));
+  const int64_t asked = now_micros_ += 1000;
   Apply(3, Operation::kBeginRun, RunOn("t", "", "third"));
+  Commit();
+  const auto expect_waiting = [&](const std::vector<std::string>& newest_first) {
+    const Result<RunPage> page =
+        ReadRunPage(DatabaseSnapshot(*database_), ListRunsRequest{Scope::All(), "t"});
+    ASSERT_TRUE(page.ok());
+    std::vector<std::string> ids;
+    for (const RunRecord& run : page->runs) ids.push_back(run.run_id);
+    EXPECT_EQ(ids, newest_first);
+    EXPECT_EQ(page->runs.front().created_micros, asked);
+    EXPECT_EQ(page->runs.front().started_micros, 0);
+  };
+  expect_waiting({"third", "second", "first"});
   BeginRunReply begun;
   begun.lease_epoch = 1;
   Apply(4, Operation::kFinishRun, FinishOf(first, begun));
   Commit();
-  const Result<RunRecord> third =
-      ReadRun(DatabaseSnapshot(*database_), {Scope::All(), "t", "third"});
-  ASSERT_TRUE(third.ok());
-  EXPECT_EQ(third->created_micros, asked);
-  EXPECT_EQ(third->started_micros, 0);
+  expect_waiting({"third", "second", "first"});
 }
 
 }  // namespace
