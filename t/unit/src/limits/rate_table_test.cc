@@ -208,14 +208,20 @@ void ExpectExactAcrossProcesses(uint32_t requests) {
   const Millis until = MonotonicMillis() + kWindows * 1000 + 500;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
-    pid_t child = fork();
+    const pid_t child = fork();
+    if (child < 0) break;  // the others end by themselves
     if (child == 0) {
       HammerTable(*shared, RateTable(shared + 1), until, requests);
       _exit(0);
     }
     children.push_back(child);
   }
-  for (pid_t child : children) waitpid(child, nullptr, 0);
+  for (pid_t child : children) {
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ASSERT_EQ(children.size(), size_t{kProcesses}) << "a process was not started";
   const uint32_t admissions = shared->admissions;
   EXPECT_GE(admissions, requests);
   for (uint32_t i = requests; i < admissions; ++i) {
