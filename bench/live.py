@@ -24,6 +24,7 @@ import struct
 import subprocess
 import sys
 import time
+import urllib.request
 
 import websockets
 
@@ -194,7 +195,11 @@ events {{ worker_connections 8192; }}
 http {{
     access_log off; client_max_body_size 26m; {paths}
     agent_graph_service live {directory}/service.json threads=1 state={directory}/state;
-    server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ agent_graph live; }} }}
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        location / {{ agent_graph live; }}
+        location = /status {{ agent_graph_status format=json; }}
+    }}
 }}
 """)
 
@@ -224,6 +229,18 @@ async def wait_for_worker(nginx, port):
         await asyncio.sleep(0.1)
 
 
+async def wait_for_no_sessions(port):
+    """Sessions whose clients have gone go on for a moment: they have memory and count for the limit."""
+    deadline = time.monotonic() + 60
+    while True:
+        with await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{port}/status") as reply:
+            if not json.load(reply)["services"][0]["live_sessions"]:
+                return
+        if time.monotonic() > deadline:
+            sys.exit("sessions do not end")
+        await asyncio.sleep(0.1)
+
+
 async def run(build, directory, sessions, seconds, cap):
     # A separate process, so that it does not share an interpreter with the clients.
     provider = subprocess.Popen([sys.executable, __file__, "--provider"], stdout=subprocess.PIPE)
@@ -237,6 +254,7 @@ async def run(build, directory, sessions, seconds, cap):
         through = Through(port)
         await measure_latency(through, Direct(provider_port), seconds)
         await measure_cpu(through, sessions, seconds, worker)
+        await wait_for_no_sessions(port)
         await measure_memory(through, cap, worker)
     finally:
         nginx.send_signal(signal.SIGTERM)
