@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace agent_graph::state {
 namespace {
@@ -16,6 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSealSuffix = ".seal";
+constexpr std::string_view kDraftSuffix = ".draft";
+constexpr size_t kNameLength = 16;  // see IndexFileOf
 constexpr std::string_view kOwnerPrefix = "owner ";
 constexpr char kAllOwners[] = "all";
 
@@ -44,7 +46,34 @@ bool HasMemories(const MemoryRows& rows, const Scope& scope) {
   return found || !read.ok();
 }
 
+// True for the names of an index, its seal and their drafts.
+bool IsNameOfIndex(const std::string& file_name) {
+  const std::string name = file_name.substr(0, kNameLength);
+  return name.size() == kNameLength &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos &&
+         (file_name == name || file_name == SealOf(name) || file_name == DraftOf(name) ||
+          file_name == DraftOf(SealOf(name)));
+}
+
+// The paths of indexes, seals and drafts. Leaves out all but regular files: opening a pipe blocks.
+std::set<std::string> IndexFilesIn(const std::string& directory) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    const std::string name = entry->path().filename().string();
+    if (!IsNameOfIndex(name) || !fs::is_regular_file(entry->symlink_status(unknown))) continue;
+    files.insert(directory + "/" + name);
+  }
+  return files;
+}
+
 }  // namespace
+
+std::string DraftOf(const std::string& file) {
+  return file + std::string(kDraftSuffix);
+}
 
 std::string SealOf(const std::string& file) {
   return file + std::string(kSealSuffix);
@@ -67,28 +96,34 @@ std::string IndexFileOf(const std::string& directory, const std::string& name) {
   // overwrite each other.
   uint64_t hash = 0xcbf29ce484222325u;
   for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  char text[17];
+  char text[kNameLength + 1];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   return directory + "/" + text;
 }
 
 void RemoveUnusedIndexes(const MemoryRows& rows, const std::string& directory,
                          const std::atomic<bool>& stopping) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string path = entry->path().string();
-    if (path.ends_with(kSealSuffix)) files.push_back(path.substr(0, path.rfind('.')));
-  }
+  const std::set<std::string> files = IndexFilesIn(directory);
+  std::set<std::string> indexes;
   for (const std::string& file : files) {
+    indexes.insert(directory + "/" + fs::path(file).filename().string().substr(0, kNameLength));
+  }
+  for (const std::string& index : indexes) {
     if (stopping) return;
-    const std::optional<Seal> seal = ReadSeal(file);
-    const std::optional<Scope> scope = seal ? ScopeOf(*seal, directory, file) : std::nullopt;
-    if (!scope || HasMemories(rows, *scope)) continue;
+    const auto remove = [&](const std::string& file) {
+      std::error_code error;
+      if (files.contains(file)) fs::remove(file, error);
+      return !error;
+    };
+    remove(DraftOf(index));
+    remove(DraftOf(SealOf(index)));
+    const std::optional<Seal> seal = files.contains(SealOf(index)) ? ReadSeal(index) : std::nullopt;
+    if (seal) {
+      const std::optional<Scope> scope = ScopeOf(*seal, directory, index);
+      if (!scope || HasMemories(rows, *scope)) continue;
+    }
     // The seal last: while there is one, the next start tries again.
-    fs::remove(file, error);
-    if (!error) fs::remove(SealOf(file), error);
+    if (remove(index)) remove(SealOf(index));
   }
 }
 

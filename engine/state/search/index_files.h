@@ -26,6 +26,8 @@ auto Fields(T& seal) {
 }
 
 std::string SealOf(const std::string& file);
+// A file is written under this name and renamed when it is complete.
+std::string DraftOf(const std::string& file);
 // Returns nullopt if there is no seal, or if it is damaged.
 std::optional<Seal> ReadSeal(const std::string& file);
 
@@ -34,8 +36,10 @@ std::optional<Seal> ReadSeal(const std::string& file);
 std::string IndexNameOf(const std::optional<std::string>& owner);  // nullopt: all owners
 std::string IndexFileOf(const std::string& directory, const std::string& name);
 
-// Deletes the files of owners who have no memories any more. Nobody searches for them, so nothing
-// else would notice. Call it before indexes are saved. Blocks; ends soon after `stopping` is set.
+// Deletes the files of owners who have no memories any more, and those that a killed process has
+// not finished: drafts, and indexes without a readable seal. Nobody searches for such owners, so
+// nothing else would notice. Call it before indexes are saved: it deletes every draft. Blocks; ends
+// soon after `stopping` is set.
 void RemoveUnusedIndexes(const MemoryRows& rows, const std::string& directory,
                          const std::atomic<bool>& stopping);
 

@@ -261,7 +261,7 @@ size_t NearestIndex::BytesOf(size_t dimensions, size_t vectors) {
 
 Status NearestIndex::Save(const std::string& file, const std::string& space,
                           const std::atomic<bool>* stopping) const {
-  const std::string draft = file + ".draft";
+  const std::string draft = DraftOf(file);
   Seal seal{space, implementation_->dimensions, 0, 0};
   IndexFile out(draft, stopping);
   {
@@ -277,7 +277,7 @@ Status NearestIndex::Save(const std::string& file, const std::string& space,
   unlink(SealOf(file).c_str());
   if (rename(draft.c_str(), file.c_str()) != 0) return Unwritable(file);
   const std::string bytes = pack::ToBytes(seal);
-  const std::string seal_draft = SealOf(file) + ".draft";
+  const std::string seal_draft = DraftOf(SealOf(file));
   std::ofstream sealed(seal_draft, std::ios::binary | std::ios::trunc);
   sealed.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   sealed.close();

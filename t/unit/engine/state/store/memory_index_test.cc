@@ -111,6 +111,40 @@ TEST_F(MemoryIndexTest, IndexesOfOwnersWithoutMemoriesAreDeleted) {
   while (!std::filesystem::is_empty(files)) std::this_thread::yield();
 }
 
+TEST_F(MemoryIndexTest, FilesOfUnfinishedSavesAreDeleted) {
+  TemporaryDirectory directory;
+  const std::string& files = directory.path();
+  const auto file_of = [&](const std::string& owner) {
+    return IndexFileOf(files, IndexNameOf(owner));
+  };
+  for (const std::string owner : {"alice", "bob", "carol", "dave"}) {
+    Put(owner, 1, RandomVector());
+    const std::string space = IndexNameOf(owner) + " a space";
+    ASSERT_TRUE(NearestIndex(kDimensions, 1).Save(file_of(owner), space).ok());
+  }
+  Commit();
+  // A complete index whose next save was killed, and one for each later step of a save.
+  std::ofstream(DraftOf(file_of("alice"))) << "half";
+  ASSERT_TRUE(std::filesystem::remove(SealOf(file_of("bob"))));
+  ASSERT_TRUE(std::filesystem::remove(SealOf(file_of("carol"))));
+  std::ofstream(DraftOf(SealOf(file_of("carol")))) << "half";
+  std::filesystem::resize_file(SealOf(file_of("dave")), 0);
+  std::set<std::string> kept = {file_of("alice"), SealOf(file_of("alice")), files + "/notes",
+                                files + "/notes.draft"};
+  std::ofstream(files + "/notes") << "not an index";
+  std::ofstream(files + "/notes.draft") << "not an index";
+  // Opening a pipe would block.
+  for (const std::string& pipe :
+       {file_of("erin"), SealOf(file_of("bob")), DraftOf(file_of("erin")), files + "/notes.seal"}) {
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    kept.insert(pipe);
+  }
+  RemoveUnusedIndexes(rows_, files, /*stopping=*/false);
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(files)) found.insert(entry.path());
+  EXPECT_EQ(found, kept);
+}
+
 TEST(NearestIndex, AFileIsTakenWholeOrNotAtAll) {
   TemporaryDirectory directory;
   const std::string file = directory.path() + "/vectors";
