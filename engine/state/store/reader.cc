@@ -9,6 +9,7 @@
 #include "state/rules/stored_json.h"
 #include "state/store/memories.h"
 #include "state/thread/listing.h"
+#include "state/thread/message_read.h"
 #include "state/thread/run_read.h"
 #include "state/thread/run_traces.h"
 #include "state/thread/thread_read.h"

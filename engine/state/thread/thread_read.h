@@ -1,4 +1,4 @@
-// Reads of one conversation thread.
+// Reads of one conversation thread; message_read.h reads its messages.
 #pragma once
 
 #include <cstddef>
@@ -51,12 +51,6 @@ inline constexpr size_t kAnyBytes = std::numeric_limits<size_t>::max();
 Status ReadBegunState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
                       const ThreadRow& thread, BegunWindow window, size_t bytes_max,
                       BeginRunReply& reply);
-Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                                  const std::string& message_id);
-Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                                 const PageRequest& page);
-// Returns the number of messages to skip before the page: its offset, or the rest in its cursor.
-uint64_t MessagesToSkip(const PageRequest& page);
 Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                              const keys::ThreadKey& thread, uint64_t first,
                                              uint64_t limit);

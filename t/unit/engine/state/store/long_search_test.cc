@@ -8,6 +8,7 @@
 #include "state/store/memories.h"
 #include "state/store/reader.h"
 #include "state/thread/listing.h"
+#include "state/thread/message_read.h"
 #include "state/thread/thread_read.h"
 
 namespace agent_graph::state {
