@@ -3,7 +3,7 @@
 # The unit tests contain the same entry functions, each under a name of its own, and run them on the
 # seeds.
 set(AGENT_GRAPH_FUZZERS websocket handshake jwt agui mcp mcp_server oauth events http2 http_reply multipart
-    openai responses request state_protocol model_reply realtime live_frames)
+    openai responses conversations request state_protocol model_reply realtime live_frames)
 set(fuzzed_websocket src/websocket)
 set(fuzzed_handshake src/websocket)
 set(fuzzed_jwt src/auth)
@@ -16,6 +16,7 @@ set(fuzzed_http_reply engine/net)
 set(fuzzed_multipart src/multipart)
 set(fuzzed_openai src/facades/openai)
 set(fuzzed_responses src/facades/openai)
+set(fuzzed_conversations src/facades/openai)
 set(fuzzed_agui src/facades/agui)
 set(fuzzed_request src/api)
 set(fuzzed_state_protocol engine/state/gateway/wire)

@@ -1,7 +1,6 @@
 // Arbitrary bodies of chat completions: parsing must be safe, and every refusal must be an error
 // object in valid JSON.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -11,9 +10,9 @@
 #include "facades/openai/chat_messages.h"
 #include "facades/openai/chat_request.h"
 #include "facades/openai/chat_shapes.h"
-#include "facades/openai/errors.h"
 #include "facades/openai/model_options.h"
 #include "message/codec.h"
+#include "openai_checks.h"
 #include "settings/media_urls.h"
 
 namespace agent_graph::openai {
@@ -21,44 +20,33 @@ namespace {
 
 constexpr size_t kMessageBytesMax = 64 * 1024;
 
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
-
-void RefusalIsAnError(const api::ErrorInfo& error) {
-  const api::Reply reply = RenderError(error, "id");
-  Require(reply.status == 400);
-  const json body = json::parse(reply.body, nullptr, false);
-  Require(!body.is_discarded() && body.at("error").at("message").is_string());
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Result<json> body = ParseJson(text);
   if (!body.ok() || !body->is_object()) return 0;
-  if (const auto unsupported = FindUnsupported(*body)) RefusalIsAnError(*unsupported);
+  if (const auto unsupported = FindUnsupported(*body)) MustBeAnError(*unsupported);
   api::Problems problems;
   api::CheckFields(*body, kChatBody.fields, {"body"}, problems);
   if (!problems.empty()) {
-    RefusalIsAnError(std::move(problems).Error());
+    MustBeAnError(std::move(problems).Error());
     return 0;
   }
   static const settings::MediaUrls kMediaUrls;
   const json& messages = body->at("messages");
   (void)ReadChatOptions(*body, problems);
   const size_t tail = TailOf(messages);
-  Require(tail <= messages.size());
+  MustHold(tail <= messages.size());
   const std::vector<Message> read =
       ReadChatMessages(messages, 0, {kMediaUrls, size, kMessageBytesMax}, problems);
   if (!problems.empty()) {
-    RefusalIsAnError(std::move(problems).Error());
+    MustBeAnError(std::move(problems).Error());
     return 0;
   }
-  Require(read.size() == messages.size());
+  MustHold(read.size() == messages.size());
   for (const Message& message : read) {
-    Require(message::FromJsonText(message::ToJsonText(message)).ok());
+    MustHold(message::FromJsonText(message::ToJsonText(message)).ok());
   }
   return 0;
 }

@@ -1,7 +1,6 @@
 // Arbitrary bodies and ids of the Responses API: parsing must be safe, every refusal must be an
 // error object in valid JSON, and an id that is understood names one object.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,7 +8,6 @@
 #include "agent_graph/json.h"
 #include "api/http/fields.h"
 #include "base/json.h"
-#include "facades/openai/errors.h"
 #include "facades/openai/input_items.h"
 #include "facades/openai/model_options.h"
 #include "facades/openai/object_ids.h"
@@ -19,23 +17,13 @@
 #include "facades/openai/stored_items.h"
 #include "message/codec.h"
 #include "models/call_options.h"
+#include "openai_checks.h"
 #include "settings/media_urls.h"
 
 namespace agent_graph::openai {
 namespace {
 
 constexpr size_t kItemBytesMax = 64 * 1024;
-
-void MustHold(bool condition) {
-  if (!condition) std::abort();
-}
-
-void MustBeAnError(const api::ErrorInfo& error) {
-  const api::Reply reply = RenderError(error, "id");
-  MustHold(reply.status == 400);
-  const json body = json::parse(reply.body, nullptr, false);
-  MustHold(!body.is_discarded() && body.at("error").at("message").is_string());
-}
 
 void ReadIds(std::string_view text) {
   if (const auto name = ParseResponseId(text)) MustHold(ResponseId(*name) == text);
