@@ -39,6 +39,13 @@ std::list<void*>::iterator AddBlock() {
   return handles.blocks.insert(handles.blocks.end(), std::malloc(kHandleBytes));
 }
 
+void RemoveBlock(std::list<void*>::iterator block) {
+  Handles& handles = AllHandles();
+  MutexLock lock(handles.mutex);
+  std::free(*block);
+  handles.blocks.erase(block);
+}
+
 // A block stays in the arena of the thread that allocated it, whichever thread changes its size.
 void ReturnEnds() {
   Handles& handles = AllHandles();
@@ -67,10 +74,7 @@ void ReturnFreeMemory() {
 ArenaHandle::ArenaHandle() : block_(AddBlock()) {}
 
 ArenaHandle::~ArenaHandle() {
-  Handles& handles = AllHandles();
-  MutexLock lock(handles.mutex);
-  std::free(*block_);
-  handles.blocks.erase(block_);
+  RemoveBlock(block_);
 }
 
 }  // namespace agent_graph
